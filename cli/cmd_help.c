@@ -45,7 +45,9 @@ static const char stores_text[] =
     "                         no vote until these have expired (strict)\n"
     "  max_ttl=DUR            longest lease; equal in all clients (60s)\n"
     "  fence_keep=DUR         how long an idle name's counter is kept;\n"
-    "                         equal in all clients (1h, at least 10s)\n\n"
+    "                         equal in all clients (1h, at least 10s)\n"
+    "  fence_base=N           added to every fence, after a move from a store\n"
+    "                         with larger ones; equal in all clients (0)\n\n"
     "The configuration file may also have `url` and `password_file`. If it\n"
     "has a password and all users may read it, it is refused. The variable\n"
     "HOLDFAST_PASSWORD_FILE is used with HOLDFAST_URL and -u.\n";

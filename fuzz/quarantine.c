@@ -60,7 +60,8 @@ static void read_scene(struct fuzz_input *in, struct scene *scene)
     scene->marker.has_entry = (more & 64) != 0;
     scene->marker.entry = (struct hf_instant){read_ms(in) * 1000};
     scene->shape = (struct hf_shape){(more & 1) != 0 ? 60000 : 5000,
-                                     (more & 2) != 0 ? 1 : 5, 3600000};
+                                     (more & 2) != 0 ? 1 : 5, 3600000,
+                                     (more & 128) != 0 ? 9 : 0};
     scene->marker.shape = scene->shape;
     if ((more & 12) == 0) {
         scene->marker.shape.max_ttl_ms = 7;
@@ -70,6 +71,9 @@ static void read_scene(struct fuzz_input *in, struct scene *scene)
     }
     if ((more & 60) == 60) {
         scene->marker.shape.fence_keep_ms = read_ms(in);
+    }
+    if ((more & 56) == 8) {
+        scene->marker.shape.fence_base = read_ms(in);
     }
     scene->known.has_met = (bits & 32) != 0;
     read_id(in, scene->known.value);
@@ -85,6 +89,7 @@ static bool is_mismatch(const struct scene *s)
     const struct hf_shape *its = &s->marker.shape;
     return s->marker.exists && (its->max_ttl_ms != s->shape.max_ttl_ms ||
                                 its->nodes != s->shape.nodes ||
+                                its->fence_base != s->shape.fence_base ||
                                 (its->fence_keep_ms != 0 &&
                                  its->fence_keep_ms != s->shape.fence_keep_ms));
 }

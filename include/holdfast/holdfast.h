@@ -333,8 +333,8 @@ static inline void hf_client_options_init(struct hf_client_options *options)
  * Parameters follow after ?, separated by &. max_ttl (60s) is the longest
  * lease, and the length of the quarantine of a server that may have lost locks;
  * all clients of a store must set the same. Others: node_timeout (50ms),
- * connect_timeout (1s), prefix (lock:), fence_keep (1h), quarantine (strict or
- * off), tls_ca, tls_cert, tls_key. holdfast(1), STORES, lists all.
+ * connect_timeout (1s), prefix (lock:), fence_keep (1h), fence_base, quarantine
+ * (strict or off), tls_ca, tls_cert, tls_key. holdfast(1), STORES, lists all.
  *
  * @param url      NULL means "local:".
  * @param options  NULL for the defaults. Borrowed for the call.
@@ -1582,8 +1582,9 @@ enum { HF_INIT_FORCE = 1 };
 /**
  * Declare that the servers hold no locks that matter (new servers, or all
  * clients are stopped): ends their quarantine, and makes this client's
- * max_ttl, fence_keep and number of nodes the store's. A node that votes
- * already does not change.
+ * max_ttl, fence_keep, fence_base and number of nodes the store's; a smaller
+ * fence_base than the store's is refused. A node that votes already does not
+ * change.
  *
  * First all nodes are examined. Nothing is declared if any of them has a holder
  * or a waiter, of any client that uses the same server and database, or belongs

@@ -6,6 +6,7 @@
 
 #include "client/cancel.h"
 #include "client/events.h"
+#include "client/fence.h"
 #include "client/name.h"
 #include "client/op_async.h"
 #include "client/release.h"
@@ -15,20 +16,30 @@
 #include "client/unavailable.h"
 #include "client/wait.h"
 
+#include "base/assert.h"
 #include "base/fail.h"
 #include "core/owner.h"
 
-#include "base/assert.h"
+#include <inttypes.h>
 
-static enum hf_status read_owner(const char *text, struct hf_order *order,
-                                 uint64_t *fence, struct hf_error *error)
+static enum hf_status read_owner(const struct hf_client *client,
+                                 const char *text, struct hf_order *order,
+                                 uint64_t *counter, struct hf_error *error)
 {
     size_t len = 0;
-    if (text == NULL || !hf_owner_parse(text, &len, fence) || *fence == 0 ||
+    uint64_t fence = 0;
+    if (text == NULL || !hf_owner_parse(text, &len, &fence) || fence == 0 ||
         len > HF_OWNER_MAX) {
         return hf_fail(error, HF_INVALID,
                        "not an owner: expected OWNER@FENCE/TTL, as acquire "
                        "printed it");
+    }
+    *counter = hf_fence_counter(client, fence);
+    if (*counter == 0) {
+        return hf_fail(error, HF_INVALID,
+                       "not an owner of this store: its fence %" PRIu64
+                       " is not above fence_base=%" PRIu64,
+                       fence, client->url->fence_base);
     }
     order->text = text;
     order->text_len = len;
@@ -159,7 +170,7 @@ static enum hf_status read_adoption(struct hf_op *op,
                          "semaphore");
     }
     if (status == HF_OK) {
-        status = read_owner(owner, &op->order, &op->counter, error);
+        status = read_owner(client, owner, &op->order, &op->counter, error);
     }
     if (status == HF_OK) {
         status = hf_cancel_admit(client, op->order.cancel, error);
@@ -274,7 +285,7 @@ enum hf_status hf_owner_release(struct hf_client *client, const void *name,
                                 size_t name_len, const char *owner,
                                 struct hf_error *error)
 {
-    uint64_t fence = 0;
+    uint64_t counter = 0;
     enum hf_status status = hf_client_enter(client, error);
     if (status != HF_OK) {
         return status;
@@ -290,10 +301,10 @@ enum hf_status hf_owner_release(struct hf_client *client, const void *name,
         status = hf_name_check(name, name_len, error);
     }
     if (status == HF_OK) {
-        status = read_owner(owner, &order, &fence, error);
+        status = read_owner(client, owner, &order, &counter, error);
     }
     if (status == HF_OK) {
-        status = release_foreign(client, &order, fence, error);
+        status = release_foreign(client, &order, counter, error);
     }
     hf_client_leave(client);
     return status;

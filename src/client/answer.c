@@ -4,6 +4,7 @@
 #include "client/answer.h"
 
 #include "client/broadcast.h"
+#include "client/fence.h"
 #include "client/lock.h"
 #include "client/log.h"
 #include "client/op.h"
@@ -163,7 +164,7 @@ void hf_client_on_push(void *user, unsigned node, uint64_t cookie,
     struct hf_client *client = user;
     struct hf_item *item = hf_item_table_find(&client->slots, cookie);
     if (item == NULL || item->kind != HF_ITEM_LOCK || counter == 0 ||
-        counter > HF_FENCE_MAX) {
+        counter > hf_fence_counter_max(client)) {
         return;
     }
     struct hf_event event = {
@@ -184,12 +185,33 @@ void hf_client_on_listen(void *user, unsigned node, bool is_listening)
     client->push_changed |= bit;
 }
 
+/* A grant whose fence would have more than 53 bits: it does not count, and is
+ * released as one that may have been made. A counter is that great only if it
+ * was set by hand, or by a clock after the year 2112. */
+static bool is_too_great(const struct hf_client *client,
+                         const struct hf_answer *answer)
+{
+    bool is_grant = answer->verb == HF_VERB_ACQUIRE ||
+                    answer->verb == HF_VERB_YIELD ||
+                    answer->verb == HF_VERB_CONFIRM;
+    return is_grant && answer->verdict == HF_VERDICT_OK &&
+           answer->counter > hf_fence_counter_max(client);
+}
+
 void hf_client_on_answer(void *user, const struct hf_answer *answer)
 {
     struct hf_client *client = user;
+    struct hf_answer unknown = *answer;
     client->n_pending--;
     client->n_answers++;
     hf_log_answer(client, answer);
+    if (is_too_great(client, answer)) {
+        unknown.verdict = HF_VERDICT_UNKNOWN;
+        unknown.fault = HF_CONFIG;
+        unknown.reason = "the counter of a name, with fence_base, is above "
+                         "9007199254740991, the greatest fence";
+        answer = &unknown;
+    }
     measure(client, answer);
     if (answer->verdict != HF_VERDICT_OK &&
         answer->verdict != HF_VERDICT_REFUSED &&

@@ -6,6 +6,7 @@
  * the worst state counts. */
 #include "client/handle.h"
 
+#include "client/fence.h"
 #include "client/fork.h"
 #include "client/op.h"
 #include "client/step.h"
@@ -45,7 +46,9 @@ uint64_t hf_lock_fence(const struct hf_lock *lock)
 {
     bool has_fence = lock != NULL && (lock->client->store->ops->capabilities &
                                       HF_CAP_RECORDS) != 0;
-    return has_fence ? hf_lease_fence(hf_lock_lease_const(lock)) : 0;
+    return has_fence ? hf_fence_of(lock->client,
+                                   hf_lease_fence(hf_lock_lease_const(lock)))
+                     : 0;
 }
 
 void *hf_lock_user(const struct hf_lock *lock)

@@ -2,16 +2,19 @@
 /* The holder of a lock, read from one node's reply. */
 #include "client/holder.h"
 
+#include "client/fence.h"
+
 #include "core/owner.h"
 #include "io/clock.h"
 
 #include <string.h>
 
 /* An owner contains the time at which its attempt began, which may have waited
- * for hours. Its fence is at least the clock floor at the time of the grant. It
- * is above that only if the counter was ahead of the clock: such a fence is in
- * the future, or within the 4.2 s of one floor. So the later of the two times
- * is never after the grant by the server's clock, and at most 4.2 s before it.
+ * for hours. Its counter is at least the clock floor at the time of the grant.
+ * It is above that only if the counter was ahead of the clock: such a counter
+ * is in the future, or within the 4.2 s of one floor. So the later of the two
+ * times is never after the grant by the server's clock, and at most 4.2 s
+ * before it.
  */
 void hf_holder_set_since(struct hf_holder *out, uint64_t counter)
 {
@@ -22,10 +25,11 @@ void hf_holder_set_since(struct hf_holder *out, uint64_t counter)
     }
 }
 
-void hf_holder_read(const struct hf_answer *answer, struct hf_holder *out)
+void hf_holder_read(const struct hf_client *client,
+                    const struct hf_answer *answer, struct hf_holder *out)
 {
     memset(out, 0, sizeof(*out));
-    out->fence = answer->counter;
+    out->fence = hf_fence_of(client, answer->counter);
     if (answer->kind == HF_HOLDER_NONE) {
         return;
     }

@@ -3,6 +3,7 @@
 #ifndef HF_CLIENT_HOLDER_H
 #define HF_CLIENT_HOLDER_H
 
+#include "client/client.h"
 #include "core/opaque.h"
 #include "store/store.h"
 
@@ -11,6 +12,7 @@
 void hf_holder_set_since(struct hf_holder *out, uint64_t counter);
 
 /* Fill `out` from one node's reply. */
-void hf_holder_read(const struct hf_answer *answer, struct hf_holder *out);
+void hf_holder_read(const struct hf_client *client,
+                    const struct hf_answer *answer, struct hf_holder *out);
 
 #endif

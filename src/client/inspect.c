@@ -17,7 +17,7 @@ static bool on_answer(struct hf_broadcast *query,
 {
     struct hf_info *info = query->user;
     info->nodes[answer->node].answered = true;
-    hf_holder_read(answer, &info->nodes[answer->node].holder);
+    hf_holder_read(query->op.client, answer, &info->nodes[answer->node].holder);
     info->nodes[answer->node].waiting = answer->waiting;
     if (info->waiting < answer->waiting) {
         info->waiting = answer->waiting;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/log.h"
 
+#include "client/fence.h"
 #include "client/holder_hint.h"
 #include "client/name.h"
 
@@ -207,10 +208,11 @@ static void log_held(struct hf_client *client, const struct hf_lock *lock,
                      enum hf_phase was)
 {
     char name[HF_NAME_SHOWN_MAX];
-    const struct hf_lease *lease = hf_lock_lease_const(lock);
-    hf_client_log(
-        client, HF_LOG_INFO, "%s: held%s, fence %" PRIu64, show(lock, name),
-        was == HF_PHASE_WAITING ? ", handed over" : "", hf_lease_fence(lease));
+    uint64_t counter = hf_lease_fence(hf_lock_lease_const(lock));
+    hf_client_log(client, HF_LOG_INFO, "%s: held%s, fence %" PRIu64,
+                  show(lock, name),
+                  was == HF_PHASE_WAITING ? ", handed over" : "",
+                  hf_fence_of(client, counter));
 }
 
 static void log_queued(struct hf_client *client, const struct hf_lock *lock)

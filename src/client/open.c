@@ -4,6 +4,7 @@
 #include "client/cancel.h"
 #include "client/client.h"
 #include "client/close.h"
+#include "client/fence.h"
 #include "client/fork.h"
 #include "client/log.h"
 #include "client/login.h"
@@ -169,6 +170,9 @@ enum hf_status hf_client_open(const char *url,
     }
     if (status == HF_OK) {
         status = open_store(client, error);
+    }
+    if (status == HF_OK) {
+        status = hf_fence_check(client, error);
     }
     if (status != HF_OK) {
         hf_client_free(client);

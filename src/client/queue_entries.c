@@ -4,6 +4,7 @@
  * done. */
 #include "client/broadcast.h"
 #include "client/callback.h"
+#include "client/fence.h"
 #include "client/holder.h"
 #include "client/name.h"
 #include "client/op_async.h"
@@ -56,9 +57,10 @@ static void read_seat(const struct hf_seat *seat, unsigned node,
 
 /* `counter` is that of the latest grant. Of several sharers only one has it as
  * its fence, so they get no age. */
-static void set_fence(struct hf_queue_entry *place, uint64_t counter)
+static void set_fence(const struct hf_client *client,
+                      struct hf_queue_entry *place, uint64_t counter)
 {
-    place->who.fence = place->waits ? 0 : counter;
+    place->who.fence = place->waits ? 0 : hf_fence_of(client, counter);
     if (!place->waits && place->mode == HF_EXCLUSIVE && place->permits == 0) {
         hf_holder_set_since(&place->who, counter);
     }
@@ -72,7 +74,8 @@ static bool on_answer(struct hf_broadcast *query,
         for (size_t i = 0; i < answer->n_seats; i++) {
             read_seat(&answer->seats[i], answer->node,
                       &places->list[places->count++]);
-            set_fence(&places->list[places->count - 1], answer->counter);
+            set_fence(query->op.client, &places->list[places->count - 1],
+                      answer->counter);
         }
     }
     return false;

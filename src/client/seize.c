@@ -79,7 +79,7 @@ static bool on_taken(struct hf_broadcast *query, const struct hf_answer *answer)
     struct hf_seizure *seizure = query->user;
     struct hf_holder holder;
     uint16_t bit = (uint16_t)(1U << answer->node);
-    hf_holder_read(answer, &holder);
+    hf_holder_read(query->op.client, answer, &holder);
     seizure->replied |= bit;
     seizure->voting |= (uint16_t)(bit & query->op.client->nodes.voting);
     seizure->counter =

@@ -54,6 +54,10 @@
 /* Greatest fence: 53 bits survive Lua numbers and JSON. */
 #define HF_FENCE_MAX ((UINT64_C(1) << 53) - 1)
 
+/* Greatest `fence_base`: half of the fences. The clock floor is below the other
+ * half until the year 2112. */
+#define HF_FENCE_BASE_MAX (UINT64_C(1) << 52)
+
 /* Low bits of a node's time in microseconds that the clock floor clears: 4.2 s.
  * Within such a step the floors of several nodes are equal though their clocks
  * differ. */

@@ -102,6 +102,7 @@ static bool is_other_shape(const struct hf_shape *a, const struct hf_shape *b)
 {
     bool is_old = a->fence_keep_ms == 0;
     return a->max_ttl_ms != b->max_ttl_ms || a->nodes != b->nodes ||
+           a->fence_base != b->fence_base ||
            (!is_old && a->fence_keep_ms != b->fence_keep_ms);
 }
 

@@ -37,6 +37,7 @@ struct hf_shape {
     int64_t max_ttl_ms;
     int64_t nodes;
     int64_t fence_keep_ms; /* in a marker 0: it is of an older format */
+    int64_t fence_base;    /* which an older format does not have: 0 */
 };
 
 /* The marker, key hf:node. */

@@ -42,12 +42,17 @@ static bool is_trusted(const struct hf_admission *admission,
 }
 
 /* INIT replaces a marker with other settings, but only the one that the survey
- * has shown to the operator: one that was written since is of another store. */
+ * has shown to the operator: one that was written since is of another store. A
+ * smaller fence_base would make fences smaller than those that were given out.
+ */
 static enum hf_admission_next declare_init(struct hf_admission *admission,
                                            struct hf_instant now)
 {
+    bool is_seen = strcmp(admission->marker.value, admission->looked_at) == 0;
+    bool would_sink =
+        admission->marker.shape.fence_base > admission->shape->fence_base;
     if (admission->verdict.trust == HF_TRUST_MISMATCH &&
-        strcmp(admission->marker.value, admission->looked_at) != 0) {
+        (!is_seen || would_sink)) {
         return HF_ADMISSION_REFUSE;
     }
     if (is_trusted(admission, now)) {
@@ -172,16 +177,31 @@ static const char *servers(int64_t n, char out[32])
     return out;
 }
 
-static void write_difference(const char *what, int64_t its_ms, int64_t our_ms,
-                             char *out, size_t size)
+static void write_difference(const char *what, const char *its,
+                             const char *ours, char *out, size_t size)
 {
-    char its[HF_DURATION_TEXT_MAX], ours[HF_DURATION_TEXT_MAX];
-    hf_duration_emit(its, its_ms);
-    hf_duration_emit(ours, our_ms);
     snprintf(out, size,
              "belongs to a store with %s=%s, this client says %s: all clients "
              "of a store must say the same",
              what, its, ours);
+}
+
+static void write_durations(const char *what, int64_t its_ms, int64_t our_ms,
+                            char *out, size_t size)
+{
+    char its[HF_DURATION_TEXT_MAX], ours[HF_DURATION_TEXT_MAX];
+    hf_duration_emit(its, its_ms);
+    hf_duration_emit(ours, our_ms);
+    write_difference(what, its, ours, out, size);
+}
+
+static void write_numbers(const char *what, int64_t its_number,
+                          int64_t our_number, char *out, size_t size)
+{
+    char its[24], ours[24];
+    snprintf(its, sizeof(its), "%" PRId64, its_number);
+    snprintf(ours, sizeof(ours), "%" PRId64, our_number);
+    write_difference(what, its, ours, out, size);
 }
 
 void hf_admission_mismatch_text(const struct hf_admission *admission, char *out,
@@ -200,10 +220,13 @@ void hf_admission_mismatch_text(const struct hf_admission *admission, char *out,
                                           : "those of that store alone",
                  max_ttl);
     } else if (its->max_ttl_ms != ours->max_ttl_ms) {
-        write_difference("max_ttl", its->max_ttl_ms, ours->max_ttl_ms, out,
-                         size);
+        write_durations("max_ttl", its->max_ttl_ms, ours->max_ttl_ms, out,
+                        size);
+    } else if (its->fence_base != ours->fence_base) {
+        write_numbers("fence_base", its->fence_base, ours->fence_base, out,
+                      size);
     } else {
-        write_difference("fence_keep", its->fence_keep_ms, ours->fence_keep_ms,
-                         out, size);
+        write_durations("fence_keep", its->fence_keep_ms, ours->fence_keep_ms,
+                        out, size);
     }
 }

@@ -36,6 +36,8 @@ void hf_marker_read(struct hf_marker *marker, const char *host,
         marker->shape.nodes = number;
     } else if (strcmp(field, "fence_keep_ms") == 0) {
         marker->shape.fence_keep_ms = number;
+    } else if (strcmp(field, "fence_base") == 0) {
+        marker->shape.fence_base = number;
     } else if (strcmp(field, "durable") == 0) {
         marker->is_durable = number != 0;
     } else if (strcmp(field, "whole") == 0) {
@@ -84,6 +86,8 @@ void hf_marker_write(struct hf_marker *marker, const char *host,
         number_text(shape->nodes, out->numbers[2]),
         "fence_keep_ms",
         number_text(shape->fence_keep_ms, out->numbers[3]),
+        "fence_base",
+        number_text(shape->fence_base, out->numbers[4]),
         "durable",
         marker->is_durable ? "1" : "0",
     };

@@ -12,10 +12,10 @@
  * first, the value that it must replace: value, whole, host, its entry, then
  * each field and its content. Must not be copied or moved: they point into it,
  * and into the marker. */
-#define HF_MARKER_TEXTS 16
+#define HF_MARKER_TEXTS 18
 struct hf_marker_texts {
     const char *texts[HF_MARKER_TEXTS];
-    char numbers[4][24];
+    char numbers[5][24];
 };
 
 /** Read one field into a marker that was zeroed before the first. Unknown

@@ -52,6 +52,7 @@ struct hf_url {
     int64_t node_timeout_ms;
     bool has_node_timeout; /* given; else a module may have another default */
     int64_t fence_keep_ms;
+    uint64_t fence_base; /* at most HF_FENCE_BASE_MAX; client/fence.h */
     int64_t max_ttl_ms;
     bool quarantine; /* quarantine=strict */
 };

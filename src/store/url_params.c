@@ -32,13 +32,15 @@ enum parameter {
     P_TLS_KEY,
     P_QUARANTINE,
     P_FENCE_KEEP,
+    P_FENCE_BASE,
     P_MAX_TTL,
     N_PARAMETERS
 };
 
 static const char *const known[] = {
-    "prefix",  "connect_timeout", "node_timeout", "tls_ca",  "tls_cert",
-    "tls_key", "quarantine",      "fence_keep",   "max_ttl", NULL,
+    "prefix",     "connect_timeout", "node_timeout", "tls_ca",
+    "tls_cert",   "tls_key",         "quarantine",   "fence_keep",
+    "fence_base", "max_ttl",         NULL,
 };
 
 static bool was_given(const struct hf_params *params, enum parameter which)
@@ -110,6 +112,38 @@ static enum hf_status set_duration(int64_t *field, int64_t least, int64_t most,
     return HF_OK;
 }
 
+/** Digits only. @return false: anything else, or more than @p most. */
+static bool read_number(const char *text, uint64_t most, uint64_t *out)
+{
+    *out = 0;
+    for (const char *c = text; *c != '\0'; c++) {
+        if (*c < '0' || *c > '9' || *out > most) {
+            return false;
+        }
+        *out = *out * 10 + (uint64_t)(*c - '0');
+    }
+    return *text != '\0' && *out <= most;
+}
+
+static enum hf_status set_fence_base(struct hf_url *url, const char *value,
+                                     bool again, struct hf_error *error)
+{
+    uint64_t base;
+    if (!read_number(value, HF_FENCE_BASE_MAX, &base)) {
+        return hf_fail(error, HF_INVALID,
+                       "URL parameter \"fence_base\": \"%.40s\" is no number "
+                       "from 0 to %" PRIu64,
+                       value, HF_FENCE_BASE_MAX);
+    }
+    if (again && url->fence_base != base) {
+        return hf_fail(error, HF_INVALID,
+                       "URL parameter \"fence_base\" is given twice with "
+                       "different values");
+    }
+    url->fence_base = base;
+    return HF_OK;
+}
+
 static enum hf_status set_quarantine(struct hf_url *url, const char *value,
                                      bool again, struct hf_error *error)
 {
@@ -171,6 +205,8 @@ static enum hf_status set_parameter(const struct hf_params *params,
     case P_FENCE_KEEP:
         return set_duration(&url->fence_keep_ms, HF_FENCE_KEEP_MS_MIN,
                             FENCE_KEEP_MS_MAX, value, which, again, error);
+    case P_FENCE_BASE:
+        return set_fence_base(url, value, again, error);
     case P_MAX_TTL:
         return set_duration(&url->max_ttl_ms, HF_TTL_MS_MIN, HF_MAX_TTL_MS_MAX,
                             value, which, again, error);

@@ -37,7 +37,7 @@ for code in 64 69 70 75 76 77 78 124 126 127; do
         "exit code $code is in run --help"
 done
 for parameter in prefix connect_timeout node_timeout tls_ca quarantine \
-    max_ttl fence_keep; do
+    max_ttl fence_keep fence_base; do
     like "$plain" "$parameter" "$parameter is in the man page"
     like "$(holdfast help stores)" "$parameter=?" "$parameter is in help stores"
 done

@@ -113,4 +113,30 @@ ok 'the same in the next tick' fence_from "$(store restored)"
 is "$fence" "$((tick + 4194304))" 'the fence is larger'
 capture write "$fence"
 is "$code:$err" 0: 'it passes'
+fences+=("$fence")
+
+# The recipe of docs/fencing.md: a base for a store whose clock is behind.
+pg -c 'CREATE DATABASE behind'
+servers_declare "$(store behind)&fence_base=1"
+clock_is behind "$tick - 3600000000"
+base=$((fence - (tick - 3600000000) + 10000000))
+capture holdfast acquire -n -u "$(store behind)&fence_base=$base" moved
+is "$code" 78 'a store with another base: refused'
+cat >"$W/yes" <<'YES'
+expect Type yes:
+send yes\n
+expect ended 0
+YES
+ok 'doctor --init raises it' timeout 60 "$HF_BUILD/tests/lib/pty" \
+    sh -c 'holdfast doctor --init -q -u "$0"; echo ended $?' \
+    "$(store behind)&fence_base=$base" <"$W/yes"
+ok 'with the base: acquired' fence_from "$(store behind)&fence_base=$base"
+ok 'the fence is larger' test "$fence" -gt "${fences[-1]}"
+capture write "$fence"
+is "$code:$err" 0: 'it passes, without a reset'
+for old in "${fences[@]: -3}"; do
+    capture write "$old"
+    like "$err" "fence $old of 'moved' is stale: $fence was presented" \
+        'earlier ones are refused'
+done
 finish

@@ -20,7 +20,7 @@ int main(int argc, char **argv)
         return 64;
     }
     memcpy(folder.path, argv[1], strlen(argv[1]) + 1);
-    if (hf_gate_open(&gate, &folder, hf_span_ms(1000), hf_table_renew,
+    if (hf_gate_open(&gate, &folder, hf_span_ms(1000), 0, hf_table_renew,
                      &error) != HF_OK) {
         fprintf(stderr, "gate: %s\n", error.text);
         return 1;

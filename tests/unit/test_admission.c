@@ -16,7 +16,7 @@
 #define NOW_MS 1000000
 #define MAX_TTL_MS 60000
 
-static const struct hf_shape shape = {MAX_TTL_MS, 3, 3600000};
+static const struct hf_shape shape = {MAX_TTL_MS, 3, 3600000, 5000};
 
 static struct hf_instant at_ms(int64_t ms)
 {
@@ -374,6 +374,28 @@ static void a_handshake_begins_with_nothing(void **state)
     assert_true(admission.known.has_met); /* that stays */
 }
 
+/* INIT with a smaller fence_base than the marker's is refused, also after a
+ * survey that has shown this marker; with a greater one it is not. */
+static void init_never_lowers_the_base(void **state)
+{
+    (void)state;
+    for (int more = -1; more <= 1; more += 2) {
+        struct hf_admission admission;
+        open_with(&admission, WHOLE, true);
+        admission.marker.shape.fence_base = shape.fence_base + more;
+        set(admission.looked_at, "v1");
+        assert_int_equal(
+            hf_admission_decide(&admission, jobs_of(NOTHING), at_ms(NOW_MS)),
+            REFUSE);
+        assert_int_equal(
+            hf_admission_decide(&admission, jobs_of(INIT), at_ms(NOW_MS)),
+            more > 0 ? REFUSE : WRITE);
+        if (more < 0) {
+            assert_int_equal(admission.verdict.marker.shape.fence_base, 5000);
+        }
+    }
+}
+
 /* ---- Texts ------------------------------------------------------------- */
 
 static void assert_mismatch(struct hf_shape its, const char *text)
@@ -389,18 +411,24 @@ static void assert_mismatch(struct hf_shape its, const char *text)
 static void texts(void **state)
 {
     (void)state;
-    assert_mismatch((struct hf_shape){MAX_TTL_MS, 5, 3600000},
+    assert_mismatch((struct hf_shape){MAX_TTL_MS, 5, 3600000, 5000},
                     "belongs to a store of 5 servers, this client's URL names "
                     "3: name all of them (max_ttl=1m)");
-    assert_mismatch((struct hf_shape){MAX_TTL_MS, 1, 3600000},
+    assert_mismatch((struct hf_shape){MAX_TTL_MS, 1, 3600000, 5000},
                     "belongs to a store of 1 server, this client's URL names "
                     "3: name those of that store alone (max_ttl=1m)");
-    assert_mismatch((struct hf_shape){30000, 3, 3600000},
+    assert_mismatch((struct hf_shape){30000, 3, 3600000, 5000},
                     "belongs to a store with max_ttl=30s, this client says 1m: "
                     "all clients of a store must say the same");
-    assert_mismatch((struct hf_shape){MAX_TTL_MS, 3, 7200000},
+    assert_mismatch((struct hf_shape){MAX_TTL_MS, 3, 7200000, 5000},
                     "belongs to a store with fence_keep=2h, this client says "
                     "1h: all clients of a store must say the same");
+    assert_mismatch((struct hf_shape){MAX_TTL_MS, 3, 3600000, 5001},
+                    "belongs to a store with fence_base=5001, this client says "
+                    "5000: all clients of a store must say the same");
+    assert_mismatch((struct hf_shape){MAX_TTL_MS, 3, 0, 0},
+                    "belongs to a store with fence_base=0, this client says "
+                    "5000: all clients of a store must say the same");
     static const char *const causes[] = {"a", "b", "c", "d"};
     struct hf_admission admission;
     char out[200];
@@ -427,6 +455,7 @@ int main(void)
         cmocka_unit_test(a_quarantine_keeps_its_cause),
         cmocka_unit_test(a_host_without_a_clock_watches_by_itself),
         cmocka_unit_test(a_handshake_begins_with_nothing),
+        cmocka_unit_test(init_never_lowers_the_base),
         cmocka_unit_test(texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

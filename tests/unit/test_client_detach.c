@@ -49,7 +49,7 @@ static pid_t occupy(void)
         char text[600];
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         snprintf(place.path, sizeof(place.path), "%s", folder);
-        if (hf_gate_open(&gate, &place, hf_span_ms(1000), hf_table_renew,
+        if (hf_gate_open(&gate, &place, hf_span_ms(1000), 0, hf_table_renew,
                          &error) != HF_OK) {
             _exit(1);
         }

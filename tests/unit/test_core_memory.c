@@ -15,7 +15,7 @@
 #define MAX_TTL_MS 60000
 #define NOW_MS 1000000
 
-static const struct hf_shape shape = {MAX_TTL_MS, 3, 3600000};
+static const struct hf_shape shape = {MAX_TTL_MS, 3, 3600000, 7};
 
 /* A server that agrees with its marker, which is whole, and a new client. Each
  * test changes one part. */
@@ -394,9 +394,10 @@ static void other_settings_are_refused(void **state)
     (void)state;
     struct scene scene = restarted();
     meet(&scene, 1);
-    const struct hf_shape others[] = {{MAX_TTL_MS + 1, 3, 3600000},
-                                      {MAX_TTL_MS, 5, 3600000},
-                                      {MAX_TTL_MS, 3, 3600001}};
+    const struct hf_shape others[] = {
+        {MAX_TTL_MS + 1, 3, 3600000, 7}, {MAX_TTL_MS, 5, 3600000, 7},
+        {MAX_TTL_MS, 3, 3600001, 7},     {MAX_TTL_MS, 3, 3600000, 8},
+        {MAX_TTL_MS, 3, 3600000, 0},     {MAX_TTL_MS, 3, 0, 0}};
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         scene.marker.shape = others[i];
         struct hf_quarantine_verdict out = judge(&scene);

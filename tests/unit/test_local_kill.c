@@ -195,7 +195,7 @@ static pid_t occupy(const struct fixture *f)
         struct hf_error error;
         char text[600];
         if (hf_folder_open(f->folder, &folder, &error) != HF_OK ||
-            hf_gate_open(&gate, &folder, hf_span_ms(1000), hf_table_renew,
+            hf_gate_open(&gate, &folder, hf_span_ms(1000), 0, hf_table_renew,
                          &error) != HF_OK) {
             _exit(1);
         }

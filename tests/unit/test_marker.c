@@ -17,7 +17,7 @@ static const struct hf_marker full = {
     .replid = "repl1",
     .is_whole = true,
     .is_durable = true,
-    .shape = {60000, 3, 3600000},
+    .shape = {60000, 3, 3600000, 1790000000000000},
     .has_entry = true,
     .entry = {INT64_C(123456000000)},
 };
@@ -48,6 +48,7 @@ static void assert_same(const struct hf_marker *a, const struct hf_marker *b)
     assert_int_equal(a->shape.max_ttl_ms, b->shape.max_ttl_ms);
     assert_int_equal(a->shape.nodes, b->shape.nodes);
     assert_int_equal(a->shape.fence_keep_ms, b->shape.fence_keep_ms);
+    assert_int_equal(a->shape.fence_base, b->shape.fence_base);
     assert_int_equal(a->has_entry, b->has_entry);
     assert_int_equal(a->entry.ns, b->entry.ns);
 }
@@ -72,11 +73,24 @@ static void is_read_as_it_was_written(void **state)
 static void is_written_in_this_order(void **state)
 {
     (void)state;
-    static const char *const expected[HF_MARKER_TEXTS] = {
-        "v1",    "1",      "at:host",       "123456",     "run_id",
-        "run1",  "replid", "repl1",         "max_ttl_ms", "60000",
-        "nodes", "3",      "fence_keep_ms", "3600000",    "durable",
-        "1"};
+    static const char *const expected[HF_MARKER_TEXTS] = {"v1",
+                                                          "1",
+                                                          "at:host",
+                                                          "123456",
+                                                          "run_id",
+                                                          "run1",
+                                                          "replid",
+                                                          "repl1",
+                                                          "max_ttl_ms",
+                                                          "60000",
+                                                          "nodes",
+                                                          "3",
+                                                          "fence_keep_ms",
+                                                          "3600000",
+                                                          "fence_base",
+                                                          "1790000000000000",
+                                                          "durable",
+                                                          "1"};
     struct hf_marker marker = full;
     struct hf_marker_texts texts;
     hf_marker_write(&marker, "at:host", &texts);

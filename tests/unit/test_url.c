@@ -62,6 +62,7 @@ static void one_server(void **state)
     assert_int_equal(url->connect_timeout_ms, 1000);
     assert_int_equal(url->node_timeout_ms, 50);
     assert_int_equal(url->fence_keep_ms, 3600000);
+    assert_int_equal(url->fence_base, 0);
     assert_int_equal(url->max_ttl_ms, 60000);
     assert_true(url->quarantine);
     hf_url_free(url);
@@ -74,7 +75,7 @@ static void everything_at_once(void **state)
         good("REDISS://us%65r:p%40ss%2F%25@a:1,b,[::1]:3,[fe80::2],c:65535/7"
              "?prefix=x%26y:&node_timeout=20ms&connect_timeout=2&tls_ca=/a%20b"
              "&tls_cert=/c&tls_key=/k&quarantine=off&fence_keep=2h"
-             "&max_ttl=1m30s");
+             "&max_ttl=1m30s&fence_base=4503599627370496");
     assert_string_equal(url->scheme, "rediss");
     assert_int_equal(url->n_endpoints, 5);
     for (unsigned i = 0; i < 5; i++) {
@@ -98,6 +99,7 @@ static void everything_at_once(void **state)
     assert_string_equal(url->tls_key, "/k");
     assert_false(url->quarantine);
     assert_int_equal(url->fence_keep_ms, 7200000);
+    assert_int_equal(url->fence_base, HF_FENCE_BASE_MAX);
     assert_int_equal(url->max_ttl_ms, 90000);
     assert_string_equal(url->display,
                         "rediss://user@a:1,b:6379,[::1]:3,[fe80::2]:6379,"
@@ -233,6 +235,14 @@ static void parameters(void **state)
 static void parameter_values(void **state)
 {
     (void)state;
+    bad("redis://a?fence_base=", HF_INVALID, "\"\" is no number from 0 to");
+    bad("redis://a?fence_base=-1", HF_INVALID, "is no number");
+    bad("redis://a?fence_base=1k", HF_INVALID, "is no number");
+    bad("redis://a?fence_base=4503599627370497", HF_INVALID,
+        "is no number from 0 to 4503599627370496");
+    bad("redis://a?fence_base=18446744073709551617", HF_INVALID,
+        "is no number");
+    bad("redis://a?fence_base=1&fence_base=2", HF_INVALID, "given twice");
     bad("redis://a?max_ttl=soon", HF_INVALID, "no duration");
     bad("redis://a?max_ttl=-1", HF_INVALID, "no duration");
     bad("redis://a?max_ttl=2d", HF_INVALID, "not from 10ms to 1d");

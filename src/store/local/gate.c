@@ -212,6 +212,9 @@ static enum hf_status renew(struct hf_gate *gate, const char *boot,
     bool was_ours =
         is_ours(page) && page->version >= 1 && page->version <= VERSION;
     uint64_t granted_max = was_ours ? page->granted_max : 0;
+    if (is_blank(page)) {
+        page->fence_base = gate->fence_base;
+    }
     __atomic_store_n(&page->is_ready, 0, __ATOMIC_RELEASE);
     memcpy(page->magic, magic, sizeof(magic));
     uint64_t map_bytes = 0;
@@ -313,6 +316,13 @@ static enum hf_status check_kind(const struct hf_gate *gate,
                        "not ours: give each a folder of its own",
                        gate->gate_path);
     }
+    if (page->fence_base != gate->fence_base) {
+        return hf_fail(error, HF_CONFIG,
+                       "%s belongs to a store with fence_base=%" PRIu64
+                       ", this client says %" PRIu64
+                       ": all clients of a store must say the same",
+                       gate->gate_path, page->fence_base, gate->fence_base);
+    }
     return HF_OK;
 }
 
@@ -385,8 +395,8 @@ static enum hf_status lock_and_open(struct hf_gate *gate,
 
 enum hf_status hf_gate_open(struct hf_gate *gate,
                             const struct hf_folder *folder,
-                            struct hf_span patience, hf_gate_renew_fn *make,
-                            struct hf_error *error)
+                            struct hf_span patience, uint64_t fence_base,
+                            hf_gate_renew_fn *make, struct hf_error *error)
 {
     gate->page = NULL;
     gate->folder = folder;
@@ -394,6 +404,7 @@ enum hf_status hf_gate_open(struct hf_gate *gate,
     gate->pid_space = 0;
     gate->has_values = false;
     gate->patience = patience;
+    gate->fence_base = fence_base;
     snprintf(gate->gate_path, sizeof(gate->gate_path), "%s/locks.gate",
              folder->path);
     snprintf(gate->data_path, sizeof(gate->data_path), "%s/locks.mdb",

@@ -64,6 +64,8 @@ struct hf_gate_page {
     uint64_t queue_last;  /* number of the newest queue */
     uint64_t ticket_last; /* newest ticket of any queue */
     struct hf_gate_values values;
+    uint64_t fence_base; /* of the client that made the page; 0 in older ones.
+                            It outlives the boot */
 };
 
 struct hf_gate {
@@ -74,6 +76,7 @@ struct hf_gate {
     uint64_t pid_space;
     uint64_t time_space;
     struct hf_span patience; /* node_timeout */
+    uint64_t fence_base;     /* the client's; a page of another is refused */
     bool has_values;         /* the mutex for values is known to be made */
     char gate_path[HF_FOLDER_MAX + 16];
     char data_path[HF_FOLDER_MAX + 16];
@@ -86,11 +89,12 @@ typedef enum hf_status
 hf_gate_renew_fn(const struct hf_folder *folder, const char *data_path,
                  uint64_t *map_bytes, struct hf_error *error);
 
-/** @return HF_OK: the caller must close the gate; else it is not open. */
+/** @param fence_base  what all clients of the folder must agree on.
+ * @return HF_OK: the caller must close the gate; else it is not open. */
 enum hf_status hf_gate_open(struct hf_gate *gate,
                             const struct hf_folder *folder,
-                            struct hf_span patience, hf_gate_renew_fn *make,
-                            struct hf_error *error);
+                            struct hf_span patience, uint64_t fence_base,
+                            hf_gate_renew_fn *make, struct hf_error *error);
 
 void hf_gate_close(struct hf_gate *gate);
 

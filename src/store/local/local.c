@@ -83,7 +83,7 @@ enum hf_status hf_local_open(struct hf_local *local, const char *wanted,
         return status;
     }
     status = hf_gate_open(&local->gate, &local->folder, local->patience,
-                          hf_table_renew, error);
+                          local->fence_base, hf_table_renew, error);
     if (status != HF_OK) {
         return status;
     }
@@ -135,6 +135,7 @@ static enum hf_status open_local(const struct hf_url *url,
     local->store = (struct hf_store){&hf_store_local, 1};
     local->env = *env;
     local->fence_keep_ns = hf_span_ms(url->fence_keep_ms).ns;
+    local->fence_base = url->fence_base;
     local->is_named = url->path != NULL;
     local->patience = hf_span_ms(url->node_timeout_ms);
     local->prefix = strdup(url->prefix);

@@ -50,6 +50,7 @@ struct hf_local {
                                      */
     char *prefix;
     int64_t fence_keep_ns;
+    uint64_t fence_base;
     int64_t next_look_ns; /* when to check both files again (is_cut_off()) */
     bool is_cut_off;      /* the files were removed, replaced or cut */
     bool is_open;         /* else it serves only jobs; see `fault`, `reason` */

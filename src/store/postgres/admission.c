@@ -54,7 +54,9 @@ static bool is_eligible(const struct hf_pg_node *node, char *why, size_t size)
 
 static const char marker_sql[] = HF_PG_CALL(
     "a.*", "holdfast.marker($1, $2, $3, $4, $5, VARIADIC ARRAY["
-           "$6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17]::text[])");
+           "$6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, "
+           "$19]::text[])");
+_Static_assert(HF_MARKER_TEXTS == 18, "and the value to replace: $1 to $19");
 
 /* Write the verdict's marker if the server's still has the value that we read.
  */

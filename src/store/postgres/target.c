@@ -172,6 +172,7 @@ static const char *const usual[] = {"host",
                                     "connect_timeout",
                                     "quarantine",
                                     "fence_keep",
+                                    "fence_base",
                                     "max_ttl",
                                     "lock",
                                     "key",
@@ -183,7 +184,7 @@ static enum hf_status refuse_unknown(const char *name, struct hf_error *error)
     return hf_fail(error, HF_INVALID,
                    "unknown URL parameter \"%.40s\"%s%s%s (known: those of "
                    "libpq, and prefix, connect_timeout, node_timeout, "
-                   "quarantine, fence_keep, max_ttl, lock, key)",
+                   "quarantine, fence_keep, fence_base, max_ttl, lock, key)",
                    name, near == NULL ? "" : ": did you mean \"",
                    near == NULL ? "" : near, near == NULL ? "" : "\"?");
 }

@@ -71,8 +71,9 @@ static void set_up(struct hf_redis *store, const struct hf_url *url)
     }
     snprintf(store->fence_keep, sizeof(store->fence_keep), "%lld",
              (long long)url->fence_keep_ms);
-    store->shape = (struct hf_shape){url->max_ttl_ms, url->n_endpoints,
-                                     url->fence_keep_ms};
+    store->shape =
+        (struct hf_shape){url->max_ttl_ms, url->n_endpoints, url->fence_keep_ms,
+                          (int64_t)url->fence_base};
     store->node_timeout = hf_span_ms(url->node_timeout_ms);
     store->connect_timeout = hf_span_ms(url->connect_timeout_ms);
     store->strict = url->quarantine;
