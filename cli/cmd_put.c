@@ -8,6 +8,8 @@
 #include "store.h"
 #include "value_io.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -43,9 +45,18 @@ static int print(const struct cli_args *args, uint64_t version)
         cli_out_fence(&out, version);
         cli_out_text(&out, "\n");
     }
-    return cli_out_flush(&out)
-               ? 0
-               : cli_message_errno(CLI_EXIT_INTERNAL, "stdout", out.error);
+    if (cli_out_flush(&out)) {
+        return 0;
+    }
+    /* The write stays: its version must not be lost with the output. */
+    char text[200], which[40] = "";
+    if (!args->is_delete) {
+        snprintf(which, sizeof(which), ", version %" PRIu64, version);
+    }
+    snprintf(text, sizeof(text), "was %s%s, but not reported: stdout: %.100s",
+             args->is_delete ? "deleted" : "written", which,
+             cli_message_of(out.error));
+    return cli_message(CLI_EXIT_INTERNAL, args->name, text);
 }
 
 static int check(const struct cli_args *args)
@@ -120,7 +131,8 @@ const struct cli_cmd cli_cmd_put = {
     .summary = "write a value, if it has an expected version",
     .text = "Prints the new version, unless -q. VALUE has at most 262144 "
             "bytes; - reads it\nfrom stdin. Exit 75 if the value has another "
-            "version, 69 if it is not known\nwhether it was written.\n",
+            "version, 69 if it is not known\nwhether it was written. If stdout "
+            "cannot be written, it was, and the message\nhas the version.\n",
     .opts = opts,
     .words_max = 2,
     .too_many = "one name and one value",

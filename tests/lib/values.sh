@@ -44,6 +44,16 @@ test_values() {
     version=$(holdfast put cfg again)
     ok 'created again, the version is greater' [ "$version" -gt "$before" ]
 
+    # Output that cannot be written.
+    says 70 '' "holdfast: cfg: was written, version [0-9]+, but not reported: stdout: No space left on device" \
+        'put with a full stdout' sh -c 'holdfast put cfg unseen >/dev/full'
+    is "$(holdfast get --json cfg | jq -r '"\(.version) \(.value)"')" \
+        "$(grep -oE '[0-9]{16}' <<<"$err") unseen" 'it was written, with that version'
+    says 0 '' '' 'put -q with a full stdout' sh -c 'holdfast put -q cfg quiet >/dev/full'
+    says 70 '' "holdfast: cfg: was deleted, but not reported: stdout: No space left on device" \
+        'a deletion with a full stdout' sh -c 'holdfast put --delete --json cfg >/dev/full'
+    says 1 '' '' 'it was deleted' holdfast get -q cfg
+
     # Bytes.
     head -c 262144 /dev/urandom >"$W/big"
     holdfast put -q big - <"$W/big"
