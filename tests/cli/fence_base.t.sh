@@ -4,6 +4,7 @@
 # places alike, and all clients of a store agree on it.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/databases.sh"
+. "$(dirname "$0")/../lib/mariadb.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 300
 command -v jq >/dev/null || skip_all 'no jq'
@@ -150,6 +151,22 @@ if postgres_start; then
     refused 'no base' "$plain" "$base" 0
     capture holdfast run -n -u "$plain&lock=advisory&fence_base=5" job -- echo ran
     is "$code:$out" 64: 'a lock without fences has no base'
+    like "$err" 'fence_base is given, but a lock of this store has no fence' 'which it says'
+fi
+
+# ---- MariaDB ------------------------------------------------------------------------
+
+if mariadb_start; then
+    plain="mysql://root@/?socket=$W/maria/s&node_timeout=3s&connect_timeout=10s"
+    HOLDFAST_URL="$plain&fence_base=$base"
+    servers_declare "$HOLDFAST_URL"
+    test_store MariaDB
+    read -r owner fence _ < <(holdfast acquire -t 20s job)
+    is "$(sql -e "SELECT counter FROM holdfast.lock WHERE name = 'lock:job'")" \
+        $((fence - base)) 'MariaDB has the counter'
+    refused 'no base' "$plain" "$base" 0
+    capture holdfast run -n -u "$plain&lock=named&fence_base=5" job -- echo ran
+    is "$code:$out" 64: 'a named lock has no base'
     like "$err" 'fence_base is given, but a lock of this store has no fence' 'which it says'
 fi
 finish

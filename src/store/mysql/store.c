@@ -52,7 +52,8 @@ static enum hf_status set_up(struct hf_my *store, const struct hf_url *url,
     store->prefix = strdup(url->prefix);
     store->prefix_len = strlen(url->prefix);
     store->fence_keep_ms = url->fence_keep_ms;
-    store->shape = (struct hf_shape){url->max_ttl_ms, 1, url->fence_keep_ms};
+    store->shape = (struct hf_shape){url->max_ttl_ms, 1, url->fence_keep_ms,
+                                     (int64_t)url->fence_base};
     if (hf_clock_name(clock)) {
         snprintf(store->host, sizeof(store->host), "at:%s", clock);
     }

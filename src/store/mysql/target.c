@@ -112,9 +112,9 @@ static enum hf_status read_address(struct hf_mysql_target *target,
 /* ---- Parameters --------------------------------------------------------- */
 
 static const char *const known[] = {
-    "lock",    "key",          "socket",          "defaults_file", "prefix",
-    "max_ttl", "node_timeout", "connect_timeout", "quarantine",    "fence_keep",
-    NULL};
+    "lock",       "key",        "socket",       "defaults_file",
+    "prefix",     "max_ttl",    "node_timeout", "connect_timeout",
+    "quarantine", "fence_keep", "fence_base",   NULL};
 
 static enum hf_status refuse_tls(struct hf_error *error)
 {
@@ -130,7 +130,8 @@ static enum hf_status refuse_unknown(const char *name, struct hf_error *error)
     return hf_fail(error, HF_INVALID,
                    "unknown URL parameter \"%.40s\"%s%s%s (known: lock, key, "
                    "socket, defaults_file, prefix, connect_timeout, "
-                   "node_timeout, max_ttl, fence_keep, quarantine)",
+                   "node_timeout, max_ttl, fence_keep, fence_base, "
+                   "quarantine)",
                    name, near == NULL ? "" : ": did you mean \"",
                    near == NULL ? "" : near, near == NULL ? "" : "\"?");
 }
