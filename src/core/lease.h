@@ -195,6 +195,8 @@ struct hf_vote {
     uint8_t pending; /* requests without a reply yet, a bit per verb */
     uint16_t flags;  /* enum hf_vote_flags */
     uint8_t polls;   /* WAITING: requests since the last change */
+    uint8_t ahead;   /* QUEUED: earlier tickets in the last reply, 255 at most
+                      */
 };
 
 /* Compact, since a client may hold 100,000: 64 bytes, and 48 for every node

@@ -19,10 +19,13 @@
  *     ACQUIRE, in case the first of them is dead too.
  *   - The first waiter polls, with a growing interval, if the end of the hold
  *     will not be pushed to it: the holder uses another library, or is a
- *     process whose death frees the name (embedded store), or the push
- *     connection to the node is down. If
- *     another library holds the name, the interval stays short enough to get a
- *     turn.
+ *     process whose death frees the name (embedded store). If another library
+ *     holds the name, the interval stays short enough to get a turn.
+ *   - Every waiter polls if the node cannot push to it: the push connection is
+ *     down, or the store has none. The second one waits twice as long between
+ *     polls as the first, the third three times, so a long queue costs the node
+ *     little, and the next in turn learns soon that it is the first. Each
+ *     change of a waiter's place starts the growth of its interval anew.
  *   - A waiter with some votes but no majority asks those nodes again soon,
  *     since the queues differ while messages travel. If the reply says that an
  *     earlier ticket waits there, it returns that vote by YIELD (Rule Y).
@@ -100,6 +103,9 @@ static struct hf_span poll_interval(const struct hf_step *step,
         span = hf_span_scale(span, 2);
     }
     span = hf_span_min(span, longest);
+    if (vote->said == HF_SAID_QUEUED) {
+        span = hf_span_scale(span, vote->ahead + 1);
+    }
     span = hf_span_sub(
         span, hf_span_scale(hf_span_div(span, 4 * 255), step->lease->jitter));
     HF_ASSERT(span.ns > 0); /* no busy loop */
@@ -149,8 +155,8 @@ static bool must_poll(const struct hf_step *step, unsigned node)
     HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
     const struct hf_vote *vote = &step->lease->votes[node];
     if (vote->said == HF_SAID_QUEUED) {
-        return step->event->ahead == 0 &&
-               (!can_push(step, node) || step->event->poll_ms_max != 0);
+        return !can_push(step, node) ||
+               (vote->ahead == 0 && step->event->poll_ms_max != 0);
     }
     return vote->said == HF_SAID_NOT_YOURS || vote->said == HF_SAID_YOURS;
 }
@@ -186,12 +192,29 @@ static void count_poll(struct hf_vote *vote, bool asks, bool polls)
     }
 }
 
+/* Another place in the queue is a change: the name is handed over. */
+static void note_place(const struct hf_step *step, struct hf_vote *vote)
+{
+    const struct hf_event *event = step->event;
+    HF_ASSERT(vote == &step->lease->votes[event->node]);
+    if (event->kind != HF_EV_ANSWER || event->verdict != HF_VERDICT_QUEUED) {
+        return;
+    }
+    uint8_t ahead =
+        (uint8_t)(event->ahead < UINT8_MAX ? event->ahead : UINT8_MAX);
+    if (vote->ahead != ahead) {
+        vote->ahead = ahead;
+        vote->polls = 0;
+    }
+}
+
 /* The vote has changed. If no request to its node is pending, send ACQUIRE now
  * (must_ask_now()), or set the time at which it is sent. */
 static void schedule(struct hf_step *step, unsigned node)
 {
     HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
     struct hf_vote *vote = &step->lease->votes[node];
+    note_place(step, vote);
     if (vote->pending != 0) {
         return;
     }

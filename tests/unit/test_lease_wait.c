@@ -168,6 +168,42 @@ static void head_polls_behind_a_foreign_key(void **state)
           "[2074] timer          | 0Q500\n");
 }
 
+/* The second waits twice as long as the first between polls, the third three
+ * times. Each change of its place begins anew with short intervals. */
+static void polls_by_its_place_without_pushes(void **state)
+{
+    (void)state;
+    trace(1, TTL,
+          "[0] unlisten 0        | \n"
+          "[0] queue             | 0Q\n"
+          "[1] 0 Q queued 7 2    | queued\n"
+          "[31] timer            | 0Q500\n"
+          "[32] 0 Q queued 7 2   | \n"
+          "[92] timer            | 0Q500\n"
+          "[93] 0 Q queued 7 1   | \n"
+          "[113] timer           | 0Q500\n"
+          "[114] 0 Q queued 7 1  | \n"
+          "[154] timer           | 0Q500\n"
+          "[155] 0 Q queued 7    | \n"
+          "[165] timer           | 0Q500\n"
+          "[166] 0 Q queued 7    | \n"
+          "[186] timer           | 0Q500\n"
+          "[187] 0 Q ok 8        | held 8 till 6124\n");
+}
+
+/* Later waiters keep to their heartbeats, however many are before them. */
+static void polls_no_less_than_its_heartbeat(void **state)
+{
+    (void)state;
+    trace(1, TTL,
+          "[0] unlisten 0          | \n"
+          "[0] queue               | 0Q\n"
+          "[1] 0 Q queued 7 100000 | queued\n"
+          "[2001] timer            | 0Q500\n"
+          "[2002] 0 Q queued 7 254 | \n"
+          "[4002] timer            | 0Q500\n");
+}
+
 static void looks_again_once_it_can_hear(void **state)
 {
     (void)state;
@@ -534,6 +570,8 @@ int main(void)
         cmocka_unit_test(dead_holder_is_followed),
         cmocka_unit_test(second_looks_after_the_head),
         cmocka_unit_test(head_polls_behind_a_foreign_key),
+        cmocka_unit_test(polls_by_its_place_without_pushes),
+        cmocka_unit_test(polls_no_less_than_its_heartbeat),
         cmocka_unit_test(looks_again_once_it_can_hear),
         cmocka_unit_test(place_survives_the_connection),
         cmocka_unit_test(server_that_forgot_starts_anew),
