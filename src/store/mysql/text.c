@@ -43,8 +43,8 @@ static char *grow(struct hf_my_text *text, size_t len)
 
 void hf_my_text_add(struct hf_my_text *text, const char *data, size_t len)
 {
-    char *at = grow(text, len);
-    if (at != NULL && len > 0) {
+    char *at = len > 0 ? grow(text, len) : NULL;
+    if (at != NULL) {
         memcpy(at, data, len);
     }
 }
