@@ -145,21 +145,6 @@ static void polls_more_often_behind_another_library(void **state)
     polls("", "foreign", 40);
 }
 
-/* The first waiter polls if its node cannot push to it. The second does not: it
- * cannot be granted the lock next. */
-static void only_the_head_polls_when_deaf(void **state)
-{
-    (void)state;
-    trace(1, TTL,
-          "[0] unlisten 0          | \n"
-          "[0] queue               | 0Q\n"
-          "[1] 0 Q queued 7 1      | queued\n"
-          "[2] unlisten 0          | \n"
-          "[2001] timer            | 0Q500\n"
-          "[2002] 0 Q queued 7     | \n"
-          "[2012] timer            | 0Q500\n");
-}
-
 static void who_could_hear_has_missed_nothing(void **state)
 {
     (void)state;
@@ -352,7 +337,6 @@ int main(void)
         cmocka_unit_test(polls_for_as_long_as_it_takes),
         cmocka_unit_test(polls_while_deaf),
         cmocka_unit_test(polls_more_often_behind_another_library),
-        cmocka_unit_test(only_the_head_polls_when_deaf),
         cmocka_unit_test(who_could_hear_has_missed_nothing),
         cmocka_unit_test(refused_place_is_polled_for),
         cmocka_unit_test(node_without_request_is_due_at_once),
