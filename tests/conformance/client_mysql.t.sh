@@ -21,7 +21,6 @@ rows() {
 mariadb_start || skip_all "no MariaDB"
 KEEPS_URL="mysql://root@/${CONTRACT_QUERY}&socket=$W/maria/s&prefix="
 keeps lock
-keeps loop test_callback_cancels
 keeps threads
 keeps callbacks
 keeps cancel
@@ -34,4 +33,7 @@ keeps multi_name_handle
 keeps share
 left=$(rows | comm -13 "$W/before" -)
 is "$left" "" "several names and sharers leave no row"
+# The last: a case that fails leaves its locks until their leases end, and a
+# server on which a lock is held is not declared anew (look).
+keeps loop test_callback_cancels
 finish

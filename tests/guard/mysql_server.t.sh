@@ -47,7 +47,7 @@ cannot() { # WHAT REGEX ARG...
 }
 cannot MyISAM 'isam must be a table of InnoDB' --table isam --lock t
 cannot Aria 'aria must be a table of InnoDB' --table aria --lock t
-cannot 'no table' 'none must be a table of InnoDB' --table none --lock t
+cannot 'no table' 'no table none in app for this user' --table none --lock t
 cannot 'no fence column' 'bare needs a column fence of type BIGINT' \
     --table bare --lock t
 cannot 'an unsigned one' 'other needs a column fence of type BIGINT' \

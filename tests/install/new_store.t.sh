@@ -11,7 +11,8 @@ unset HOLDFAST_MODULE_DIR
 tree=$W/source
 mkdir -p "$tree/src/store"
 for path in CMakeLists.txt cmake include src/base src/client src/core src/io \
-    src/store/redis src/store/local src/store/postgres cli completions docs; do
+    src/store/redis src/store/local src/store/postgres src/store/mysql cli \
+    completions docs; do
     ln -s "$HF_SOURCE/$path" "$tree/$path"
 done
 for path in "$HF_SOURCE"/src/store/*.[ch]; do

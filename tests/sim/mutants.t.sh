@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 600
+# timeout: 1500
 # The simulator finds every planted bug, by the rule that its patch names.
 . "$(dirname "$0")/../lib/tap.sh"
 
