@@ -149,9 +149,7 @@ static struct hf_retry_verdict on_queued(struct hf_retry *retry)
     HF_ASSERT(!is_try(retry));
     retry->has_reached = true;
     retry->is_refused = false;
-    struct hf_instant at = hf_retry_limit(retry);
-    HF_ASSERT(at.ns == retry->until.ns);
-    return (struct hf_retry_verdict){HF_RETRY_WAIT, at};
+    return (struct hf_retry_verdict){HF_RETRY_WAIT, hf_retry_limit(retry)};
 }
 
 static enum hf_retry_kind end_kind(enum hf_outcome outcome)
