@@ -30,6 +30,8 @@ struct both {
     int64_t over_ms; /* the latest end in the past */
     int64_t ends_ms[ENDS_MAX];
     int n_ends;
+    char taken_from[OWNER_LEN]; /* from which the breaker has the name; or empty
+                                 */
     uint64_t counter, version;
     uint64_t asked, granted, queued, pushed, together, broken, batched;
     struct sim_text lua, sql; /* what is compared */
@@ -86,9 +88,15 @@ static inline void print_lua_fence(struct both *both)
     const struct sim_redis *redis = both->scripts.redis;
     size_t len;
     const char *fence = sim_redis_get(redis, key, sizeof(key) - 1, &len);
+    const char *last = fence != NULL && len > 17 ? fence + 17 : "";
+    if (both->ops->is_embedded) {
+        bool has_breaker = both->taken_from[0] != '\0';
+        bool is_owner = !has_breaker && strncmp(last, "shared:", 7) != 0;
+        sim_text_print(&both->lua, " last '%s'", is_owner ? last : "");
+        return;
+    }
     sim_text_print(
-        &both->lua, " last '%s' kept %" PRId64,
-        fence != NULL && len > 17 ? fence + 17 : "",
+        &both->lua, " last '%s' kept %" PRId64, last,
         fence == NULL ? 0 : sim_redis_end_ms(redis, key, sizeof(key) - 1));
 }
 
@@ -106,7 +114,7 @@ static inline void print_lua_value(struct both *both)
         " value %" PRIu64 " %s by %.32s last %" PRIu64 " until %" PRId64,
         both->version, is_live ? value + 50 : "",
         value == NULL ? "" : value + 17, last,
-        value == NULL || is_live
+        value == NULL || is_live || both->ops->is_embedded
             ? 0
             : sim_redis_end_ms(both->scripts.redis, key, sizeof(key) - 1));
 }
@@ -193,9 +201,11 @@ static inline void print_sql_state(struct both *both)
                    sql_text(both, 0, "owner"), sql_number(both, 0, "terms"),
                    sql_number(both, 0, "sharers"),
                    sql_number(both, 0, "waiters"));
-    sim_text_print(&both->sql, " last '%s' kept %" PRId64,
-                   sql_text(both, 0, "last_owner"),
-                   sql_number(both, 0, "kept"));
+    sim_text_print(&both->sql, " last '%s'", sql_text(both, 0, "last_owner"));
+    if (!both->ops->is_embedded) {
+        sim_text_print(&both->sql, " kept %" PRId64,
+                       sql_number(both, 0, "kept"));
+    }
     sim_text_print(&both->sql,
                    " value %" PRId64 " %s by %.32s last %" PRId64
                    " until %" PRId64,
@@ -261,9 +271,11 @@ static inline void note_ends(struct both *both)
 {
     both->n_ends = 0;
     note_key(both, NAME);
-    note_key(both, "hf:{" NAME "}:fence");
     note_key(both, "hf:{" NAME "}:once");
-    note_key(both, "hf:{" NAME "}:value");
+    if (!both->ops->is_embedded) {
+        note_key(both, "hf:{" NAME "}:fence");
+        note_key(both, "hf:{" NAME "}:value");
+    }
 }
 
 #endif

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A node that is a database: what the differential test asks of it. The rows of
- * the last request are the node's until the next. */
+/* A node that is a database, or the embedded store: what the differential test
+ * asks of it. The rows of the last request are the node's until the next. */
 #ifndef HF_TESTS_NODE_H
 #define HF_TESTS_NODE_H
 
 #include "request.h"
 
+#define EPOCH_US INT64_C(1795000000000000)
+
 struct node_ops {
+    bool is_embedded; /* suite.h has what that leaves out */
+
     /* Install the schema, with a clock that set_clock() sets; a copy of the
      * schema may have been changed. */
     void *(*open)(const char *schema);
@@ -26,6 +30,10 @@ struct node_ops {
     bool (*renew)(void *node, const struct request *ask);
     void (*listen)(void *node, const char *channel, bool hears);
     void (*hear)(void *node, struct sim_text *text);
+
+    /* Break a rule until the node is closed. NULL: the copy of its schema is
+     * changed. */
+    void (*plant)(const struct planted *planted);
 };
 
 #endif

@@ -164,7 +164,7 @@ static inline int64_t item(const struct hf_reply *reply, size_t at)
 /* In the terms of holdfast.answer. What a script leaves out is not compared:
  * of a grant the rest, of an exclusive lock terms and sharers are 0. */
 static inline void lua_print(struct sim_text *text, const struct hf_reply *r,
-                             enum verb verb)
+                             enum verb verb, bool is_embedded)
 {
     if (r->items[0].type == HF_REPLY_ERROR) {
         fail_msg("%s: %s", verb_names[verb], hf_reply_text(r, 0));
@@ -194,7 +194,7 @@ static inline void lua_print(struct sim_text *text, const struct hf_reply *r,
             sim_text_print(text, " left %" PRId64 " %s", item(r, 3),
                            hf_reply_text(r, 4));
             sim_text_print(text, " terms %" PRId64 " sharers %" PRId64,
-                           item(r, 9), item(r, 10));
+                           item(r, 9), is_embedded ? 0 : item(r, 10));
         }
     }
     if (verb == CONFIRM) {
@@ -204,8 +204,8 @@ static inline void lua_print(struct sim_text *text, const struct hf_reply *r,
         sim_text_print(text, " ticket %" PRId64 " ahead %" PRId64, item(r, 7),
                        item(r, 8));
     } else if (verb == ACQUIRE) {
-        sim_text_print(text, " us %" PRId64 " ahead %" PRId64, item(r, 7),
-                       item(r, 8));
+        sim_text_print(text, " us %" PRId64 " ahead %" PRId64,
+                       is_embedded ? 0 : item(r, 7), item(r, 8));
     }
 }
 

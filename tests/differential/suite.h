@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules in a database against the shipped Lua scripts. Both get the same
- * random requests of one name, by one clock, which only the test moves. Each
- * reply, each push and, after each request, the whole state must be the same.
- * Then rules are removed from the SQL, one at a time, and one from a script:
- * each time a difference must be found.
+/* The rules in a database, or in the embedded store, against the shipped Lua
+ * scripts. Both get the same random requests of one name, by one clock, which
+ * only the test moves. Each reply, each push and, after each request, the whole
+ * state must be the same. Then rules are removed from the SQL, or broken in the
+ * embedded store, one at a time, and one is removed from a script: each time a
+ * difference must be found.
  *
  *     differential FOLDER [SEED [SEQUENCES]]     the folder of the schema
  *
  * What may differ, by design:
  *  - A waiter without a channel polls. A database leaves it its place; the
  *    scripts get a line that does the same. Where there are no pushes, all
- * poll.
+ *    poll.
  *  - A place that has expired is gone in a database. In Redis it counts until
  *    the head of the queue reaches it: here it is removed before each request.
  *  - Where a script replies with a number alone, only that is compared.
+ *  - Of the embedded store more: ../unit/test_local_differential.c has a list,
+ *    which the test prints.
  *
  * The clock may go back, but never so far that an expired entry is live again:
  * Redis drops it, a database keeps the row. Sweeps of idle names come in
@@ -21,7 +24,7 @@
 #ifndef HF_TESTS_SUITE_H
 #define HF_TESTS_SUITE_H
 
-#include "both.h"
+#include "embedded.h"
 
 #include "io/clock.h"
 
@@ -32,12 +35,12 @@ struct suite {
     const struct node_ops *ops;
     const struct planted *in_sql; /* the rules that are removed */
     int64_t n_rules;
+    const char *const *may_differ; /* ends with NULL. NULL: see above */
     uint64_t sequences;
 };
 
 #define PATIENCE 600 /* the rarest difference takes about 60 sequences */
 #define STEPS 300
-#define EPOCH_US INT64_C(1795000000000000)
 
 static void purge(struct both *both)
 {
@@ -90,7 +93,7 @@ static void renew(struct both *both, int i)
     new_owner(both, both->parties[i].owner);
     both->parties[i].mode = modes[below(both, COUNT(modes))];
     both->parties[i].own = 0;
-    bool hears = chance(both, 85);
+    bool hears = both->ops->is_embedded || chance(both, 85);
     set_ears(both, i, hears && both->ops->listen != NULL);
 }
 
@@ -123,7 +126,8 @@ static int64_t any_span(struct both *both)
 {
     static const int64_t spans_ms[] = {1,    2,    20,    50,   300,
                                        1000, 5000, 30000, 90000};
-    return spans_ms[below(both, COUNT(spans_ms))];
+    bool is_bounded = both->ops->is_embedded; /* by MAX_TTL_MS */
+    return spans_ms[below(both, COUNT(spans_ms) - (is_bounded ? 1 : 0))];
 }
 
 static void any_acquire(struct both *both, struct request *ask,
@@ -131,7 +135,7 @@ static void any_acquire(struct both *both, struct request *ask,
 {
     int64_t second = both->wall_us - both->wall_us % 1000000;
     bool is_yield = chance(both, 30);
-    ask->flag = chance(both, 6);
+    ask->flag = chance(both, 6) && !(both->ops->is_embedded && is_yield);
     ask->place_ms = chance(both, 75) ? any_span(both) : 0;
     ask->ticket = chance(both, 40)
                       ? 0
@@ -143,8 +147,18 @@ static void any_acquire(struct both *both, struct request *ask,
     if (!is_yield && chance(both, 3)) {
         ask->counter = (uint64_t)both->wall_us + 5000000000; /* out of bounds */
     }
-    if (chance(both, 12) || both->ops->listen == NULL) {
-        ask->channel[0] = '\0'; /* it polls */
+    bool polls = !both->ops->is_embedded && chance(both, 12);
+    if (polls || both->ops->listen == NULL) {
+        ask->channel[0] = '\0';
+    }
+}
+
+static void any_back(struct both *both, struct request *ask)
+{
+    if (!both->ops->is_embedded) {
+        strcpy(ask->other, both->parties[below(both, PARTIES)].owner);
+    } else {
+        strcpy(ask->other, both->taken_from);
     }
 }
 
@@ -157,7 +171,7 @@ static void any_other(struct both *both, struct request *ask,
         ask->ttl_ms = chance(both, 10) ? any_span(both) : 0;
         ask->counter = chance(both, 40) ? 0 : ask->counter;
     } else if (ask->verb == BREAK && chance(both, 40)) {
-        strcpy(ask->other, both->parties[below(both, PARTIES)].owner);
+        any_back(both, ask);
     } else if (ask->verb == MARK) {
         ask->counter = chance(both, 40) ? 0 : ask->counter;
         ask->flag = chance(both, 25);
@@ -165,6 +179,9 @@ static void any_other(struct both *both, struct request *ask,
         ask->counter = chance(both, 70) ? both->version : ask->counter;
         ask->ticket = chance(both, 75);
         ask->flag = chance(both, 30);
+        if (both->ops->is_embedded) {
+            ask->ttl_ms = strtoll(KEEP_MS, NULL, 10);
+        }
         if (chance(both, 70)) {
             new_owner(both, ask->owner);
         }
@@ -182,18 +199,21 @@ static struct request any_request(struct both *both, int *party_at)
     struct request ask = {.verb = verbs[below(both, COUNT(verbs))]};
     int i = (int)below(both, PARTIES);
     if (chance(both, 4)) {
-        ask.verb = chance(both, 15) ? AHEAD : BREAK;
+        bool is_ahead = !both->ops->is_embedded && chance(both, 15);
+        ask.verb = is_ahead ? AHEAD : BREAK;
     }
     if (ask.verb == BREAK || (ask.verb == RELEASE && chance(both, 10))) {
         i = BREAKER;
     }
     const struct party *party = &both->parties[i];
     strcpy(ask.owner, party->owner);
-    strcpy(ask.mode, chance(both, 95) ? party->mode : "s3");
+    strcpy(ask.mode,
+           chance(both, 95) || both->ops->is_embedded ? party->mode : "s3");
     snprintf(ask.channel, sizeof(ask.channel), "to:%d", i);
     ask.cookie = (unsigned)i;
     ask.ttl_ms = any_span(both);
-    ask.is_other_marker = ask.verb != PUT && chance(both, 2);
+    ask.is_other_marker =
+        ask.verb != PUT && !both->ops->is_embedded && chance(both, 2);
     if (ask.verb == ACQUIRE) {
         any_acquire(both, &ask, party);
     } else {
@@ -224,7 +244,11 @@ static int64_t any_time(struct both *both)
         }
     }
     int64_t least_us = (both->over_ms + 1) * 1000;
-    return us < both->wall_us && us < least_us ? both->wall_us : us;
+    us = us < both->wall_us && us < least_us ? both->wall_us : us;
+    while (both->ops->is_embedded && is_last_ms(both, us / 1000)) {
+        us += 1000;
+    }
+    return us;
 }
 
 static void set_time(struct both *both, int64_t us)
@@ -249,7 +273,7 @@ static void ask_lua(struct both *both, const struct request *ask,
     scripts->pushes.n = 0;
     lua_ask(scripts, ask);
     *is_short = lua_is_short(&scripts->reply);
-    lua_print(&both->lua, &scripts->reply, ask->verb);
+    lua_print(&both->lua, &scripts->reply, ask->verb, both->ops->is_embedded);
     scripts_hear(scripts);
     for (unsigned i = 0; i < scripts->pushes.n; i++) {
         const struct push *one = &scripts->pushes.of[i];
@@ -302,13 +326,16 @@ static void step(struct both *both, bool is_quiet)
     bool is_short;
     if (chance(both, 5)) {
         renew(both, i);
-    } else if (chance(both, 4)) {
+    } else if (!both->ops->is_embedded && chance(both, 4)) {
         set_ears(both, i, !both->parties[i].hears && both->ops->listen != NULL);
-    } else if (chance(both, 2)) {
+    } else if (chance(both, 2) && both->taken_from[0] == '\0') {
         new_owner(both, both->parties[BREAKER].owner);
     }
     set_time(both, any_time(both));
     purge(both);
+    if (both->ops->is_embedded) {
+        forget_broken(both);
+    }
     if (chance(both, 10)) {
         both->ops->sweep(both->node);
     }
@@ -316,6 +343,9 @@ static void step(struct both *both, bool is_quiet)
     empty(&both->lua);
     empty(&both->sql);
     ask_lua(both, &ask, &is_short);
+    if (both->ops->is_embedded) {
+        note_broken(both, &ask);
+    }
     ask_sql(both, &ask, i, is_short);
     note_ends(both);
     print_lua_state(both);
@@ -370,6 +400,7 @@ static bool run_sequence(struct both *both, uint64_t number, bool is_quiet)
     both->n_ends = 0;
     both->counter = 0;
     both->version = 0;
+    both->taken_from[0] = '\0';
     both->differs = false;
     scripts_reset(&both->scripts);
     both->ops->reset(both->node);
@@ -400,6 +431,9 @@ static struct sim_text read_schema(void)
     struct sim_text text = {0};
     char pattern[500];
     glob_t parts; /* sorted by name, as the build joins them */
+    if (suite.ops->plant != NULL) {
+        return text; /* it has none */
+    }
     snprintf(pattern, sizeof(pattern), "%s/*.sql", schema_folder);
     assert_int_equal(glob(pattern, 0, NULL, &parts), 0);
     for (size_t i = 0; i < parts.gl_pathc; i++) {
@@ -409,11 +443,20 @@ static struct sim_text read_schema(void)
     return text;
 }
 
+static void print_differences(void)
+{
+    for (const char *const *one = suite.may_differ; one != NULL && *one != NULL;
+         one++) {
+        print_message("# may differ: %s\n", *one);
+    }
+}
+
 static void sql_does_as_the_scripts_do(void **state)
 {
     struct both both;
     struct sim_text schema = read_schema();
     (void)state;
+    print_differences();
     both_open(&both, schema.data, NULL);
     for (uint64_t i = 0; i < suite.sequences; i++) {
         if (!run_sequence(&both, seed + i, false)) {
@@ -445,18 +488,21 @@ static const struct planted in_lua = {
     "if true then"};
 
 static void find(const struct planted *lua, const char *schema,
-                 const char *rule)
+                 const struct planted *rule)
 {
     struct both both;
     uint64_t n = 0;
     both_open(&both, schema, lua);
+    if (suite.ops->plant != NULL) {
+        suite.ops->plant(rule);
+    }
     while (n < PATIENCE && run_sequence(&both, seed + n, true)) {
         n++;
     }
     if (n == PATIENCE) {
-        fail_msg("not seen to be missing: %s", rule);
+        fail_msg("not seen to be missing: %s", rule->rule);
     }
-    print_message("# after %" PRIu64 " requests: %s\n", both.asked, rule);
+    print_message("# after %" PRIu64 " requests: %s\n", both.asked, rule->rule);
     both_close(&both);
 }
 
@@ -465,15 +511,16 @@ static void a_rule_that_is_missing_is_seen(void **state)
     (void)state;
     for (int64_t i = 0; i < suite.n_rules; i++) {
         struct sim_text schema = read_schema();
-        if (!replace(&schema, suite.in_sql[i].text, suite.in_sql[i].instead)) {
-            fail_msg("the schema has changed: update \"%s\"",
-                     suite.in_sql[i].rule);
+        const struct planted *rule = &suite.in_sql[i];
+        if (suite.ops->plant == NULL &&
+            !replace(&schema, rule->text, rule->instead)) {
+            fail_msg("the schema has changed: update \"%s\"", rule->rule);
         }
-        find(NULL, schema.data, suite.in_sql[i].rule);
+        find(NULL, schema.data, rule);
         sim_text_fini(&schema);
     }
     struct sim_text schema = read_schema();
-    find(&in_lua, schema.data, in_lua.rule);
+    find(&in_lua, schema.data, &in_lua);
     sim_text_fini(&schema);
 }
 

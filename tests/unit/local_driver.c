@@ -33,7 +33,7 @@ static void on_push(void *client, unsigned node, uint64_t cookie,
     struct driver *d = client;
     (void)node;
     if (d->n_pushes < DRIVER_PUSHES_MAX) {
-        d->pushes[d->n_pushes] = (struct push){cookie, counter};
+        d->pushes[d->n_pushes] = (struct driver_push){cookie, counter};
     }
     d->n_pushes++;
 }

@@ -31,7 +31,7 @@ struct driver {
                          permits, the owner's first letter; cut to fit */
     bool is_listening;
     unsigned n_pushes;
-    struct push {
+    struct driver_push {
         uint64_t cookie, counter;
     } pushes[DRIVER_PUSHES_MAX]; /* the first ones since driver_forget() */
 };

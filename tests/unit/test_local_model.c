@@ -60,7 +60,7 @@ struct model {
     const struct hf_answer *answer;
     int asker;
     bool is_served;
-    struct push pushes[PARTIES + 1];
+    struct driver_push pushes[PARTIES + 1];
     unsigned n_pushes;
 };
 
@@ -197,7 +197,7 @@ static void serve(struct model *m, const struct hf_ask *ask,
         }
         assert_true(m->n_pushes < d->n_pushes);
         uint64_t v = risen(m, d->pushes[m->n_pushes].counter, 0);
-        m->pushes[m->n_pushes++] = (struct push){(uint64_t)i, v};
+        m->pushes[m->n_pushes++] = (struct driver_push){(uint64_t)i, v};
         give(m, i, p->is_shared, p->permits, v, now_ms + p->queue_ms);
     }
 }
@@ -309,8 +309,7 @@ static void enqueue(struct model *m, int i, const struct hf_ask *ask)
     struct party *p = &m->of[i];
     int64_t until = now_ms + ask->queue_ms;
     p->waits = p->waits && p->place_until > now_ms;
-    p->place_until =
-        p->waits && p->place_until > until ? p->place_until : until;
+    p->place_until = until;
     p->queue_ms = ask->queue_ms;
     p->is_shared = ask->is_shared;
     p->permits = ask->permits;
@@ -336,6 +335,26 @@ static void is_earlier(struct model *m, const struct hf_ask *ask,
     assert_int_equal(a->ahead, is_so ? 1 : 0);
 }
 
+/* Grant the name to the asker, if it may overtake or no client waits. */
+static bool take(struct model *m, const struct hf_ask *ask,
+                 const struct driver *d)
+{
+    int i = m->asker;
+    const struct hf_answer *a = m->answer;
+    uint64_t hint = ask->verb == HF_VERB_ACQUIRE ? ask->counter : 0;
+    if (!admits(m, ask->is_shared, ask->permits) ||
+        (!ask->is_unfair && head(m) >= 0)) {
+        return false;
+    }
+    m->of[i].waits = false;
+    assert_int_equal(a->verdict, HF_VERDICT_OK);
+    give(m, i, ask->is_shared, ask->permits, risen(m, a->counter, hint),
+         now_ms + ask->ttl_ms);
+    serve(m, ask, d);
+    is_earlier(m, ask, a, i);
+    return true;
+}
+
 static void on_acquire(struct model *m, const struct hf_ask *ask,
                        const struct driver *d)
 {
@@ -354,14 +373,7 @@ static void on_acquire(struct model *m, const struct hf_ask *ask,
         is_earlier(m, ask, a, i);
         return;
     }
-    if (admits(m, ask->is_shared, ask->permits) &&
-        (ask->is_unfair || head(m) < 0)) {
-        m->of[i].waits = false;
-        assert_int_equal(a->verdict, HF_VERDICT_OK);
-        assert_int_equal(a->ahead, 0);
-        uint64_t hint = ask->verb == HF_VERB_ACQUIRE ? ask->counter : 0;
-        give(m, i, ask->is_shared, ask->permits, risen(m, a->counter, hint),
-             now_ms + ask->ttl_ms);
+    if (take(m, ask, d)) {
         return;
     }
     if (ask->queue_ms > 0) {
@@ -369,6 +381,10 @@ static void on_acquire(struct model *m, const struct hf_ask *ask,
     }
     serve(m, ask, d);
     if (m->is_served) {
+        is_earlier(m, ask, a, i);
+        return;
+    }
+    if (ask->queue_ms == 0 && take(m, ask, d)) {
         return;
     }
     assert_int_equal(a->verdict, ask->queue_ms > 0 ? HF_VERDICT_QUEUED

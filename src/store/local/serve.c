@@ -84,7 +84,6 @@ void hf_txn_grant(struct hf_txn *txn, struct hf_entry *entry)
     }
     give(txn, entry, counter, hf_txn_after_ms(txn, txn->ask->ttl_ms));
     hf_txn_succeed(txn, counter);
-    txn->result.ahead = 0;
 }
 
 static void note_grant(struct hf_txn *txn, const struct hf_entry *entry,
@@ -163,9 +162,6 @@ void hf_txn_enqueue(struct hf_txn *txn)
     txn->result.had_place = has_place;
     if (has_place) {
         entry.ticket = before.ticket; /* never stamped anew */
-        if (entry.until_ns < before.until_ns) {
-            entry.until_ns = before.until_ns;
-        }
         if (ask->life == NULL) {
             entry.life = before.life;
         }

@@ -64,7 +64,6 @@ static bool hold_on(struct hf_txn *txn)
     } else {
         return false;
     }
-    txn->result.ahead = hf_txn_has_earlier(txn) ? 1 : 0;
     return true;
 }
 
@@ -81,6 +80,9 @@ static bool take(struct hf_txn *txn)
     hf_txn_dequeue(txn, ask->owner, ask->owner_len);
     hf_txn_introduce(txn, &entry);
     hf_txn_grant(txn, &entry);
+    if (ask->is_unfair) {
+        hf_txn_serve(txn); /* who may share it now comes in, too */
+    }
     return true;
 }
 
@@ -92,7 +94,8 @@ static void wait_or_leave(struct hf_txn *txn)
     if (ask->queue_ms > 0) {
         hf_txn_enqueue(txn);
     }
-    if (hf_txn_serve(txn)) {
+    /* Waiters may have joined a group that the asker may join, too. */
+    if (hf_txn_serve(txn) || (ask->queue_ms == 0 && take(txn))) {
         return;
     }
     hf_txn_describe(txn);
@@ -108,12 +111,12 @@ static void acquire(struct hf_txn *txn, uint64_t hint)
 {
     hf_txn_describe(txn);
     txn->result.had_place = false;
-    if (hold_on(txn)) {
-        return;
-    }
     txn->hint = hint <= hf_txn_bound(txn) ? hint : 0;
-    if (!take(txn)) {
+    if (!hold_on(txn) && !take(txn)) {
         wait_or_leave(txn);
+    }
+    if (txn->result.verdict == HF_VERDICT_OK) {
+        txn->result.ahead = hf_txn_has_earlier(txn) ? 1 : 0;
     }
 }
 
