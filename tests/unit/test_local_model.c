@@ -3,7 +3,7 @@
  * way: an array, searched from end to end. Requests are random, only the test
  * moves the clock. Every reply, push and list must be the same. */
 /* link: -Wl,--wrap=hf_clock_now */
-#include "local_driver.h"
+#include "local_model.h"
 
 #include "base/time.h"
 
@@ -16,7 +16,6 @@
 
 #include <cmocka.h>
 
-#define PARTIES 7
 #define STEPS 60000
 #define BREAKER PARTIES
 
@@ -31,38 +30,6 @@ struct hf_instant __wrap_hf_clock_now(void)
 }
 
 /* ---- The rules --------------------------------------------------------- */
-
-struct party {
-    char owner[64];
-    bool waits;
-    bool is_shared; /* its mode as a waiter or sharer */
-    uint16_t permits;
-    int64_t place_until, queue_ms;
-    uint64_t ticket;
-    bool shares;
-    int64_t until;
-    uint64_t v;
-};
-
-struct model {
-    struct party of[PARTIES + 1];
-    bool is_owned;
-    bool has_last;
-    int holder; /* -1: a group, or none */
-    int broken; /* the holder before the breaker */
-    bool is_group;
-    bool is_ended; /* the name is reserved after a release */
-    uint16_t permits;
-    int64_t until;
-    uint64_t c;
-    uint64_t founded_at;
-    /* The effects of the present request. */
-    const struct hf_answer *answer;
-    int asker;
-    bool is_served;
-    struct driver_push pushes[PARTIES + 1];
-    unsigned n_pushes;
-};
 
 static bool is_taken(const struct model *m)
 {

@@ -81,7 +81,7 @@ static bool take(struct hf_txn *txn)
     hf_txn_introduce(txn, &entry);
     hf_txn_grant(txn, &entry);
     if (ask->is_unfair) {
-        hf_txn_serve(txn); /* who may share it now comes in, too */
+        hf_txn_serve(txn); /* sharers at the head of the queue join, too */
     }
     return true;
 }
