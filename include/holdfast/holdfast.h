@@ -1582,9 +1582,8 @@ enum { HF_INIT_FORCE = 1 };
 /**
  * Declare that the servers hold no locks that matter (new servers, or all
  * clients are stopped): ends their quarantine, and makes this client's
- * max_ttl, fence_keep, fence_base and number of nodes the store's; a smaller
- * fence_base than the store's is refused. A node that votes already does not
- * change.
+ * max_ttl, fence_keep, number of nodes and, if it is larger, fence_base the
+ * store's. A node that votes already does not change.
  *
  * First all nodes are examined. Nothing is declared if any of them has a holder
  * or a waiter, of any client that uses the same server and database, or belongs
