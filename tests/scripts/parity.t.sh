@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# timeout: 400
 # The check of the stores' README.md finds each kind of difference, between two
 # of them and between one and the code.
 . "$(dirname "$0")/../lib/tap.sh"
