@@ -39,7 +39,7 @@ static size_t n_used; /* pages from there on were never used */
 static bool is_page(const void *at)
 {
     const char *byte = at;
-    return byte >= pages[0] && byte < pages[0] + sizeof(pages);
+    return byte >= pages[0] && byte < (const char *)(pages + PAGES_MAX);
 }
 
 static void *take_page(void)
