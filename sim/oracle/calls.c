@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RESERVE: a name that was released with a reservation is not granted before
- * the reservation ends, if a majority has confirmed the release. A reservation
- * longer than the longest lease may be lost with a node's data.
+ * the reservation ends, if a majority has confirmed the release and no break,
+ * of either kind, has reached a node since the release began: a reservation
+ * keeps nobody's belief, so a break that waits frees the name too. A
+ * reservation longer than the longest lease may be lost with a node's data.
  *
  * BREAK: when a break that waits has returned HF_OK, no process that held the
  * name when the break began believes that it still holds it. A break that does
@@ -105,8 +107,7 @@ void sim_reserved(struct sim_oracle *oracle, uint64_t turn,
     for (int name = 0; name < SIM_NAMES_MAX; name++) {
         if ((record->turn->names >> name & 1) != 0 &&
             calls->reserved[name].process == process &&
-            !sim_break_voids(oracle, name,
-                             calls->releasing[process].begun_ns)) {
+            calls->asked_free_ns[name] <= calls->releasing[process].begun_ns) {
             calls->reserved[name].until_ns = calls->releasing[process].until_ns;
         }
     }
@@ -346,12 +347,14 @@ void sim_calls_script(struct sim_oracle *oracle, const struct sim_link *link,
 {
     int name = sim_run_name(run);
     if (name >= 0 && strcmp(run->script, "break") == 0 && run->argc > ARG(2)) {
+        struct sim_calls *calls = sim_calls_of(oracle);
+        calls->reserved[name].until_ns = 0;
+        calls->asked_free_ns[name] = oracle->world->now_ns;
         if (run->argv[ARG(2)].data[0] == '1') {
             note_broken(oracle, name, link->peer, run);
-            sim_calls_of(oracle)->freed_ns[name] = oracle->world->now_ns;
-            sim_calls_of(oracle)->reserved[name].until_ns = 0;
+            calls->freed_ns[name] = oracle->world->now_ns;
         } else {
-            note_kept(&sim_calls_of(oracle)->broken[name], run);
+            note_kept(&calls->broken[name], run);
         }
     }
     sim_read_script(oracle, run, link->node->index);

@@ -94,6 +94,7 @@ struct sim_calls {
     } limits[SIM_LIVE_MAX];
     struct sim_broken broken[SIM_NAMES_MAX];
     int64_t freed_ns[SIM_NAMES_MAX]; /* last break without a wait; 0: none */
+    int64_t asked_free_ns[SIM_NAMES_MAX]; /* last break at a node; 0: none */
     struct sim_owners owners[SIM_NAMES_MAX];
     struct sim_foreign_key keys[SIM_NODES_MAX][SIM_NAMES_MAX];
     struct sim_foreign_belief beliefs[SIM_PROCESSES_MAX][SIM_LANES_MAX];
