@@ -55,6 +55,11 @@ struct hf_admission {
                                          shown; INIT replaces no other */
 };
 
+/* The reason of a node whose schema is being made. A try may end before a slow
+ * server has made it, and then so does each one that follows. */
+#define HF_MAKES_SCHEMA                                                        \
+    "its schema is being made: wait longer, or run holdfast doctor --init"
+
 /* The next step of the store. */
 enum hf_admission_next {
     HF_ADMISSION_SURVEY, /* begin the survey `surveying`, before the marker

@@ -49,7 +49,14 @@ refuses 78 'database "none" does not exist' 'no such database' \
     "${HOLDFAST_URL/\/postgres\?/\/none?}"
 refuses 78 'no schema "holdfast" in database postgres, and role "app" may not create it: run holdfast doctor --init' \
     'a role that may not create the schema' "$app"
-shows_no_trace() { # a slow server is still making it: "connecting"
+session_open other
+install_lock=$(sed -nE 's/.*pg_advisory_xact_lock\(([0-9]+)[^,]*, 0\).*/\1/p' \
+    < <(holdfast doctor --print-schema -u postgres:))
+session_do other "SELECT pg_advisory_lock($install_lock, 0)"
+says 69 'its schema is being made: wait longer, or run holdfast doctor --init' \
+    'a try that ends before the schema is there' holdfast run -n job -- true
+session_do other 'SELECT pg_advisory_unlock_all()'
+shows_no_trace() { # a slow server is still making it
     capture holdfast run -n job -- echo ran
     [[ $code = 69 && $err = *'shows no trace of Holdfast'* && $out = '' ]]
 }

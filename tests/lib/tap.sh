@@ -146,8 +146,9 @@ unlike() {
 capture() {
     code=0
     "$@" >"$W/.out" 2>"$W/.err" || code=$?
-    out=$(tr -d '\0' <"$W/.out")
-    err=$(tr -d '\0' <"$W/.err")
+    # Without processes, of which a test starts thousands; and without NUL bytes,
+    # of which the shell complains.
+    { out=$(<"$W/.out") err=$(<"$W/.err"); } 2>/dev/null
 }
 
 now_ms() {
@@ -156,29 +157,33 @@ now_ms() {
 }
 
 wait_until() {
-    local end=$(($(now_ms) + $1 * busy * 1000)) pause=10
+    local end=$((${EPOCHREALTIME/[.,]/} + $1 * busy * 1000000)) pause=10 nothing
     shift
     until "$@" >/dev/null 2>&1; do
-        [ "$(now_ms)" -lt "$end" ] || return 1
+        [ "${EPOCHREALTIME/[.,]/}" -lt "$end" ] || return 1
         # A command that asks a server takes as long as the pause, or longer.
-        sleep "${pause}e-3" # sleeps: at most 100 ms, and looks again
+        printf -v nothing '0.%03d' $pause
+        [ -p "$W/.never" ] || mkfifo "$W/.never"
+        read -rt "$nothing" nothing <>"$W/.never" # sleeps: at most 100 ms
         pause=$((pause < 80 ? pause * 5 / 4 : 100))
     done
 }
 
 # Whether the process has ended, or is a zombie.
 is_gone() { # PID
-    local state
-    state=$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) || return 0
-    [[ -z $state || $state == Z* || $state == X* ]]
+    local stat=''
+    { read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
+    [[ ${stat##*) } == [ZX]* ]]
 }
 
 # Whether a process is of this test: a child, or one with the test's environment
 # or below its folder. That is how tests/run knows its processes too.
 is_ours() { # PID
-    local line parent
+    local line='' parent
     [ -n "${HF_TEST_DIR:-}" ] || return 0
-    parent=$(sed -nE 's/^PPid:\s*//p' "/proc/$1/status" 2>/dev/null) || return 1
+    { read -r line <"/proc/$1/stat"; } 2>/dev/null || return 1
+    parent=${line##*) }
+    parent=${parent#* } parent=${parent%% *}
     [[ $parent != "$$" && $parent != "$BASHPID" ]] || return 0
     while IFS= read -r -d '' line; do
         [[ $line != "HF_TEST_DIR=$HF_TEST_DIR"* ]] || return 0

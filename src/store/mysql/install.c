@@ -87,6 +87,8 @@ void hf_my_install(struct hf_my_node *node, struct hf_instant now)
     node->phase = HF_MY_INSTALLING;
     node->has_installed = true;
     node->connection.deadline = hf_instant_add(now, hf_span_ms(INSTALL_MS_MAX));
+    hf_my_node_set_status(node, HF_NODE_STATUS_CONNECTING, false,
+                          HF_UNAVAILABLE, HF_MAKES_SCHEMA);
     bool is_there = next_statement(&cut, &statement);
     while (is_there) {
         is_there = next_statement(&cut, &next);

@@ -131,6 +131,8 @@ static void install(struct hf_pg_node *node, struct hf_instant now)
     node->phase = HF_PG_INSTALLING;
     node->has_installed = true;
     node->connection.deadline = hf_instant_add(now, hf_span_ms(INSTALL_MS_MAX));
+    hf_pg_node_set_status(node, HF_NODE_STATUS_CONNECTING, false,
+                          HF_UNAVAILABLE, HF_MAKES_SCHEMA);
     if (!hf_pg_connection_run(&node->connection, &pending,
                               hf_postgres_text_schema)) {
         hf_pg_connection_break(&node->connection, HF_NO_MEMORY,
