@@ -5,6 +5,8 @@
 #include "exit_code.h"
 #include "message.h"
 
+#include <holdfast/holdfast.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -51,6 +53,67 @@ static const char stores_text[] =
     "The configuration file may also have `url` and `password_file`. If it\n"
     "has a password and all users may read it, it is refused. The variable\n"
     "HOLDFAST_PASSWORD_FILE is used with HOLDFAST_URL and -u.\n";
+
+/* ---- What the stores can do ------------------------------------------------
+ */
+
+static const struct {
+    const char *shown, *url;
+} kinds[] = {
+    {"local:", "local:"},
+    {"redis://A", "redis://a"},
+    {"redis://A,B,C", "redis://a,b,c"},
+    {"postgres://", "postgres://u@h/d"},
+    {"postgres://...?lock=advisory", "postgres://u@h/d?lock=advisory"},
+    {"mysql://", "mysql://u@h/"},
+    {"mysql://...?lock=named", "mysql://u@h/?lock=named"},
+};
+
+static const char *ending(unsigned can)
+{
+    if ((can & HF_CAP_LIVENESS) != 0) {
+        return "process";
+    }
+    return (can & HF_CAP_RECORDS) != 0 ? "lease" : "connection";
+}
+
+static void print_kind(struct cli_out *out, const char *shown, const char *url)
+{
+    static const unsigned columns[] = {HF_CAP_RECORDS, HF_CAP_QUEUE,
+                                       HF_CAP_SHARED, HF_CAP_VALUES};
+    unsigned can;
+    cli_out_text(out, "  ");
+    cli_out_text(out, shown);
+    cli_out_pad(out, 30 - strlen(shown));
+    if (hf_store_capabilities(url, &can, NULL) != HF_OK) {
+        cli_out_text(out, "not installed\n");
+        return;
+    }
+    cli_out_text(out, ending(can));
+    cli_out_pad(out, 12 - strlen(ending(can)));
+    for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+        bool is_last = i + 1 == sizeof(columns) / sizeof(columns[0]);
+        bool has = (can & columns[i]) != 0;
+        cli_out_text(out, has ? "yes" : "no");
+        cli_out_text(out, is_last ? "\n" : has ? "    " : "     ");
+    }
+}
+
+static void print_kinds(struct cli_out *out)
+{
+    cli_out_text(
+        out,
+        "\nWhat each can do. A lock that is not released ends with its lease,\n"
+        "or at once with its holder's process or connection. Where locks have\n"
+        "fences, --permits, --once, --min-hold, break, extend and ls without "
+        "a\n"
+        "name work, too.\n\n"
+        "  store                         ends with   "
+        "fences queue  shared values\n");
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        print_kind(out, kinds[i].shown, kinds[i].url);
+    }
+}
 
 static int print_end(struct cli_out *out)
 {
@@ -112,6 +175,7 @@ static int run(struct cli_args *args)
     if (strcmp(args->words[0], "stores") == 0) {
         cli_out_init(&out, STDOUT_FILENO);
         cli_out_text(&out, stores_text);
+        print_kinds(&out);
         return print_end(&out);
     }
     const struct cli_cmd *cmd = cli_cmd_find(args->words[0]);

@@ -153,6 +153,29 @@ HF_API const char *hf_version(void);
  * Threads: any. Blocks: on the disk, at the first call. */
 HF_API bool hf_has_tls(void);
 
+/** What a store can do beyond a lock with a deadline; "holdfast help stores"
+ * prints it. A call that needs what is missing fails with HF_UNSUPPORTED. */
+enum hf_capability {
+    HF_CAP_LIVENESS = 1 << 0, /* notices the end of the holder's process */
+    HF_CAP_QUEUE = 1 << 1,    /* serves waiters in FIFO order */
+    HF_CAP_SHARED = 1 << 2,   /* HF_SHARED */
+    HF_CAP_VALUES = 1 << 3,   /* hf_value_get(), put and update */
+    HF_CAP_RECORDS = 1 << 4   /* a lock is a record, not a connection: fences,
+                                 permits, marks, break, list, detach, owners */
+};
+
+/** The capabilities of the store of a URL, from its code: no server is asked.
+ *
+ * @param url    As for hf_client_open().
+ * @param out    Its bits, of enum hf_capability; 0 after a failure.
+ * @param error  The reason of a failure, or NULL.
+ *
+ * @return HF_OK; HF_INVALID, HF_UNSUPPORTED, HF_NO_MEMORY - as
+ *         hf_client_open().
+ * Owner: the caller. Threads: any. Blocks: on the disk, to load a module. */
+HF_API HF_NODISCARD enum hf_status
+hf_store_capabilities(const char *url, unsigned *out, struct hf_error *error);
+
 /* ---- Client ------------------------------------------------------------ */
 
 /** Longest lock name in bytes. Names are any bytes, at least one. A path or a

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RESERVE: a name that was released with a reservation is not granted before
  * the reservation ends, if a majority has confirmed the release and no break,
- * of either kind, has reached a node since the release began: a reservation
- * keeps nobody's belief, so a break that waits frees the name too. A
+ * of either kind, has reached a node since the release began: no holder
+ * believes in a reservation, so a break that waits frees the name too. A
  * reservation longer than the longest lease may be lost with a node's data.
  *
  * BREAK: when a break that waits has returned HF_OK, no process that held the

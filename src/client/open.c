@@ -111,7 +111,7 @@ static enum hf_status open_store(struct hf_client *client,
 {
     const struct hf_url *url = client->url;
     const struct hf_store_ops *ops;
-    enum hf_status status = hf_store_find(url->scheme, &ops, error);
+    enum hf_status status = hf_store_find(url, &ops, error);
     if (status != HF_OK) {
         return status;
     }

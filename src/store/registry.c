@@ -170,9 +170,13 @@ hf_store_find_in(const struct hf_store_ops *const *table, const char *scheme,
     return find_module(table, scheme, out, error);
 }
 
-enum hf_status hf_store_find(const char *scheme,
+enum hf_status hf_store_find(const struct hf_url *url,
                              const struct hf_store_ops **out,
                              struct hf_error *error)
 {
-    return hf_store_find_in(stores, scheme, out, error);
+    enum hf_status status = hf_store_find_in(stores, url->scheme, out, error);
+    if (status == HF_OK && (*out)->kind != NULL) {
+        *out = (*out)->kind(url);
+    }
+    return status;
 }

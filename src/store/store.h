@@ -33,22 +33,13 @@
 struct hf_store;
 struct hf_loop; /* io/loop.h */
 
-/* Capabilities of a store beyond exclusive leases with a fence. */
-enum hf_capability {
-    HF_CAP_LIVENESS = (1 << 0), /* notices the end of the holder's process */
-    HF_CAP_QUEUE = (1 << 1),    /* ACQUIRE can wait at the node, in FIFO order;
-                                   the node pushes grants, or waiters poll:
-                                   hf_store_listen_fn */
-    HF_CAP_SHARED = (1 << 2),   /* shared locks and semaphores */
-    HF_CAP_VALUES = (1 << 3),   /* GET and PUT, if it has one node. Without it
-                                   neither is asked */
-    HF_CAP_RECORDS = (1 << 4)   /* a lock is a record with a fence, which does
-                                   not end with the connection. Without it
-                                   YIELD, BREAK, MARK and SCAN are not asked,
-                                   nor a RELEASE with ttl_ms; there are no
-                                   permits; counters only order the replies to
-                                   this client, and no lock is detached */
-};
+/* What enum hf_capability of the public header means here:
+ *     QUEUE    ACQUIRE can wait at the node; the node pushes grants, or waiters
+ *              poll: hf_store_listen_fn
+ *     VALUES   GET and PUT, if it has one node. Without it neither is asked
+ *     RECORDS  without it YIELD, BREAK, MARK and SCAN are not asked, nor a
+ *              RELEASE with ttl_ms; there are no permits; counters only order
+ *              the replies to this client, and no lock is detached */
 
 /* A holder or a waiter in the answer to QUEUE. All borrowed. */
 struct hf_seat {
@@ -300,11 +291,18 @@ typedef void hf_store_job_fn(struct hf_store *store, unsigned node,
 /* Drop the sink of pending jobs, before its owner is freed. */
 typedef void hf_store_job_cancel_fn(struct hf_store *store);
 
+struct hf_store_ops;
+
+/** The table for this URL, if its parameters choose between several: lock=. A
+ * parameter that none of them has is reported by open(). */
+typedef const struct hf_store_ops *hf_store_kind_fn(const struct hf_url *url);
+
 /* All members must be set, except those that may be NULL. */
 struct hf_store_ops {
     const char *name;           /* "redis" */
     const char *const *schemes; /* NULL-terminated */
     uint32_t capabilities;      /* enum hf_capability */
+    hf_store_kind_fn *kind;     /* NULL: one kind */
     /* Back-off of polling; depends on the cost of a poll in this store. Not 0,
      * and the cap not less than the base. */
     struct hf_span retry_base;
@@ -347,16 +345,16 @@ struct hf_store_module {
     __attribute__((visibility("default")))                                     \
     const struct hf_store_module hf_store_module = {HF_VERSION_TEXT, &(store)}
 
-/** The store for a URL scheme: of this build, else of a module, which is loaded
- * and stays loaded (io/module.h). Any thread; reads files.
+/** The store for a URL: of this build, else of a module, which is loaded and
+ * stays loaded (io/module.h). Any thread; reads files.
  * @return HF_OK; HF_UNSUPPORTED, with a text in @p error: there is none, it
  *         cannot be loaded, is of another version, or its table lacks an
  *         operation. */
-enum hf_status hf_store_find(const char *scheme,
+enum hf_status hf_store_find(const struct hf_url *url,
                              const struct hf_store_ops **out,
                              struct hf_error *error);
 
-/* The same in a table of stores, which ends with NULL. */
+/* The same by scheme, in a table of stores, which ends with NULL. */
 enum hf_status
 hf_store_find_in(const struct hf_store_ops *const *table, const char *scheme,
                  const struct hf_store_ops **out, struct hf_error *error);

@@ -210,6 +210,15 @@ for args in '--help' 'help' 'help run' 'run --help' 'acquire -h' \
     is "$err" '' "holdfast $args prints nothing on stderr"
 done
 like "$out" '^holdfast [0-9]+\.[0-9]+\.[0-9]+$' '--version'
+table=$(holdfast help stores | sed -n '/^  store  /,$p')
+is "$(wc -l <<<"$table")" 8 'help stores ends with what each store can do'
+is "$table" "$(grep -xFf <(echo "$table") "$HF_SOURCE/docs/stores.md")" \
+    '… as docs/stores.md has it'
+mkdir "$W/empty"
+cp "$HF_BUILD/holdfast" "$W/empty"
+like "$(HOLDFAST_MODULE_DIR=$W/empty "$W/empty/holdfast" help stores)" \
+    $'\n  redis://A,B,C .* no\n  postgres:// +not installed\n' \
+    '… and which modules are missing'
 refused 64 'unknown command rum: did you mean run' 'help of a slip' \
     holdfast help rum
 unlike "$(holdfast help; holdfast run --help; holdfast ls --help)" \

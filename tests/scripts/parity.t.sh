@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib/tap.sh"
 
 mkdir "$W/tree"
-(cd "$HF_SOURCE" && find src/store tests/skeleton tests/lib tests/conformance \
+(cd "$HF_SOURCE" && find src/store include tests/skeleton tests/lib tests/conformance \
     scripts/checks -type f -print0 | tar -c --null -T -) | tar -x -C "$W/tree"
 cd "$W/tree" || exit
 capture scripts/checks/parity
@@ -30,7 +30,7 @@ planted src/store/local/local.c 's/HF_CAP_LIVENESS | //' \
 planted src/store/redis/store.c '/\.resume = /d' \
     'redis/README.md: `resume` is "yes: .*, in the code no' \
     'an operation that the code lacks'
-planted src/store/store.h 's/HF_CAP_RECORDS = (1 << 4)/HF_CAP_TREES = (1 << 5), &/' \
+planted include/holdfast/holdfast.h 's/HF_CAP_RECORDS = 1 << 4/HF_CAP_TREES = 1 << 5, &/' \
     '`HF_CAP_TREES` is "", in the code no' 'a capability without a row'
 planted tests/conformance/skeleton.t.sh 's/^keeps names .*/keeps names/' \
     'contract names is "lacks .*, in the tests all' \

@@ -427,12 +427,21 @@ static void passwords_of_modules_stay_secret(void **state)
     bad("mem://u:open#sesame@a", HF_INVALID, "'#'");
 }
 
+static enum hf_status find(const char *scheme, const struct hf_store_ops **out,
+                           struct hf_error *error)
+{
+    char text[32];
+    snprintf(text, sizeof(text), "%s", scheme);
+    const struct hf_url url = {.scheme = text};
+    return hf_store_find(&url, out, error);
+}
+
 static void assert_unknown(const char *scheme, const char *said)
 {
     const struct hf_store_ops *ops = NULL;
     struct hf_error error;
     char text[100];
-    assert_int_equal(hf_store_find(scheme, &ops, &error), HF_UNSUPPORTED);
+    assert_int_equal(find(scheme, &ops, &error), HF_UNSUPPORTED);
     assert_null(ops);
     snprintf(text, sizeof(text), "unknown store \"%s:\"%s (this build has ",
              scheme, said);
@@ -446,8 +455,30 @@ static void assert_found(const char *scheme, const struct hf_store_ops *store)
 {
     const struct hf_store_ops *ops = NULL;
     struct hf_error error;
-    assert_int_equal(hf_store_find(scheme, &ops, &error), HF_OK);
+    assert_int_equal(find(scheme, &ops, &error), HF_OK);
     assert_ptr_equal(ops, store);
+}
+
+static void capabilities(void **state)
+{
+    (void)state;
+    struct hf_error error;
+    unsigned can = 1;
+    assert_int_equal(hf_store_capabilities("redis://a", NULL, &error),
+                     HF_INVALID);
+    assert_int_equal(hf_store_capabilities("none://a", &can, &error),
+                     HF_UNSUPPORTED);
+    assert_int_equal(can, 0);
+    can = 1;
+    assert_int_equal(hf_store_capabilities("redis:/a", &can, NULL), HF_INVALID);
+    assert_int_equal(can, 0);
+    assert_int_equal(hf_store_capabilities("redis://a", &can, NULL), HF_OK);
+    assert_int_equal(can, HF_CAP_QUEUE | HF_CAP_SHARED | HF_CAP_VALUES |
+                              HF_CAP_RECORDS);
+    assert_int_equal(hf_store_capabilities("redis://a,b,c", &can, NULL), HF_OK);
+    assert_int_equal(can, HF_CAP_QUEUE | HF_CAP_SHARED | HF_CAP_RECORDS);
+    assert_int_equal(hf_store_capabilities(NULL, &can, NULL), HF_OK);
+    assert_true((can & HF_CAP_LIVENESS) != 0);
 }
 
 static void stores_by_scheme(void **state)
@@ -530,6 +561,7 @@ int main(void)
         cmocka_unit_test(modules),
         cmocka_unit_test(passwords_of_modules_stay_secret),
         cmocka_unit_test(stores_by_scheme),
+        cmocka_unit_test(capabilities),
         cmocka_unit_test(an_incomplete_store_is_refused),
         cmocka_unit_test(a_store_may_lack_what_it_does_not_need),
     };

@@ -118,11 +118,7 @@ struct hf_advisory {
 
 /* ---- store.c ------------------------------------------------------------- */
 
-/* hf_store_open_fn, for a URL with lock=advisory. */
-enum hf_status hf_advisory_open(const struct hf_url *url,
-                                const struct hf_store_env *env,
-                                const struct hf_advisory_rule *rule,
-                                struct hf_store **out, struct hf_error *error);
+extern const struct hf_store_ops hf_store_advisory;
 
 /* The node is READY, or cannot be: end the pending jobs. */
 void hf_advisory_jobs(struct hf_advisory *store);

@@ -17,8 +17,6 @@
 
 static const char *const schemes[] = {"postgres", "postgresql", NULL};
 
-extern const struct hf_store_ops hf_store_advisory;
-
 static struct hf_advisory *advisory_of(struct hf_store *store)
 {
     return (struct hf_advisory *)(void *)store;
@@ -54,27 +52,6 @@ set_up(struct hf_advisory *store, const struct hf_url *url,
     return store->prefix == NULL ? hf_fail_memory(error) : HF_OK;
 }
 
-enum hf_status hf_advisory_open(const struct hf_url *url,
-                                const struct hf_store_env *env,
-                                const struct hf_advisory_rule *rule,
-                                struct hf_store **out, struct hf_error *error)
-{
-    *out = NULL;
-    struct hf_advisory *store = calloc(1, sizeof(*store));
-    if (store == NULL) {
-        return hf_fail_memory(error);
-    }
-    enum hf_status status = set_up(store, url, env, rule, error);
-    if (status != HF_OK) {
-        free_store(store);
-        return status;
-    }
-    hf_advisory_session_open(store, hf_clock_now());
-    *out = &store->base;
-    return HF_OK;
-}
-
-/* The module's own open() has read the parameters of the URL. */
 static enum hf_status
 advisory_open(const struct hf_url *url, const struct hf_store_env *env,
               struct hf_store **out, struct hf_error *error)
@@ -83,8 +60,21 @@ advisory_open(const struct hf_url *url, const struct hf_store_env *env,
     struct hf_advisory_rule rule;
     *out = NULL;
     enum hf_status status = hf_advisory_read(url, &is_advisory, &rule, error);
-    return status == HF_OK ? hf_advisory_open(url, env, &rule, out, error)
-                           : status;
+    if (status != HF_OK) {
+        return status;
+    }
+    struct hf_advisory *store = calloc(1, sizeof(*store));
+    if (store == NULL) {
+        return hf_fail_memory(error);
+    }
+    status = set_up(store, url, env, &rule, error);
+    if (status != HF_OK) {
+        free_store(store);
+        return status;
+    }
+    hf_advisory_session_open(store, hf_clock_now());
+    *out = &store->base;
+    return HF_OK;
 }
 
 static void advisory_close(struct hf_store *base, bool forked)

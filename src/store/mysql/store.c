@@ -72,9 +72,8 @@ static enum hf_status my_open(const struct hf_url *url,
     struct hf_named_rule rule;
     *out = NULL;
     enum hf_status status = hf_named_key_read(url, &is_named, &rule, error);
-    if (status != HF_OK || is_named) {
-        return status != HF_OK ? status
-                               : hf_named_open(url, env, &rule, out, error);
+    if (status != HF_OK) {
+        return status;
     }
     struct hf_my *store = calloc(1, sizeof(*store));
     if (store == NULL) {
@@ -174,6 +173,8 @@ static void my_job_cancel(struct hf_store *base)
     store->node.jobs = 0;
 }
 
+static hf_store_kind_fn my_kind;
+
 const struct hf_store_ops hf_store_mysql = {
     .name = "mysql",
     .schemes = schemes,
@@ -183,6 +184,7 @@ const struct hf_store_ops hf_store_mysql = {
     .retry_cap = {RETRY_CAP_MS * INT64_C(1000000)},
     .node_timeout = {NODE_TIMEOUT_MS_DEFAULT * INT64_C(1000000)},
     .is_serial = true,
+    .kind = my_kind,
     .open = my_open,
     .close = my_close,
     .ask = my_ask,
@@ -192,5 +194,13 @@ const struct hf_store_ops hf_store_mysql = {
     .job = my_job,
     .job_cancel = my_job_cancel,
 };
+
+static const struct hf_store_ops *my_kind(const struct hf_url *url)
+{
+    bool is_named = false;
+    struct hf_named_rule rule;
+    (void)hf_named_key_read(url, &is_named, &rule, NULL);
+    return is_named ? &hf_store_named : &hf_store_mysql;
+}
 
 HF_STORE_MODULE(hf_store_mysql);

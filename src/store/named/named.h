@@ -131,11 +131,7 @@ struct hf_named {
 
 /* ---- store.c ------------------------------------------------------------- */
 
-/* Open a store of named locks, as hf_store_open_fn. */
-enum hf_status hf_named_open(const struct hf_url *url,
-                             const struct hf_store_env *env,
-                             const struct hf_named_rule *rule,
-                             struct hf_store **out, struct hf_error *error);
+extern const struct hf_store_ops hf_store_named;
 
 /* The node is READY, or cannot be: end the pending jobs. */
 void hf_named_jobs(struct hf_named *store);

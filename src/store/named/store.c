@@ -16,8 +16,6 @@
 
 static const char *const schemes[] = {"mysql", "mariadb", NULL};
 
-extern const struct hf_store_ops hf_store_named;
-
 static struct hf_named *named_of(struct hf_store *store)
 {
     return (struct hf_named *)(void *)store;
@@ -52,27 +50,6 @@ static enum hf_status set_up(struct hf_named *store, const struct hf_url *url,
     return store->prefix == NULL ? hf_fail_memory(error) : HF_OK;
 }
 
-enum hf_status hf_named_open(const struct hf_url *url,
-                             const struct hf_store_env *env,
-                             const struct hf_named_rule *rule,
-                             struct hf_store **out, struct hf_error *error)
-{
-    *out = NULL;
-    struct hf_named *store = calloc(1, sizeof(*store));
-    if (store == NULL) {
-        return hf_fail_memory(error);
-    }
-    enum hf_status status = set_up(store, url, env, rule, error);
-    if (status != HF_OK) {
-        free_store(store);
-        return status;
-    }
-    hf_named_session_open(store, hf_clock_now());
-    *out = &store->base;
-    return HF_OK;
-}
-
-/* The module's own open() has read the parameters of the URL. */
 static enum hf_status named_open(const struct hf_url *url,
                                  const struct hf_store_env *env,
                                  struct hf_store **out, struct hf_error *error)
@@ -81,8 +58,21 @@ static enum hf_status named_open(const struct hf_url *url,
     struct hf_named_rule rule;
     *out = NULL;
     enum hf_status status = hf_named_key_read(url, &is_named, &rule, error);
-    return status == HF_OK ? hf_named_open(url, env, &rule, out, error)
-                           : status;
+    if (status != HF_OK) {
+        return status;
+    }
+    struct hf_named *store = calloc(1, sizeof(*store));
+    if (store == NULL) {
+        return hf_fail_memory(error);
+    }
+    status = set_up(store, url, env, &rule, error);
+    if (status != HF_OK) {
+        free_store(store);
+        return status;
+    }
+    hf_named_session_open(store, hf_clock_now());
+    *out = &store->base;
+    return HF_OK;
 }
 
 static void named_close(struct hf_store *base, bool forked)

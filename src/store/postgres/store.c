@@ -76,9 +76,8 @@ static enum hf_status pg_open(const struct hf_url *url,
     struct hf_advisory_rule rule;
     *out = NULL;
     enum hf_status status = hf_advisory_read(url, &is_advisory, &rule, error);
-    if (status != HF_OK || is_advisory) {
-        return status != HF_OK ? status
-                               : hf_advisory_open(url, env, &rule, out, error);
+    if (status != HF_OK) {
+        return status;
     }
     struct hf_pg *store = calloc(1, sizeof(*store));
     if (store == NULL) {
@@ -180,6 +179,8 @@ static void pg_job_cancel(struct hf_store *base)
     store->node.jobs = 0;
 }
 
+static hf_store_kind_fn pg_kind;
+
 const struct hf_store_ops hf_store_postgres = {
     .name = "postgres",
     .schemes = schemes,
@@ -188,6 +189,7 @@ const struct hf_store_ops hf_store_postgres = {
     .retry_base = {RETRY_BASE_MS * INT64_C(1000000)},
     .retry_cap = {RETRY_CAP_MS * INT64_C(1000000)},
     .node_timeout = {NODE_TIMEOUT_MS_DEFAULT * INT64_C(1000000)},
+    .kind = pg_kind,
     .open = pg_open,
     .close = pg_close,
     .ask = pg_ask,
@@ -197,5 +199,13 @@ const struct hf_store_ops hf_store_postgres = {
     .job = pg_job,
     .job_cancel = pg_job_cancel,
 };
+
+static const struct hf_store_ops *pg_kind(const struct hf_url *url)
+{
+    bool is_advisory = false;
+    struct hf_advisory_rule rule;
+    (void)hf_advisory_read(url, &is_advisory, &rule, NULL);
+    return is_advisory ? &hf_store_advisory : &hf_store_postgres;
+}
 
 HF_STORE_MODULE(hf_store_postgres);
