@@ -287,10 +287,12 @@ bool hf_entries_head(struct hf_txn *txn, struct hf_entry *out)
 {
     while (txn->record.n_waiters > 0 && txn->number == 0) {
         out->owner_len = 0;
+        /* Rule: queue-order-reversed. */
         hf_entries_each(txn, HF_ENTRY_WAITER, take_first, out);
         if (txn->number == 0 && out->owner_len == 0) {
             fail(txn, MDB_CORRUPTED); /* fewer entries than n_waiters */
         }
+        /* Rule: dead-waiter-not-skipped. */
         if (txn->number != 0 || txn->now->boot_ns < out->until_ns) {
             break;
         }

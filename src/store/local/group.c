@@ -46,6 +46,7 @@ static void found(struct hf_txn *txn, uint16_t permits, uint64_t counter)
 void hf_txn_keep_sharer(struct hf_txn *txn, struct hf_entry *entry,
                         int64_t until_ns)
 {
+    /* Rule: shortened-expiry. */
     if (entry->until_ns < until_ns) {
         entry->until_ns = until_ns;
     }
@@ -60,6 +61,7 @@ void hf_txn_join(struct hf_txn *txn, struct hf_entry *entry, uint64_t counter,
         found(txn, entry->permits, counter);
     }
     HF_ASSERT(txn->record.permits == entry->permits);
+    /* Rule: reader-keeps-counter. */
     txn->record.counter = hf_txn_max_u64(txn->record.counter, counter);
     entry->counter = counter;
     entry->ticket = 0;

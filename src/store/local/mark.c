@@ -41,8 +41,10 @@ void hf_txn_mark(struct hf_txn *txn)
         record->mark.fence = 0;
         record->mark.owner_len = 0;
     }
+    /* Rule: tombstone-replaced. */
     bool is_withdrawn = ask->counter == record->mark.fence &&
                         ask->owner_len == 0 && record->mark.owner_len > 0;
+    /* Rule: later-write-wins. */
     if (ask->counter > record->mark.fence || is_withdrawn) {
         write_mark(txn);
     }

@@ -76,6 +76,7 @@ void hf_txn_succeed(struct hf_txn *txn, uint64_t counter)
 
 void hf_txn_prolong(struct hf_txn *txn, int64_t until_ns)
 {
+    /* Rule: shortened-expiry. */
     if (txn->record.until_ns < until_ns) {
         txn->record.until_ns = until_ns;
     }

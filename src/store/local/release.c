@@ -164,6 +164,7 @@ void hf_txn_break(struct hf_txn *txn)
     }
     txn->result.verdict = HF_VERDICT_OK;
     txn->result.counter = next;
+    /* Rule: given-up-break-frees. */
     if (ask->back_len > 0 && is_mine && !record->has_last) {
         rename_owner(txn, ask->back, ask->back_len, true);
     } else if (ask->back_len == 0 && !is_mine && has_holder(txn) &&

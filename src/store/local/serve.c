@@ -57,6 +57,7 @@ static bool is_asker(const struct hf_txn *txn, const struct hf_entry *entry)
 /* The counter of the next grant. Only the asker's own hint raises it. */
 static uint64_t next_counter(const struct hf_txn *txn, bool for_asker)
 {
+    /* Rules: no-floor, floor-at-creation-only. */
     uint64_t next = hf_txn_max_u64(txn->record.counter + 1, txn->now->floor);
     bool has_hint = for_asker && txn->ask->verb == HF_VERB_ACQUIRE;
     return has_hint ? hf_txn_max_u64(next, txn->hint) : next;

@@ -56,6 +56,7 @@ static bool hold_on(struct hf_txn *txn)
 {
     struct hf_entry entry;
     if (hf_txn_is_mine(txn)) {
+        /* Rule: no-refresh-on-retry. */
         prolong_mine(txn);
         hf_txn_succeed(txn, txn->record.counter);
     } else if (find_me(txn, &entry)) {
@@ -73,6 +74,7 @@ static bool take(struct hf_txn *txn)
 {
     struct hf_entry entry;
     const struct hf_ask *ask = txn->ask;
+    /* Rule: unfair-barge. */
     if (!hf_txn_admits(txn, ask->is_shared, ask->permits) ||
         (!ask->is_unfair && hf_entries_head(txn, &entry))) {
         return false;
@@ -111,6 +113,7 @@ static void acquire(struct hf_txn *txn, uint64_t hint)
 {
     hf_txn_describe(txn);
     txn->result.had_place = false;
+    /* Rule: hint-refused. */
     txn->hint = hint <= hf_txn_bound(txn) ? hint : 0;
     if (!hold_on(txn) && !take(txn)) {
         wait_or_leave(txn);
@@ -135,6 +138,7 @@ void hf_txn_yield(struct hf_txn *txn)
     struct hf_entry entry;
     uint64_t grant = txn->ask->counter;
     drop_dead(txn);
+    /* Rule: yield-without-counter. */
     if (hf_txn_is_mine(txn) && txn->record.counter == grant) {
         hf_txn_clear(txn);
     } else if (find_me(txn, &entry) && entry.counter == grant) {
@@ -155,6 +159,7 @@ static bool can_raise(struct hf_txn *txn, uint64_t counter)
     bool is_above = counter < fence;
     txn->result.bound = fence > bound ? bound : 0;
     txn->result.floor = fence <= bound && is_above && fence < floor ? floor : 0;
+    /* Rules: raise-below-floor, bound-is-unknown. */
     return is_above && fence >= floor && fence <= bound;
 }
 
@@ -166,6 +171,7 @@ static void confirm_sharer(struct hf_txn *txn, struct hf_entry *entry)
     struct hf_record *record = &txn->record;
     if (can_raise(txn, entry->counter)) {
         entry->counter = fence;
+        /* Rule: reader-raise-leaves-c. */
         record->counter = hf_txn_max_u64(record->counter, fence);
     }
     prolong_sharer(txn, entry);
@@ -179,6 +185,7 @@ static void confirm_mine(struct hf_txn *txn)
         record->counter = txn->ask->counter;
     }
     prolong_mine(txn);
+    /* Rule: naive-raise. */
     hf_txn_succeed(txn, record->counter);
 }
 
@@ -223,11 +230,13 @@ void hf_txn_confirm(struct hf_txn *txn)
     if (!hf_txn_admits(txn, ask->is_shared, ask->permits)) {
         return;
     }
+    /* Rule: takeback-without-last. */
     bool is_last = !ask->is_shared && record->has_last &&
                    record->counter == fence && fence > 0 &&
                    hf_txn_is_owner(txn, ask->owner, ask->owner_len);
     bool is_raised = can_raise(txn, record->counter);
     txn->result.bound = 0;
+    /* Rule: raise-takes-free. */
     if (ask->holder && (is_last || is_raised)) {
         take_back(txn, is_last);
     }

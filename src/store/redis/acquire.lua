@@ -30,6 +30,7 @@
 -- command fails for lack of memory. Lua creates functions anew at every run, so
 -- the common cases come before them.
 --@include head.lua
+-- Rule: marker-not-compared.
 if redis.call('HGET', KEYS[7], 'v') ~= ARGV[4] then
     return -1
 end
@@ -41,10 +42,12 @@ if fence then
     c = string.sub(fence, 1, 16) + 0
 end
 local hint = ARGV[3] == '0' and 0 or ARGV[3] + 0
+-- Rule: hint-refused.
 if hint > 0 and
     (hint > math.max(c, us) + AHEAD_MAX or hint > FENCE_MAX) then
     hint = 0 -- from a server whose clock is far ahead; no order depends on it
 end
+-- Rules: no-floor, floor-at-creation-only.
 local next = math.max(c + 1, hint, us - us % FLOOR_STEP)
 if next > FENCE_MAX then
     return redis.error_reply('HFBOUND fences of this name are used up')
@@ -54,6 +57,7 @@ local mode = ARGV[6] or 'x'
 local given = ARGV[12] and tonumber(ARGV[12]) or 0
 local place = ARGV[8] and tonumber(ARGV[8]) or 0
 local is_usual = mode == 'x' and given == 0
+-- Rule: unfair-barge.
 local is_simple = is_usual and redis.call('EXISTS', KEYS[3]) == 0
 if is_simple and redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
     if next > us then
@@ -68,6 +72,7 @@ if is_simple and redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
 end
 local owner = redis.pcall('GET', KEYS[1])
 if is_simple and owner == ARGV[1] and c > 0 then
+    -- Rules: no-refresh-on-retry, shortened-expiry.
     local left = redis.call('PTTL', KEYS[1])
     if left >= 0 and left < tonumber(ARGV[2]) then
         redis.call('PEXPIRE', KEYS[1], ARGV[2])
@@ -99,6 +104,7 @@ local function yours(v)
         ahead}
 end
 
+-- Rule: yield-without-counter.
 if given > 0 and mine() == given then
     if owner == me then
         redis.call('DEL', KEYS[1])
@@ -110,6 +116,7 @@ end
 
 local v = mine()
 if v then
+    -- Rules: no-refresh-on-retry, shortened-expiry.
     local left = redis.call('PTTL', KEYS[1])
     if owner ~= me then
         stay(me, ttl)
@@ -125,6 +132,7 @@ end
 -- Acquire the name for `me` if no client waits, or `me` is the first waiter, or
 -- ARGV 7 allows to overtake. Then grant it to the next waiters that may share.
 local function take()
+    -- Rule: unfair-barge.
     local first = admits(mode) and ARGV[7] ~= '1' and head()
     if not admits(mode) or (first and first.who ~= me) then
         return false

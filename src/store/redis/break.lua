@@ -29,6 +29,7 @@
 -- holder may have it at other nodes; the first waiter is granted yet another
 -- value.
 --@include head.lua
+-- Rule: marker-not-compared.
 if redis.call('HGET', KEYS[7], 'v') ~= ARGV[3] then
     return -1
 end
@@ -56,6 +57,7 @@ if next > FENCE_MAX then
 end
 reply[2] = next
 if text == me or text == me .. LONG then
+    -- Rule: given-up-break-frees.
     if ARGV[6] ~= '' then
         redis.call('SET', KEYS[1], ARGV[6], 'KEEPTTL')
     end

@@ -28,6 +28,7 @@
 -- will never change one.
 -- CONFIRM grants nothing to waiters: the holder comes before them.
 --@include head.lua
+-- Rule: marker-not-compared.
 if redis.call('HGET', KEYS[7], 'v') ~= ARGV[4] then
     return -1
 end
@@ -40,6 +41,7 @@ if fence then
     c = string.sub(fence, 1, 16) + 0
 end
 local T = ARGV[3] + 0
+-- Rule: bound-is-unknown.
 local most = math.min(math.max(c, us) + AHEAD_MAX, FENCE_MAX)
 if type(owner) == 'table' then
     return {0, c, redis.call('PTTL', KEYS[1]), redis.call('TYPE', KEYS[1]).ok,
@@ -47,11 +49,13 @@ if type(owner) == 'table' then
 end
 local keep = ARGV[5]
 local top = T <= most and math.max(c, T) or c
+-- Rule: raise-below-floor.
 local can_raise = c < T and T >= us - us % FLOOR_STEP and T <= most
 if owner == ARGV[1] then
     if top > us then
         keep = math.ceil((top - us) / 1000) + keep
     end
+    -- Rule: shortened-expiry.
     local left = redis.call('PTTL', KEYS[1])
     if left >= 0 and left < tonumber(ARGV[2]) then
         redis.call('PEXPIRE', KEYS[1], ARGV[2])
@@ -68,6 +72,7 @@ if owner == ARGV[1] then
     if c < T then
         return {1, c, left, owner, us - us % FLOOR_STEP}
     end
+    -- Rule: naive-raise.
     return c
 end
 if owner and string.sub(owner, 1, 7) ~= 'shared:' then
@@ -84,11 +89,13 @@ if v then
     end
     redis.call('PEXPIRE', KEYS[2], keep)
     stay(me, tonumber(ARGV[2]))
+    -- Rule: reader-raise-leaves-c.
     if can_raise then
         redis.call('SET', KEYS[2], string.format('%016.0f ', T) .. owner,
             'PX', keep)
         c = T
     end
+    -- Rule: raise-below-floor.
     if v < T and T >= floor and T <= most then
         redis.call('HSET', KEYS[6], me, string.format('%.0f', T))
         return T
@@ -101,7 +108,9 @@ if v then
     end
     return v
 end
+-- Rule: takeback-without-last.
 local is_last = fence and c == T and string.sub(fence, 18) == me
+-- Rule: raise-takes-free.
 if ARGV[6] == '1' and admits(mode) and (is_last or can_raise) then
     install(me, mode, tonumber(ARGV[2]), T)
     forget(me)

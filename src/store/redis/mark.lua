@@ -23,6 +23,7 @@ if mark then
     owner = string.sub(mark, 18)
 end
 local fence = tonumber(ARGV[2])
+-- Rules: later-write-wins, tombstone-replaced.
 if fence > kept or
     (fence == kept and ARGV[4] == '' and owner ~= '') then
     redis.call('SET', KEYS[8], string.format('%016.0f ', fence) .. ARGV[4],

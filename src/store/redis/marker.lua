@@ -14,9 +14,11 @@
 -- random, so that a stream of new hosts cannot displace a chosen one.
 -- The marker has no expiry. The script touches no lock.
 local value = redis.call('HGET', KEYS[1], 'v') or ''
+-- Rule: entry-not-compared.
 if ARGV[1] ~= '*' and value ~= ARGV[1] then
     return 0
 end
+-- Rule: entry-survives-restart.
 if value ~= ARGV[2] then
     redis.call('DEL', KEYS[1])
 end

@@ -29,6 +29,7 @@
 -- I1: every grant, a sharer's too, increases c. I2: the new value belongs to
 -- that owner, or to the group, alone.
 local now = math.floor(us / 1000)
+-- Rules: no-floor, floor-at-creation-only.
 local floor = us - us % FLOOR_STEP
 local sharers = 0
 local terms = -1
@@ -81,6 +82,7 @@ end
 -- lock because the server is full.
 local function stay(who, ms)
     local till = tonumber(redis.call('ZSCORE', KEYS[5], who))
+    -- Rule: shortened-expiry.
     if till < now + ms then
         redis.call('ZREM', KEYS[5], who)
         redis.call('ZADD', KEYS[5], now + ms, who)
@@ -133,6 +135,7 @@ local function install(who, mode, ms, v)
     else
         join(who, mode, ms, v)
     end
+    -- Rule: reader-keeps-counter.
     write_counter(v, owner)
 end
 
@@ -148,6 +151,7 @@ end
 -- expired.
 local function head()
     while true do
+        -- Rule: queue-order-reversed.
         local first = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')
         if not first[1] then
             return nil
@@ -155,6 +159,7 @@ local function head()
         local record = redis.call('HGET', KEYS[4], first[1]) or ''
         local till, mode, ms, channel, cookie =
             string.match(record, '^(%d+) (%w+) (%d+) (%S*) (%d+)$')
+        -- Rule: dead-waiter-not-skipped.
         if till and tonumber(till) > now then
             return {who = first[1], ticket = tonumber(first[2]), mode = mode,
                 ms = tonumber(ms), channel = channel, cookie = cookie}
@@ -228,6 +233,7 @@ local function serve(me, ms, hint)
             return
         end
         redis.call('HDEL', KEYS[4], first.who)
+        -- Rule: dead-waiter-not-skipped.
         if told > 0 then
             install(first.who, first.mode, is_me and ms or first.ms, v)
         end

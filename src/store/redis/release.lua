@@ -29,6 +29,7 @@ local is_mine = owner == me
 local gives = is_mine and ARGV[3] == '0'
 local first
 if gives then
+    -- Rule: queue-order-reversed.
     first = redis.pcall('ZPOPMIN', KEYS[3])
 else
     first = redis.pcall('ZRANGE', KEYS[3], 0, 0)
@@ -38,6 +39,7 @@ end
 -- same as serve(), in a third of the time. If it cannot, the waiter is put back
 -- into the queue for serve(). tests/conformance/redis_handover checks that both
 -- have the same results.
+-- Rule: marker-not-compared.
 if gives and first[1] and first[1] ~= me and
     redis.pcall('HGET', KEYS[7], 'v') == ARGV[5] then
     local time = redis.call('TIME')
@@ -50,7 +52,9 @@ if gives and first[1] and first[1] ~= me and
     if T > c and T <= math.max(c, us) + AHEAD_MAX then
         aligned = T
     end
+    -- Rules: no-floor, floor-at-creation-only.
     local v = math.max(aligned + 1, us - us % FLOOR_STEP)
+    -- Rule: dead-waiter-not-skipped.
     if till and tonumber(till) > math.floor(us / 1000) and
         v <= FENCE_MAX then
         local text = string.format('%08d%08d', v / HALF, v % HALF)
@@ -130,6 +134,7 @@ if is_raised then
 end
 local before = c
 local reply = was_mine and c or answer(0)
+-- Rule: marker-not-compared.
 if ARGV[5] ~= '' and redis.call('HGET', KEYS[7], 'v') == ARGV[5] then
     pcall(serve, nil, 0, 0)
 end

@@ -27,7 +27,7 @@ BEGIN
     END IF;
 END//
 
--- Nothing makes a lease shorter.
+-- Nothing makes a lease shorter. Rule: shortened-expiry.
 /*!80000 DROP PROCEDURE IF EXISTS holdfast.stay */ //
 CREATE /*M! OR REPLACE */ PROCEDURE holdfast.stay(
     IN lock_name VARBINARY(1280), IN now BIGINT, IN who VARBINARY(600),
@@ -105,6 +105,7 @@ BEGIN
         SELECT MAX(h.until) INTO until FROM holdfast.sharer h
             WHERE h.name = lock_name;
     END IF;
+    -- Rule: reader-keeps-counter.
     CALL holdfast.write_counter(us, keep_ms, v, owner, counter, last,
         kept_until);
     DELETE w FROM holdfast.waiter AS w FORCE INDEX (PRIMARY)

@@ -25,6 +25,7 @@ CREATE /*M! OR REPLACE */ PROCEDURE holdfast.head(
     SQL SECURITY INVOKER
 BEGIN
     DECLARE CONTINUE HANDLER FOR NOT FOUND SET first = NULL;
+    -- Rules: queue-order-reversed, dead-waiter-not-skipped.
     SELECT w.owner, w.mode INTO first, first_mode FROM holdfast.waiter w
         WHERE w.name = lock_name AND w.until > now
         ORDER BY w.ticket, w.owner LIMIT 1;

@@ -38,6 +38,7 @@ BEGIN
         SET SESSION innodb_lock_wait_timeout = 1;
         START TRANSACTION;
         rules: BEGIN
+            -- Rule: marker-not-compared.
             CALL holdfast.compare_marker(marker, is_marker);
             IF NOT is_marker THEN
                 SET verdict = -1;
@@ -62,20 +63,24 @@ BEGIN
             IF until = 0 THEN -- a new row
                 CALL holdfast.sweep_some(lock_name, us DIV 1000);
             END IF;
+            -- Rule: hint-refused.
             IF hint > GREATEST(counter, us) + 4294967296
                 OR hint > 9007199254740991 THEN
                 SET hint = 0; -- from a server whose clock is far ahead
             END IF;
+            -- Rules: no-floor, floor-at-creation-only.
             SET next = GREATEST(counter + 1, hint, us - us % 4194304);
             CALL holdfast.check_counter(next);
             CALL holdfast.vote(lock_name, us DIV 1000, caller, owner, counter,
                 sharers, own);
+            -- Rule: yield-without-counter.
             IF returned > 0 AND own = returned THEN
                 CALL holdfast.part(lock_name, caller, owner, until, terms,
                     sharers);
                 SET own = NULL;
             END IF;
             IF own IS NOT NULL THEN
+                -- Rule: no-refresh-on-retry.
                 CALL holdfast.stay(lock_name, us DIV 1000, caller, ttl_ms,
                     sharers, until);
                 IF own = 0 THEN -- its counter has expired
@@ -84,7 +89,7 @@ BEGIN
                     SET own = next;
                 END IF;
             ELSE
-                -- A try never overtakes a waiter.
+                -- A try never overtakes a waiter. Rule: unfair-barge.
                 CALL holdfast.head(lock_name, us DIV 1000, first, first_mode);
                 CALL holdfast.admit(mode, owner, terms, sharers, is_admitted);
                 IF is_admitted AND (returned = 0 OR place_ms = 0)

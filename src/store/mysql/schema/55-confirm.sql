@@ -31,6 +31,7 @@ BEGIN
         SET SESSION innodb_lock_wait_timeout = 1;
         START TRANSACTION;
         rules: BEGIN
+            -- Rule: marker-not-compared.
             CALL holdfast.compare_marker(marker, is_marker);
             IF NOT is_marker THEN
                 SET verdict = -1;
@@ -40,6 +41,7 @@ BEGIN
                 counter, last, kept_until, sharers);
             SET floor = us - us % 4194304, most = LEAST(
                 GREATEST(counter, us) + 4294967296, 9007199254740991);
+            -- Rules: raise-below-floor, bound-is-unknown.
             SET can_raise = counter < fence AND fence BETWEEN floor AND most;
             CALL holdfast.vote(lock_name, us DIV 1000, caller, owner, counter,
                 sharers, own);
@@ -49,6 +51,7 @@ BEGIN
                 CALL holdfast.stay(lock_name, us DIV 1000, caller, ttl_ms,
                     sharers, until);
                 IF can_raise THEN
+                    -- Rule: reader-raise-leaves-c.
                     CALL holdfast.write_counter(us, keep_ms, fence, owner,
                         counter, last, kept_until);
                 ELSEIF kept_until > 0 THEN
@@ -56,6 +59,7 @@ BEGIN
                         (GREATEST(counter, IF(fence <= most, fence, 0)) - us
                             + 999) DIV 1000);
                 END IF;
+                -- Rule: raise-below-floor.
                 IF own < fence AND fence BETWEEN floor AND most THEN
                     UPDATE holdfast.sharer h SET h.counter = fence
                         WHERE h.name = lock_name AND h.owner = caller
@@ -67,6 +71,7 @@ BEGIN
                 ELSEIF own >= fence THEN
                     SET floor = 0;
                 END IF;
+            -- Rules: raise-takes-free, takeback-without-last.
             ELSEIF holder AND is_admitted AND (can_raise OR (counter = fence
                 AND kept_until > 0 AND last = caller)) THEN
                 SET verdict = 1, own = fence, floor = 0;
@@ -85,6 +90,7 @@ BEGIN
         COMMIT;
         SET SESSION innodb_lock_wait_timeout = patience;
     END;
+    -- Rule: naive-raise.
     SELECT verdict, COALESCE(own, counter) AS counter,
         IF(owner IS NULL, -2, until - us DIV 1000) AS left_ms,
         COALESCE(owner, '') AS owner, floor, bound, 0 AS ticket, 0 AS ahead,

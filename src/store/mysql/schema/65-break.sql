@@ -42,6 +42,7 @@ BEGIN
                 seen = owner, seen_terms = terms, seen_sharers = sharers;
             CALL holdfast.check_counter(next);
             IF owner = caller THEN
+                -- Rule: given-up-break-frees.
                 IF back <> '' THEN
                     SET owner = back;
                 END IF;

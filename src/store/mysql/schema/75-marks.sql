@@ -46,6 +46,7 @@ BEGIN
             IF is_absent OR until < now THEN
                 SET present = 0, owner = '', until = now - 2;
             END IF;
+            -- Rules: later-write-wins, tombstone-replaced.
             IF fence > present
                 OR (fence = present AND caller = '' AND owner <> '') THEN
                 SET present = fence, owner = caller, until = now + left_ms;

@@ -30,9 +30,11 @@ BEGIN
                 WHERE v.is_only = 1 FOR UPDATE; -- one at a time
             SELECT COALESCE(MAX(n.content), '') INTO value
                 FROM holdfast.node n WHERE n.field = 'v';
+            -- Rule: entry-not-compared.
             IF expected <> '*' AND value <> expected THEN
                 LEAVE rules;
             END IF;
+            -- Rule: entry-survives-restart.
             IF value <> fresh THEN
                 DELETE FROM holdfast.node;
             END IF;

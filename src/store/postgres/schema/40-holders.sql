@@ -29,7 +29,7 @@ BEGIN
 END
 $fn$;
 
--- Nothing makes a lease shorter.
+-- Nothing makes a lease shorter. Rule: shortened-expiry.
 CREATE OR REPLACE FUNCTION holdfast.stay(s holdfast.state, who bytea,
     ttl_ms bigint)
 RETURNS holdfast.state
@@ -106,6 +106,7 @@ BEGIN
             DO UPDATE SET until = s.now + ttl_ms, counter = v;
     s.sharers := s.sharers + 1;
     s.until := holdfast.longest(s);
+    -- Rule: reader-keeps-counter.
     RETURN holdfast.write_counter(s, v, s.owner);
 END
 $fn$;

@@ -54,10 +54,12 @@ DECLARE
     is_heard boolean;
 BEGIN
     WHILE s.owner IS NULL OR s.sharers > 0 LOOP
+        -- Rules: queue-order-reversed, dead-waiter-not-skipped.
         SELECT * INTO w FROM holdfast.waiter q
             WHERE q.name = s.name AND q.until > s.now
             ORDER BY q.name, q.ticket, q.owner LIMIT 1;
         EXIT WHEN NOT FOUND;
+        -- Rules: no-floor, floor-at-creation-only.
         v := greatest(s.counter + 1, s.floor);
         is_me := coalesce(w.owner = me, false);
         EXIT WHEN v > FENCE_MAX OR NOT holdfast.admits(s, w.mode)

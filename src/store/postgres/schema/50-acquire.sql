@@ -32,9 +32,11 @@ BEGIN
     IF NOT holdfast.admits(s, mode) THEN
         RETURN s;
     END IF;
+    -- Rules: queue-order-reversed, dead-waiter-not-skipped.
     SELECT w.owner INTO first FROM holdfast.waiter w
         WHERE w.name = s.name AND w.until > s.now
         ORDER BY w.name, w.ticket, w.owner LIMIT 1;
+    -- Rule: unfair-barge.
     IF FOUND AND first <> caller AND NOT overtake THEN
         RETURN s;
     END IF;
@@ -75,6 +77,8 @@ DECLARE
 BEGIN
     -- A free name that no client waits for, in a third of the time. Each
     -- expression costs, since plpgsql prepares it anew in each transaction.
+    -- Rules: no-floor, floor-at-creation-only, unfair-barge,
+    -- marker-not-compared.
     IF mode = 'x' AND hint = 0 AND returned = 0
         AND holdfast.is_usual(caller, ttl_ms, keep_ms) THEN
         PERFORM FROM holdfast.lock l
@@ -108,6 +112,7 @@ BEGIN
             mode
             USING ERRCODE = '22023';
     END IF;
+    -- Rule: marker-not-compared.
     IF NOT holdfast.is_marker(marker) THEN
         a.verdict := -1;
         RETURN a;
@@ -130,20 +135,24 @@ BEGIN
     IF alone AND s.until = 0 THEN -- a new row
         PERFORM holdfast.sweep_page(lock_name, s.now);
     END IF;
+    -- Rule: hint-refused.
     IF hint > greatest(s.counter, s.us) + AHEAD_MAX
         OR hint > FENCE_MAX THEN
         hint := 0; -- from a server whose clock is far ahead
     END IF;
+    -- Rules: no-floor, floor-at-creation-only.
     next := greatest(s.counter + 1, hint, s.floor);
     IF next > FENCE_MAX THEN
         PERFORM holdfast.fail_used_up();
     END IF;
     own := holdfast.vote(s, caller);
+    -- Rule: yield-without-counter.
     IF returned > 0 AND own = returned THEN
         s := holdfast.part(s, caller);
         own := NULL;
     END IF;
     IF own IS NOT NULL THEN
+        -- Rule: no-refresh-on-retry.
         s := holdfast.stay(s, caller, ttl_ms);
         IF own = 0 THEN -- its counter has expired
             s := holdfast.write_counter(s, next, caller);
@@ -179,6 +188,7 @@ BEGIN
             WHERE w.name = s.name AND w.until > s.now
                 AND (w.ticket, w.owner) < (a.ticket, caller);
     ELSE
+        -- Rules: no-floor, floor-at-creation-only.
         next := greatest(s.counter + 1, hint, s.floor);
         IF next <= FENCE_MAX THEN
             s := holdfast.take(s, caller, mode, ttl_ms, overtake, next);

@@ -22,6 +22,7 @@ DECLARE
     can_raise boolean;
 BEGIN
     -- A renewal, in a third of the time.
+    -- Rules: marker-not-compared, shortened-expiry, naive-raise.
     IF holdfast.is_usual(caller, ttl_ms, keep_ms) THEN
         PERFORM FROM holdfast.lock l
             WHERE l.name = lock_name AND l.owner = caller
@@ -47,22 +48,26 @@ BEGIN
         END IF;
     END IF;
     PERFORM holdfast.check_call(caller, greatest(ttl_ms, keep_ms));
+    -- Rule: marker-not-compared.
     IF NOT holdfast.is_marker(marker) THEN
         a.verdict := -1;
         RETURN a;
     END IF;
     s := holdfast.open(lock_name, keep_ms);
     most := least(greatest(s.counter, s.us) + AHEAD_MAX, FENCE_MAX);
+    -- Rules: raise-below-floor, bound-is-unknown.
     can_raise := s.counter < fence AND fence BETWEEN s.floor AND most;
     own := holdfast.vote(s, caller);
     IF own IS NOT NULL THEN
         s := holdfast.stay(s, caller, ttl_ms);
         IF can_raise THEN
+            -- Rule: reader-raise-leaves-c.
             s := holdfast.write_counter(s, fence, s.owner);
         ELSIF s.kept_until > 0 THEN
             s.kept_until := holdfast.keep(s, greatest(s.counter,
                 CASE WHEN fence <= most THEN fence END));
         END IF;
+        -- Rule: raise-below-floor.
         IF own < fence AND fence BETWEEN s.floor AND most THEN
             IF s.sharers > 0 THEN
                 UPDATE holdfast.sharer h SET counter = fence
@@ -72,6 +77,7 @@ BEGIN
         END IF;
         PERFORM holdfast.store(s);
         a := holdfast.reply(s, 1);
+        -- Rule: naive-raise.
         a.counter := own;
         IF fence > most THEN
             a.bound := most;
@@ -80,6 +86,7 @@ BEGIN
         END IF;
         RETURN a;
     END IF;
+    -- Rules: raise-takes-free, takeback-without-last.
     IF holder AND holdfast.admits(s, mode) AND (can_raise OR
         (s.counter = fence AND s.kept_until > 0 AND s.last = caller)) THEN
         s := holdfast.install(s, caller, mode, ttl_ms, fence);

@@ -14,6 +14,7 @@ SET search_path = pg_catalog, pg_temp
 SET lock_timeout = '500ms'
 AS $fn$
 BEGIN
+    -- Rule: marker-not-compared.
     IF NOT holdfast.is_marker(marker) THEN
         RETURN;
     END IF;
@@ -25,6 +26,7 @@ BEGIN
                     ON l.name = r.name AND l.owner = r.caller
                 FOR UPDATE OF l SKIP LOCKED)
         UPDATE holdfast.lock l
+            -- Rule: shortened-expiry.
             SET until = greatest(l.until, n.us / 1000 + r.ttl_ms),
                 kept_until = n.us / 1000 + keep_ms
             FROM mine r, (SELECT holdfast.clock() AS us) AS n

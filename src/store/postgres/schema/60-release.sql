@@ -73,6 +73,7 @@ BEGIN
         END IF;
     END IF;
     a := holdfast.reply(s, CASE WHEN was_mine THEN 1 ELSE 0 END);
+    -- Rule: marker-not-compared.
     IF has_queue AND (s.owner IS NULL OR s.sharers > 0)
         AND holdfast.is_marker(marker) THEN
         s := holdfast.serve(s, NULL, 0, 0);

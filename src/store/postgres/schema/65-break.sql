@@ -19,6 +19,7 @@ DECLARE
     is_ended boolean;
 BEGIN
     PERFORM holdfast.check_call(caller, greatest(max_ttl_ms, keep_ms));
+    -- Rule: marker-not-compared.
     IF NOT holdfast.is_marker(marker) THEN
         a.verdict := -1;
         RETURN a;
@@ -31,6 +32,7 @@ BEGIN
     END IF;
     a.counter := next;
     IF s.owner = caller THEN
+        -- Rule: given-up-break-frees.
         IF back <> '' THEN
             s.owner := back;
             PERFORM holdfast.store(s);

@@ -42,6 +42,7 @@ BEGIN
         o.owner := '';
         o.until := now - 2;
     END IF;
+    -- Rules: later-write-wins, tombstone-replaced.
     IF mark.fence > o.fence OR
         (mark.fence = o.fence AND mark.owner = '' AND o.owner <> '') THEN
         o.fence := mark.fence;

@@ -18,9 +18,11 @@ BEGIN
     LOCK TABLE holdfast.node IN SHARE ROW EXCLUSIVE MODE;
     SELECT n.content INTO value FROM holdfast.node n WHERE n.field = 'v';
     value := coalesce(value, '');
+    -- Rule: entry-not-compared.
     IF expected <> '*' AND value <> expected THEN
         RETURN 0;
     END IF;
+    -- Rule: entry-survives-restart.
     IF value <> fresh THEN
         DELETE FROM holdfast.node;
         INSERT INTO holdfast.node (field, content, timeline)
