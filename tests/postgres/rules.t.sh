@@ -47,7 +47,7 @@ is "$code:$out$err" 0: 'beside the guard'
 session_open A
 session_open B
 session_do A "BEGIN; SELECT 1 FROM pg_advisory_xact_lock(1751543397, 0)"
-timeout 60 psql -XAtq -U postgres -v ON_ERROR_STOP=1 -f "$schema" \
+timeout 60 "$PG_BIN/psql" -XAtq -U postgres -v ON_ERROR_STOP=1 -f "$schema" \
     >"$W/second" 2>&1 &
 second=$!
 ok 'a second installation waits for the first' wait_until 15 pg_is \
