@@ -14,20 +14,49 @@ cmake -S . -B build -G Ninja -DHF_TESTS=OFF -DCMAKE_BUILD_TYPE=Debug \
     >"$W/log" || exit
 
 # With the changes that the pairs of FILE and sed SCRIPT make. A build costs more
-# than all the rest: changes whose reports can be told apart share one.
+# than all the rest: changes whose reports can be told apart share one, and a file
+# that stays the same keeps its time.
+files=("$header" src/core/opaque.h CMakeLists.txt)
 changed() { # FILE SCRIPT...
-    cp "$HF_SOURCE/$header" $header
-    cp "$HF_SOURCE/src/core/opaque.h" src/core/opaque.h
-    cp "$HF_SOURCE/CMakeLists.txt" .
+    local file next=$W/next
+    rm -rf "$next"
+    mkdir "$next"
+    (cd "$HF_SOURCE" && cp --parents "${files[@]}" "$next") || exit
     while [ $# != 0 ]; do
-        cp "$1" "$W/before"
-        sed -i "$2" "$1"
-        ! cmp -s "$1" "$W/before" || fail "$1 is not changed: $2"
+        cp "$next/$1" "$W/before"
+        sed -i "$2" "$next/$1"
+        ! cmp -s "$next/$1" "$W/before" || fail "$1 is not changed: $2"
         shift 2
+    done
+    for file in "${files[@]}"; do
+        cmp -s "$next/$file" "$file" || cp "$next/$file" "$file"
     done
     ninja -C build libholdfast.so >"$W/log" 2>&1 || tail -n 20 "$W/log"
     capture env "HF_BUILD=$W/tree/build" scripts/checks/abi
 }
+
+breaks=("$header" 's/^    int64_t ttl_ms;/    int64_t later; &/'
+    "$header" 's/^    uint32_t permits;/    uint16_t permits;/'
+    "$header" 's/^    char text\[1000\];/    char text[1001];/'
+    "$header" 's/^    X(HF_LOST,/    X(HF_LATER, HF_CLASS_FATAL, "later") &/')
+
+# With a new name everything may change, and is recorded anew.
+changed CMakeLists.txt 's/VERSION 0\.2\.0/VERSION 0.3.0/' "${breaks[@]}"
+is "$code" 1 "a new name: fails"
+like "$out" 'libholdfast.so.0.3.abi is missing' "a new name: is not recorded"
+ok "a new name: it is recorded" env "HF_BUILD=$W/tree/build" \
+    scripts/checks/abi --record
+capture env "HF_BUILD=$W/tree/build" scripts/checks/abi
+is "$code $out" "0 " "a new name: then it passes"
+
+# The same changes, with the name of now: only this is linked anew.
+changed "${breaks[@]}"
+is "$code" 1 "changes fail"
+like "$out" "int64_t later" "a member in the middle is reported"
+like "$out" "from uint32_t to uint16_t" "a member of another type is"
+like "$out" "from 'char\[1000\]' to 'char\[1001\]'" "an error that grows is"
+like "$out" "hf_status::HF_LATER" "a status in the middle is"
+like "$out" 'give the library a new name' "and what to do"
 
 # New members where the caller gives its size, a new status, larger opaque structs.
 changed $header '
@@ -36,26 +65,4 @@ changed $header '
     s/^    X(HF_INTERNAL, .*)/& X(HF_LATER, HF_CLASS_FATAL, "later")/' \
     src/core/opaque.h '/^struct hf_.* {/a int later;'
 is "$code $err" "0 " "additions pass"
-
-changed $header 's/^    int64_t ttl_ms;/    int64_t later; &/' \
-    $header 's/^    uint32_t permits;/    uint16_t permits;/' \
-    $header 's/^    char text\[1000\];/    char text[1001];/' \
-    $header 's/^    X(HF_LOST,/    X(HF_LATER, HF_CLASS_FATAL, "later") &/'
-is "$code" 1 "changes fail"
-like "$out" "int64_t later" "a member in the middle is reported"
-like "$out" "from uint32_t to uint16_t" "a member of another type is"
-like "$out" "from 'char\[1000\]' to 'char\[1001\]'" "an error that grows is"
-like "$out" "hf_status::HF_LATER" "a status in the middle is"
-like "$out" 'give the library a new name' "and what to do"
-
-# With a new name everything may change, and is recorded anew.
-changed CMakeLists.txt 's/VERSION 0\.2\.0/VERSION 0.3.0/'
-is "$code" 1 "a new name: fails"
-like "$out" 'libholdfast.so.0.3.abi is missing' "a new name: is not recorded"
-sed -i 's/^    int64_t ttl_ms;/    int64_t later; &/' $header
-ninja -C build libholdfast.so >"$W/log" 2>&1 || tail -n 20 "$W/log"
-ok "a new name: it is recorded" env "HF_BUILD=$W/tree/build" \
-    scripts/checks/abi --record
-capture env "HF_BUILD=$W/tree/build" scripts/checks/abi
-is "$code $out" "0 " "a new name: then it passes"
 finish
