@@ -8,8 +8,8 @@
 
 build() { # OPTION...
     cmake -S "$HF_SOURCE" -B "$W/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug \
-        -DCMAKE_C_FLAGS_DEBUG= -DHF_TESTS=OFF -DHF_WITHOUT_REDIS=OFF -DHF_WITHOUT_LOCAL=OFF "$@" \
-        >>"$W/log" 2>&1 &&
+        -DCMAKE_C_FLAGS_DEBUG= -DHF_TESTS=OFF -DHF_WITHOUT_REDIS=OFF \
+        -DHF_WITHOUT_LOCAL=OFF "$@" >>"$W/log" 2>&1 &&
         ninja -C "$W/build" holdfast_cli libholdfast.so >>"$W/log" 2>&1 && return
     tail -n 20 "$W/log"
     return 1
