@@ -117,11 +117,11 @@ test_store() { # WHAT
     rm "$W/go"
 
     # Handed over to the next waiter.
-    read -r owner fence _ < <(holdfast acquire -t 1s job)
+    read -r owner fence _ < <(holdfast acquire -t 5s job)
     passed_on "$what: break"
     read -r owner fence _ < <(holdfast acquire -t 25s job)
     passed_on "$what: --now" --now
-    read -r owner fence _ < <(holdfast acquire -t 1s job)
+    read -r owner fence _ < <(holdfast acquire -t 5s job)
     capture holdfast break -q --json job
     is "$code:$(jq -r '.from + " " + (.to | tostring)' <<<"$out"):$err" \
         "0:${owner%@*} null:" "$what: --json names both"

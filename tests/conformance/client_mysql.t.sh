@@ -35,5 +35,5 @@ left=$(rows | comm -13 "$W/before" -)
 is "$left" "" "several names and sharers leave no row"
 # The last: a case that fails leaves its locks until their leases end, and a
 # server on which a lock is held is not declared anew (look).
-keeps loop test_callback_cancels
+keeps loop test_callback_cancels?
 finish

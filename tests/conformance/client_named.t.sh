@@ -14,7 +14,7 @@ keeps lock test_take_and_give_back test_fences_rise test_busy_says_who \
     test_dead_holder_is_followed test_default_ttl test_given_and_adopted \
     test_adopted_twice test_released_by_its_owner test_kept_taken test_marks \
     test_shared_is_not_marked
-keeps loop test_callback_cancels test_state_callback test_event_wakes_the_loop
+keeps loop test_callback_cancels? test_state_callback test_event_wakes_the_loop
 keeps async test_lost test_detach_and_adopt test_release_reserved \
     test_inspect_and_queue test_list test_bad_arguments
 keeps names test_all_free test_wait_for_one

@@ -317,7 +317,7 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i <= NODES; i++) {
         server_start(&servers[i], NULL);
     }
-    snprintf(url, sizeof(url), "local://%s", servers[0].dir);
+    snprintf(url, sizeof(url), "local://%s?node_timeout=3s", servers[0].dir);
     run("embedded", url, servers[0].dir, for_ms);
     ok(are_gone(url), "embedded: no holder or waiter is left");
     run("one server", urls_of(servers, 1), servers[0].dir, for_ms);

@@ -157,18 +157,20 @@ now_ms() {
 }
 
 wait_until() {
-    local began=${EPOCHREALTIME/[.,]/} now pause=10 nothing
-    local end=$((began + $1 * busy * 1000000))
+    # The command sees these, too: no test has such names.
+    local _asked=${EPOCHREALTIME/[.,]/} _now _pause=10 _text
+    local _end=$((_asked + $1 * busy * 1000000))
     shift
     until "$@" >/dev/null 2>&1; do
-        now=${EPOCHREALTIME/[.,]/}
-        [ "$now" -lt $end ] || return 1
+        _now=${EPOCHREALTIME/[.,]/}
+        [ "$_now" -lt $_end ] || return 1
         # A command that asks a server computes for as long as other tests wait.
-        pause=$((now - began > pause * 1000 ? (now - began) / 1000 : pause))
-        printf -v nothing '0.%03d' $((pause < 250 ? pause : 250))
+        _pause=$((_now - _asked > _pause * 1000 ? (_now - _asked) / 1000 : _pause))
+        printf -v _text '0.%03d' $((_pause < 250 ? _pause : 250))
         [ -p "$W/.never" ] || mkfifo "$W/.never"
-        read -rt "$nothing" nothing <>"$W/.never" # sleeps: at most 250 ms
-        pause=$((pause < 80 ? pause * 5 / 4 : 100)) began=${EPOCHREALTIME/[.,]/}
+        read -rt "$_text" _text <>"$W/.never" # sleeps: at most 250 ms
+        _pause=$((_pause < 80 ? _pause * 5 / 4 : 100))
+        _asked=${EPOCHREALTIME/[.,]/}
     done
 }
 
