@@ -4,7 +4,7 @@
 # cancelled.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
-# timeout: 240
+# timeout: 600
 
 command -v jq >/dev/null || skip_all 'no jq'
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The embedded store and its machine: users, namespaces, disks. Each fault gives
 # one clear line and an exit code; none leads to a second store.
-# timeout: 240
+# timeout: 600
 . "$(dirname "$0")/../lib/tap.sh"
 
 [ "$(id -u)" = 0 ] || skip_all "needs root for users, namespaces and mounts"
