@@ -123,18 +123,18 @@ if unshare -m true 2>/dev/null; then
 
     capture unshare -m bash -c '
         mount -t tmpfs -o mode=755,size=1200k none "$W/disk" || exit 99
-        export HOLDFAST_URL="local://$W/disk"
+        export HOLDFAST_URL="local://$W/disk?max_ttl=10m" # hundreds of commands
         long=$(printf "%0900d" 0)
-        first=$(holdfast acquire -t 60s first) || exit 98
+        first=$(holdfast acquire -t 10m first) || exit 98
         for i in $(seq 600); do
-            holdfast acquire -t 60s -n "$long-$i" >"$W/last" 2>"$W/full"
+            holdfast acquire -t 10m -n "$long-$i" >"$W/last" 2>"$W/full"
             code=$?
             [ $code = 0 ] || break
         done
         cat "$W/full" >&2
         echo "$code"
         for i in $(seq 600); do # until the file has no room for a place in a queue
-            holdfast acquire -t 60s -n "$i" >/dev/null 2>&1 || break
+            holdfast acquire -t 10m -n "$i" >/dev/null 2>&1 || break
         done
         began=$EPOCHSECONDS
         timeout 20 holdfast run "$long-1" -- true 2>"$W/waiter"
