@@ -54,8 +54,14 @@ static const char stores_text[] =
     "has a password and all users may read it, it is refused. The variable\n"
     "HOLDFAST_PASSWORD_FILE is used with HOLDFAST_URL and -u.\n";
 
-/* ---- What the stores can do ------------------------------------------------
- */
+/* ---- What the stores can do ---------------------------------------------- */
+
+static const char kinds_text[] =
+    "\nWhat each can do. A lock that is not released ends with its lease,\n"
+    "or at once with its holder's process or connection. Where locks have\n"
+    "fences, --permits, --once, --min-hold, break, extend and ls without a\n"
+    "name work, too.\n\n"
+    "  store                         ends with   fences queue  shared values\n";
 
 static const struct {
     const char *shown, *url;
@@ -101,15 +107,7 @@ static void print_kind(struct cli_out *out, const char *shown, const char *url)
 
 static void print_kinds(struct cli_out *out)
 {
-    cli_out_text(
-        out,
-        "\nWhat each can do. A lock that is not released ends with its lease,\n"
-        "or at once with its holder's process or connection. Where locks have\n"
-        "fences, --permits, --once, --min-hold, break, extend and ls without "
-        "a\n"
-        "name work, too.\n\n"
-        "  store                         ends with   "
-        "fences queue  shared values\n");
+    cli_out_text(out, kinds_text);
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         print_kind(out, kinds[i].shown, kinds[i].url);
     }

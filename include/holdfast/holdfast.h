@@ -154,7 +154,9 @@ HF_API const char *hf_version(void);
 HF_API bool hf_has_tls(void);
 
 /** What a store can do beyond a lock with a deadline; "holdfast help stores"
- * prints it. A call that needs what is missing fails with HF_UNSUPPORTED. */
+ * prints it. Without QUEUE waiters poll, in no order; without LIVENESS a dead
+ * holder's lock ends with its lease or connection. A call that needs another
+ * one that is missing fails with HF_UNSUPPORTED. */
 enum hf_capability {
     HF_CAP_LIVENESS = 1 << 0, /* notices the end of the holder's process */
     HF_CAP_QUEUE = 1 << 1,    /* serves waiters in FIFO order */
