@@ -11,7 +11,11 @@
  * Needs redis-server 7.0, and the clock shim from the build. */
 #include "sim_pair.h"
 
+#ifdef HF_SANITIZED
+#define CALLS 20000
+#else
 #define CALLS 100000
+#endif
 #define BATCH 16
 
 /* ---- A run --------------------------------------------------------------- */

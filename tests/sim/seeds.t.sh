@@ -10,7 +10,7 @@
 command -v hfsim >/dev/null || skip_all "no Lua 5.1: hfsim is not built"
 
 seeds=5000 drawn=5000 # what was shown of fresh ones: docs/simulation.md
-! is_sanitized "$HF_BUILD/hfsim" || seeds=200 drawn=50
+! is_sanitized "$HF_BUILD/hfsim" || seeds=80 drawn=20
 
 # Print the command before the run too, so that a run that hangs can be
 # repeated.
