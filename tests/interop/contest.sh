@@ -9,7 +9,7 @@
 #                                     FOLDER appended
 #
 # Ours: four through the library, four shells with `holdfast run`. HF_SECONDS
-# says how long (15). HF_VICTIM names a server that is killed halfway.
+# says how long (10). HF_VICTIM names a server that is killed halfway.
 
 contest_section=$HF_BUILD/tests/interop/section
 
@@ -147,7 +147,7 @@ contest() {
     folder=$(mktemp -d "$W/c.XXXXXX")
     at_exit contest_end "$folder"
     export HF_CONTEST=$folder
-    contest_run "${HF_SECONDS:-15}" 2>>"$folder/shell" # bash reports kills
+    contest_run "${HF_SECONDS:-10}" 2>>"$folder/shell" # bash reports kills
     ok "$what: all end when told to" wait_until 30 contest_is_over 2>>"$folder/shell"
     unset HF_CONTEST
     touch "$folder/trouble" "$folder/overlaps" "$folder"/grants.{ours,theirs}
