@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* library: holdfast_core */
 /* Owner texts, retries, nodes, and the verdict on servers that lost their
  * data. */
 /* link: -Wl,--wrap=hf_assert_failed */

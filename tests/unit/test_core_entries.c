@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* library: holdfast_core */
 /* The rule of ordered entries, on all lists of up to five entries: each choice
  * of modes, each of them live or not, and the list in several orders. */
 #include "core/entries.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* library: holdfast_core */
 /* The figures that core promises: shares of a lease, weights, steps. */
 #include "core/validity.h"
 #include "nodes.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* library: holdfast_core */
 /* Whether a server has lost its data: the table of core/quarantine.c, line by
  * line. */
 #include "core/quarantine.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* library: holdfast_core */
 /* Owner texts of foreign clients, and owner texts that are cut off. */
 #include "core/owner.h"
 

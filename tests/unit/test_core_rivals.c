@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* library: holdfast_core */
 /* A refused attempt: when a majority can be free again, and when to give up. */
 #include "core/lease.h"
 #include "core/retry.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* library: holdfast_core */
 /* Traces of one owner from acquire to release (lease_trace.h has the syntax).
  */
 #include <setjmp.h>

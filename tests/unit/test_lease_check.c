@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* library: holdfast_core */
 /* INV-1 to INV-8 without INV-6 (test_lease_overlay.c): a lease that violates
  * one of them fails that assertion, and a lease at its bound passes. No
  * sequence of events leads to most of these states, so they are written by

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* library: holdfast_core */
 /* Clocks that are far off: which counter is the target, and which nodes are
  * raised to it (core/lease_raise.c). lease_trace.h has the syntax of traces. */
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* library: holdfast_core */
 /* Traces of the end of a lease: released, detached, or expired. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* library: holdfast_core */
 /* INV-6: an access to a member of a union succeeds while that member is the
  * valid one, and fails an assertion otherwise. */
 /* link: -Wl,--wrap=hf_assert_failed */

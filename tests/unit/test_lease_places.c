@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* library: holdfast_core */
 /* Traces of places in queues: tickets, polling, yielding, and events out of
  * order. Leases of 30 s, so Q is 6 s and the heartbeat 2 s. */
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* library: holdfast_core */
 /* Traces of rounds that fail in part: renewals, extensions and adoptions. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* library: holdfast_core */
 /* When the timer is due, to the nanosecond. Jitter spreads the timers of many
  * owners: renewals to earlier, heartbeats to later. */
 #include <setjmp.h>

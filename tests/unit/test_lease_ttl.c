@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* library: holdfast_core */
 /* The ttl of a lease changes while a request is in flight. */
 #include "lease_trace.h"
 

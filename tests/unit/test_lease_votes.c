@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* library: holdfast_core */
 /* Votes of nodes that fail, are slow, lose their connection or cannot agree
  * (lease_trace.h has the syntax of traces). */
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* library: holdfast_core */
 /* One waiter, step by step. Leases of 30 s, so a place in the queue (Q) lasts
  * 6 s, a pushed grant is valid for 5,938 ms, and the heartbeat is 2 s. */
 #include "lease_trace.h"
