@@ -5,6 +5,8 @@
 # machine, with or without git.
 #
 #   drawn_seed     prints it: from 10000 up, below 10^9
+#   drawn_third N  prints a third of 1 to N, by the seed: of many alike, which cost
+#                  time, each run tries others. HF_TEST_ALL=1: all of them
 
 # The path of the source folder does not count, so that a copy for another build
 # has the same seeds: names are relative to the root, in an order that does not
@@ -21,4 +23,14 @@ drawn_seed() {
                 echo $((16#${sum:0:12} % 999990000 + 10000))
             }
     )
+}
+
+drawn_third() { # N
+    local every=3 at=0
+    if [ -n "${HF_TEST_ALL:-}" ]; then
+        every=1
+    else
+        at=$(($(drawn_seed) % every))
+    fi
+    seq "$1" | awk -v every=$every -v at=$at 'NR % every == at'
 }
