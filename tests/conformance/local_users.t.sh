@@ -230,6 +230,19 @@ doctor_says "a wrong folder" 2 'chmod 2770 /var/lib/holdfast' \
     'unfit: .*not set up.*doctor --init'
 doctor_says "members cannot write" 1 'chmod 640 /var/lib/holdfast/locks.mdb' \
     'warning: .*0660 and 0640'
+values=/var/lib/holdfast/values.mdb
+doctor_says "others may write values" 1 "chmod 662 $values" \
+    "warning: .*: no value can be read or written: $values has mode 0662"
+doctor_says "values of a user" 1 "chown alice $values" \
+    "warning: .*: no value can be read or written: $values belongs to 4001"
+doctor_says "values are a link" 1 "mv $values /var/lib/v; ln -s /var/lib/v $values" \
+    "warning: .*: no value can be read or written: $values is not a file"
+doctor_says "members cannot write values" 1 "chmod 640 $values" \
+    "warning: .*$values has mode 0640: some users cannot .*; chmod 0660 it"
+doctor_says "no file for values" 1 "rm $values" \
+    "warning: .*: no value can be read or written: $values is gone: .*doctor --init"
+in_users 'as alice "$hf" run -q job -- true; as alice "$hf" doctor'
+is "$code" 0 "doctor: a private folder without values is fit"
 in_users 'share; chmod 2770 /var/lib/holdfast; "$hf" doctor --init && try alice'
 is "$out" "alice 0" "--init mends the folder's mode"
 in_users 'share; chmod 666 /var/lib/holdfast/locks.gate; "$hf" doctor --init'

@@ -77,6 +77,46 @@ static void examine_modes(const struct hf_local *local,
     }
 }
 
+static void set_values_path(const struct hf_local *local,
+                            char path[HF_FOLDER_MAX + 16])
+{
+    snprintf(path, HF_FOLDER_MAX + 16, "%s/values.mdb", local->folder.path);
+}
+
+/* The locks do without the values' file, so no other check has seen it. A
+ * private folder has none before the first value. */
+static void examine_values(const struct hf_local *local,
+                           const struct hf_job_sink *sink)
+{
+    static const char effect[] = "no value can be read or written";
+    const struct hf_folder *folder = &local->folder;
+    mode_t right = hf_folder_file_mode(folder);
+    char path[HF_FOLDER_MAX + 16];
+    struct hf_error error;
+    struct stat about;
+    set_values_path(local, path);
+    if (lstat(path, &about) != 0) {
+        if (errno != ENOENT) {
+            find(sink, HF_FINDING_WARNING, "%s: %s: %s", effect, path,
+                 strerrordesc_np(errno));
+        } else if (folder->is_shared) {
+            find(sink, HF_FINDING_WARNING,
+                 "%s: %s is gone: restore it from a backup, or make an empty "
+                 "one: as root, run holdfast doctor --init -u local://%s",
+                 effect, path, folder->path);
+        }
+        return;
+    }
+    if (hf_folder_check_file(folder, path, &about, &error) != HF_OK) {
+        find(sink, HF_FINDING_WARNING, "%s: %s", effect, error.text);
+    } else if ((about.st_mode & 0777) != right) {
+        find(sink, HF_FINDING_WARNING,
+             "%s has mode %04o: some users cannot read or write values; "
+             "chmod %04o it",
+             path, (unsigned)about.st_mode & 0777, (unsigned)right);
+    }
+}
+
 /* Are there processes in other pid namespaces? They may share the locks, but
  * whether they have ended cannot be checked. */
 static void examine_spaces(struct hf_local *local,
@@ -123,6 +163,7 @@ void hf_local_examine(struct hf_local *local, const struct hf_job_sink *sink)
     }
     examine_disk(local, sink);
     examine_modes(local, sink);
+    examine_values(local, sink);
     examine_spaces(local, sink);
 }
 
@@ -131,7 +172,7 @@ static bool is_shared_whole(const struct hf_local *local)
 {
     char path[HF_FOLDER_MAX + 16];
     struct stat about;
-    snprintf(path, sizeof(path), "%s/values.mdb", local->folder.path);
+    set_values_path(local, path);
     return local->is_open && local->folder.is_shared &&
            (stat(path, &about) == 0 || errno != ENOENT);
 }
