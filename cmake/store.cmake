@@ -2,15 +2,16 @@
 # A store that is no part of the library: a module, which is loaded by the first
 # URL with its scheme.
 #
-#   hf_store_module(NAME SCHEMES SCHEME... [PACKAGES MODULE...] [WITH FOLDER...])
+#   hf_store_module(NAME SCHEMES SCHEME... [PACKAGES MODULE...]
+#                   [LIBRARIES TARGET...] [WITH FOLDER...])
 #
 # NAME is in capitals. The C files of src/store/name/, and of each src/store/
-# FOLDER, which is a store of the same module, become store-SCHEME.so,
-# with each folder of SQL files in it as a constant hf_SCHEME_text_FOLDER
+# FOLDER, which is a store of the same module, become store-SCHEME.so, with each
+# folder of SQL files in it as a constant hf_SCHEME_text_FOLDER
 # (cmake/embed_text.cmake), named for the first scheme; each other scheme is a
-# link to it. PACKAGES are
-# those of pkg-config. The store is left out, with a message, by HF_WITHOUT_NAME,
-# and where a package is missing. It is installed beside the TLS module.
+# link to it. PACKAGES are those of pkg-config, LIBRARIES are targets of this
+# build. The store is left out, with a message, by HF_WITHOUT_NAME, and where one
+# of these is missing. It is installed beside the TLS module.
 #
 # Every function of ours that a module calls is linked into it, from the parts
 # of the library: the library exports nothing but what is public.
@@ -54,7 +55,7 @@ function(hf_store_objects folders output schemes)
 endfunction()
 
 function(hf_store_module name)
-  cmake_parse_arguments(PARSE_ARGV 1 store "" "" "SCHEMES;PACKAGES;WITH")
+  cmake_parse_arguments(PARSE_ARGV 1 store "" "" "SCHEMES;PACKAGES;LIBRARIES;WITH")
   option(HF_WITHOUT_${name} "Leave out the store module of this name" OFF)
   if(HF_WITHOUT_${name})
     return()
@@ -67,6 +68,13 @@ function(hf_store_module name)
       return()
     endif()
     list(APPEND libraries PkgConfig::${package})
+  endforeach()
+  foreach(library IN LISTS store_LIBRARIES)
+    if(NOT TARGET ${library})
+      message(STATUS "no ${library}: the store ${store_SCHEMES} is not built")
+      return()
+    endif()
+    list(APPEND libraries ${library})
   endforeach()
   string(TOLOWER ${name} folder)
   list(TRANSFORM store_WITH PREPEND "src/store/")

@@ -136,13 +136,14 @@ packages_unpack() {
 # What it takes to build.
 # shellcheck disable=SC2034
 PACKAGES_BUILD=(gcc libc6-dev cmake ninja-build pkg-config libhiredis-dev
-    liblmdb-dev libssl-dev libncurses-dev libpq-dev libmariadb-dev libmd-dev)
+    liblmdb-dev libssl-dev libncurses-dev libpq-dev libmariadb-dev libmd-dev
+    libjansson-dev libhttp-parser-dev)
 
 # What the simulator, the models and the faults need besides.
 # shellcheck disable=SC2034 # used by those who source this
 PACKAGES_PROOF=(liblua5.1-0-dev spin iproute2 nftables procps util-linux)
 
-# The databases of the stores and the guards, and a pooler.
+# The databases of the stores and the guards, a pooler, and etcd.
 # shellcheck disable=SC2034
 PACKAGES_DATABASES=(postgresql pgbouncer sqlite3 libsqlite3-dev
-    mariadb-server libmariadb-dev)
+    mariadb-server libmariadb-dev etcd-server etcd-client)

@@ -3,7 +3,7 @@
  * lengths and chunks, and this keeps what a caller wants, in bounded memory. No
  * I/O, no clock.
  *
- *     hf_http_parser_init(&parser, kept, head_max, body_max);
+ *     hf_http_parser_init(&parser, names, head_max, body_max);
  *     feed(bytes) until all are used:
  *         MORE   all were used; of a stream, take the piece
  *         DONE   a reply is complete: use it, then next()
@@ -26,12 +26,15 @@
  * something else. */
 #define HF_HTTP_VALUE_MAX 127
 
+/* No name that is kept is longer. */
+#define HF_HTTP_NAME_MAX 39
+
 struct hf_http_reply {
     unsigned status;
     /* The server's clock, from the header Date, in seconds since 1970; -1: no
      * such header, or no date. */
     int64_t date_s;
-    /* Of the headers of `kept`, in their order; "": absent. Of a header that
+    /* Of the headers in `names`, in that order; "": absent. Of a header that
      * comes twice, the last value. */
     char kept[HF_HTTP_KEPT_MAX][HF_HTTP_VALUE_MAX + 1];
     const char *body; /* never NULL; a 0 byte follows it */
@@ -45,20 +48,21 @@ struct hf_http_parser {
     http_parser parser;
     const char *const *names; /* of the headers to keep; NULL at the end */
     size_t head_max;          /* bytes of all heads and trailers of a reply */
-    size_t body_max;          /* of a stream: of one piece */
+    size_t body_max;          /* of a reply that is no stream */
     struct hf_http_reply reply;
     char *body;
     size_t body_cap;
     size_t head_len;
-    char name[40]; /* of the header that is being read, if it may be kept */
-    size_t name_len;
+    char name[HF_HTTP_NAME_MAX + 1]; /* of the header that is being read */
+    size_t name_len;                 /* also above the maximum */
     char value[HF_HTTP_VALUE_MAX + 1];
-    size_t value_len;
-    bool is_in_value; /* the next name begins another header */
-    bool has_head;
-    bool is_stream; /* the head is 2xx, and the caller wants pieces */
+    size_t value_len;  /* the same */
+    bool is_in_value;  /* the next name begins another header */
+    bool has_head;     /* further headers are trailers */
+    bool wants_stream; /* the caller takes pieces */
+    bool is_stream;    /* and the reply is 2xx, once it has a head */
     bool is_done;
-    const char *fault; /* a constant; NULL: none */
+    char fault[96]; /* "": none */
 };
 
 /** @param names  borrowed until fini; HF_HTTP_KEPT_MAX at most. */
@@ -67,18 +71,17 @@ void hf_http_parser_init(struct hf_http_parser *parser,
                          size_t body_max);
 void hf_http_parser_fini(struct hf_http_parser *parser);
 
-/* Drop all bytes, for a new connection. */
+/* Drop all bytes, for a new connection. The body of `reply` stays readable. */
 void hf_http_parser_reset(struct hf_http_parser *parser);
 
 /** Parse bytes; `*used` is set to the number of those that were used.
- * @param wants_stream  the reply, if it is 2xx, is delivered in pieces: after
- * each call the body of `reply` is a piece, and hf_http_parser_take() drops it.
- */
+ * @param wants_stream  the reply, if it is 2xx, is a stream: after each call
+ * the body of `reply` is a piece, until hf_http_parser_take(). */
 enum hf_http_fed hf_http_parser_feed(struct hf_http_parser *parser,
                                      const char *data, size_t len,
                                      bool wants_stream, size_t *used);
 
-/* The connection has ended. DONE: a reply without a length is complete. MORE:
+/* The connection has ended. DONE: a refusal without a length is complete. MORE:
  * between two replies. BAD: in the middle of one. */
 enum hf_http_fed hf_http_parser_feed_end(struct hf_http_parser *parser);
 
