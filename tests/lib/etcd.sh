@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Real etcd for shell tests. Source after tap.sh and servers.sh. Each node has a
+# NAME, e1 … eN, a folder of its own below $W and a free TCP port for clients;
+# peers talk through unix sockets. Stopped by its pid when the test ends.
+#
+#   have_etcd
+#   etcd_start [--tls] [-- ARG...]     one node, e1; waits until it answers
+#   etcd_cluster N [--tls] [-- ARG...] N nodes that agree
+#       --tls            TLS for clients; certificates by tls_make
+#       ARGs             go to each server, and override what is given here
+#   $ETCD_URL ${ETCD_PID[NAME]} ${ETCD_PORT[NAME]}
+#   etcd_ctl ARG...                    etcdctl, to all nodes
+#   etcd_leader                        the leader's NAME
+#   etcd_stop NAME / etcd_kill NAME    SIGTERM / SIGKILL, and reaped
+#   etcd_pause NAME / etcd_continue NAME     SIGSTOP / SIGCONT
+#   etcd_restart NAME                  stopped, if it runs, and started again:
+#                                      same folder, same port; waits as above
+#
+# Data are not synced to disk: after SIGKILL they are there, as after a crash of
+# the process, but not of the machine.
+
+declare -A ETCD_PID=() ETCD_PORT=()
+ETCD_URL='' ETCD_TLS='' ETCD_MEMBERS='' ETCD_ARGS=()
+unset "${!ETCDCTL_@}"
+
+have_etcd() {
+    command -v etcd etcdctl >/dev/null
+}
+
+etcd_end() {
+    local name
+    for name in "${!ETCD_PID[@]}"; do
+        etcd_kill "$name"
+    done
+}
+at_exit etcd_end
+
+etcd_ctl() {
+    etcd_ctl_at "${!ETCD_PORT[*]}" "$@"
+}
+
+etcd_ctl_at() { # "NAME..." ARG...
+    local name endpoints='' tls=()
+    for name in $1; do
+        endpoints+=${endpoints:+,}http${ETCD_TLS:+s}://127.0.0.1:${ETCD_PORT[$name]}
+    done
+    shift
+    [ -z "$ETCD_TLS" ] || tls=(--cacert "$W/tls/ca.crt")
+    ETCDCTL_API=3 timeout 20 etcdctl --endpoints "$endpoints" "${tls[@]}" "$@"
+}
+
+# The leader's own answer: a node that lost its leader may name an old one.
+etcd_is_leader() { # NAME
+    local status
+    status=$(etcd_ctl_at "$1" endpoint status -w fields 2>/dev/null) || return
+    [ "$(sed -n 's/^"MemberID" : //p' <<<"$status")" = \
+        "$(sed -n 's/^"Leader" : //p' <<<"$status")" ]
+}
+
+etcd_leader() {
+    local name
+    for name in "${!ETCD_PID[@]}"; do
+        ! etcd_is_leader "$name" || echo "$name"
+    done
+}
+
+# A port may be another process's: only the node's own log tells that it listens.
+# It then serves once the members agree.
+etcd_answers() { # NAME
+    is_gone "${ETCD_PID[$1]}" && return
+    grep -q 'serving client traffic' "$W/$1/log" || return
+    etcd_ctl_at "$1" --command-timeout 3s get / --consistency l
+}
+
+# The name of a unix socket is a host and a port, in the working folder.
+etcd_launch() { # NAME STATE
+    local name=$1 url tls=()
+    url=http${ETCD_TLS:+s}://127.0.0.1:${ETCD_PORT[$1]}
+    [ -z "$ETCD_TLS" ] ||
+        tls=(--cert-file "$W/tls/server.crt" --key-file "$W/tls/server.key")
+    mkdir -p "$W/$name"
+    : >"$W/$name/log"
+    (cd "$W" && exec etcd --name "$name" --data-dir "$W/$name/data" \
+        --listen-client-urls "$url" --advertise-client-urls "$url" \
+        --listen-peer-urls "unix://$name:1" \
+        --initial-advertise-peer-urls "unix://$name:1" \
+        --initial-cluster "$ETCD_MEMBERS" --initial-cluster-state new \
+        --logger zap --log-level info --unsafe-no-fsync \
+        "${tls[@]}" "${ETCD_ARGS[@]}") >>"$W/$name/log" 2>&1 </dev/null &
+    ETCD_PID[$name]=$!
+}
+
+etcd_await() { # NAME
+    wait_until 15 etcd_has_started "$1" && ! is_gone "${ETCD_PID[$1]}"
+}
+
+etcd_has_started() { # NAME, or failed to
+    is_gone "${ETCD_PID[$1]}" || etcd_answers "$1"
+}
+
+etcd_show_logs() {
+    local name
+    for name in "${!ETCD_PORT[@]}"; do
+        diag "etcd $name: $(tail -n 3 "$W/$name/log" 2>/dev/null)"
+    done
+}
+
+# All nodes on new ports. A failed try leaves nothing.
+etcd_try() { # N
+    local n=$1 i name
+    ETCD_MEMBERS='' ETCD_URL=etcd${ETCD_TLS:+s}://
+    for ((i = 1; i <= n; i++)); do
+        ETCD_MEMBERS+="${ETCD_MEMBERS:+,}e$i=unix://e$i:1"
+        ETCD_PORT[e$i]=$(free_port)
+        [ "$i" = 1 ] || ETCD_URL+=,
+        ETCD_URL+=127.0.0.1:${ETCD_PORT[e$i]}
+    done
+    for ((i = 1; i <= n; i++)); do
+        etcd_launch "e$i"
+    done
+    for ((i = 1; i <= n; i++)); do
+        etcd_await "e$i" || break
+    done
+    [ "$i" -le "$n" ] || return 0
+    etcd_show_logs
+    etcd_end
+    for ((i = 1; i <= n; i++)); do
+        rm -rf "$W/e$i/data"
+    done
+    return 1
+}
+
+etcd_cluster() {
+    local n=$1 try
+    shift
+    ETCD_TLS='' ETCD_ARGS=()
+    while [ $# -gt 0 ]; do
+        case $1 in
+        --tls) tls_make && ETCD_TLS=1 ;;
+        --) shift && ETCD_ARGS=("$@") && break ;;
+        *) echo "etcd_cluster: $1?" >&2 && return 1 ;;
+        esac
+        shift
+    done
+    have_etcd || { diag 'no etcd'; return 1; }
+    for try in 1 2 3; do
+        etcd_try "$n" && return 0
+    done
+    return 1
+}
+
+etcd_start() {
+    etcd_cluster 1 "$@"
+}
+
+etcd_signal() { # NAME SIGNAL
+    [ -n "${ETCD_PID[$1]:-}" ] && kill "-$2" "${ETCD_PID[$1]}" 2>/dev/null
+}
+
+# A stopped one hands its leadership over before it ends.
+etcd_stop() {
+    etcd_signal "$1" TERM
+    wait "${ETCD_PID[$1]:-}" 2>/dev/null
+    unset "ETCD_PID[$1]"
+}
+
+etcd_kill() {
+    etcd_signal "$1" KILL
+    wait "${ETCD_PID[$1]:-}" 2>/dev/null
+    unset "ETCD_PID[$1]"
+}
+
+etcd_is_stopped() {
+    [[ $(sed 's/.*) //' "/proc/${ETCD_PID[$1]}/stat") == T* ]]
+}
+
+etcd_pause() {
+    etcd_signal "$1" STOP && wait_until 5 etcd_is_stopped "$1"
+}
+
+etcd_continue() {
+    etcd_signal "$1" CONT
+}
+
+etcd_restart() {
+    [ -z "${ETCD_PID[$1]:-}" ] || etcd_stop "$1"
+    etcd_launch "$1"
+    etcd_await "$1" && return 0
+    etcd_show_logs
+    return 1
+}
