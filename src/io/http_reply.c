@@ -74,6 +74,14 @@ static int64_t date_of(const char *text)
     return timegm(&tm);
 }
 
+/* The parser drops white space before a value only. */
+static void trim(char *value, size_t *len)
+{
+    while (*len > 0 && (value[*len - 1] == ' ' || value[*len - 1] == '\t')) {
+        value[--*len] = '\0';
+    }
+}
+
 /* The header that was read is complete. */
 static int end_header(struct hf_http_parser *parser)
 {
@@ -91,6 +99,7 @@ static int end_header(struct hf_http_parser *parser)
     }
     if (is_kept) {
         HF_ASSERT(at < HF_HTTP_KEPT_MAX);
+        trim(parser->value, &parser->value_len);
         memcpy(parser->reply.kept[at], parser->value, parser->value_len + 1);
     }
     if (strcasecmp(parser->name, "Date") == 0) {
