@@ -6,6 +6,8 @@
 # besides it says in lines of its own:
 #   /* with: redis_fake.c */
 #   /* link: -Wl,--wrap=read */
+#   /* library: hf_http */
+# Without that library of this build the target is left out.
 if(NOT TARGET hf_cli)
   return()
 endif()
@@ -17,7 +19,10 @@ hf_glob(sources "fuzz/*.c")
 set(targets "")
 foreach(source IN LISTS sources)
   file(STRINGS "${source}" entry REGEX "^int LLVMFuzzerTestOneInput\\(")
-  if(entry)
+  hf_library_of(library "${source}")
+  if(library AND NOT TARGET ${library})
+    message(STATUS "no ${library}: ${source} is not built")
+  elseif(entry)
     list(APPEND targets "${source}")
   endif()
 endforeach()
@@ -45,7 +50,8 @@ foreach(source IN LISTS targets)
     RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/fuzz"
     OUTPUT_NAME "$<IF:$<BOOL:${HF_FUZZ}>,${name},replay-${name}>")
   target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/cli")
-  target_link_libraries(${target} PRIVATE hf_fuzz_cli holdfast_parts
+  hf_library_of(library "${source}")
+  target_link_libraries(${target} PRIVATE hf_fuzz_cli ${library} holdfast_parts
     hf_settings)
   file(STRINGS "${source}" link REGEX "^/\\* link: .* \\*/$")
   foreach(line IN LISTS link)

@@ -28,12 +28,6 @@
 find_library(HF_CMOCKA cmocka)
 pkg_check_modules(UV IMPORTED_TARGET libuv)
 
-function(hf_library_of var source)
-  file(STRINGS "${source}" line REGEX "^/\\* library: .* \\*/$")
-  string(REGEX REPLACE "^/\\* library: (.*) \\*/$" "\\1" line "${line}")
-  set(${var} "${line}" PARENT_SCOPE)
-endfunction()
-
 # All that scripts/test runs with TSan: the tests of the client, and what they
 # start.
 add_custom_target(tests-client)

@@ -72,6 +72,20 @@ static void replies_come_in_order(void **state)
     end(&f);
 }
 
+/* The limit is that of one head. */
+static void many_replies(void **state)
+{
+    struct fixture f;
+    (void)state;
+    begin(&f);
+    for (int i = 0; i < 100; i++) {
+        assert_true(ask(&f, 1, false));
+        peer_says(&f, OK_DATED);
+        expect(&f, "1: 200 hello [42|text/plain]\n");
+    }
+    end(&f);
+}
+
 static void a_callback_may_ask(void **state)
 {
     struct fixture f;
@@ -182,6 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_request_and_its_reply),
         cmocka_unit_test(replies_come_in_order),
+        cmocka_unit_test(many_replies),
         cmocka_unit_test(a_callback_may_ask),
         cmocka_unit_test(a_request_is_stamped_when_it_opens),
         cmocka_unit_test(a_stream_comes_in_pieces),
