@@ -47,7 +47,7 @@ static void shut(struct hf_http *http, bool quiet)
     hf_socket_close(&http->socket, quiet);
     hf_timer_set(&http->timer, HF_NEVER);
     hf_http_parser_reset(&http->parser);
-    http->is_open = http->is_broken = false;
+    http->is_open = http->has_heard = http->is_broken = false;
     http->n_closed++;
 }
 
@@ -289,6 +289,17 @@ static void take_bytes(struct hf_http *http, const char *data, size_t len,
     }
 }
 
+/* A TLS port closes a plain connection at its first bytes, also with a reset.
+ */
+static const char *reason_of_end(const struct hf_http *http)
+{
+    return http->has_heard || hf_http_oldest(http) == NULL ||
+                   http->socket.tls != NULL
+               ? http->socket.reason
+               : "the server closed the connection without an answer (a TLS "
+                 "port?)";
+}
+
 /* The connection has ended, which completes a reply without a length. */
 static void take_end(struct hf_http *http, struct hf_instant now)
 {
@@ -297,7 +308,7 @@ static void take_end(struct hf_http *http, struct hf_instant now)
         take(http, hf_http_parser_feed_end(&http->parser), now);
     }
     if (http->n_closed == n_closed) {
-        hf_http_break(http, http->socket.reason);
+        hf_http_break(http, reason_of_end(http));
     }
 }
 
@@ -315,6 +326,7 @@ static void read_all(struct hf_http *http, struct hf_instant now)
             return;
         }
         http->heard_at = now;
+        http->has_heard = true;
         /* A short read has emptied a plain socket. If epoll has reported the
          * end of the stream, read on until that. */
         is_more = (size_t)n == sizeof(data) || http->socket.is_ended ||

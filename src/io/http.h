@@ -90,6 +90,7 @@ struct hf_http {
     char host[280];             /* the value of the header "Host" */
     unsigned n_closed;          /* how often: a callback may close it */
     bool is_open;               /* `opened` has been called */
+    bool has_heard;             /* a byte has arrived since */
     bool is_broken;             /* to be closed */
     char reason[192];           /* why it broke; until the next start */
 };

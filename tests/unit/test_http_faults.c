@@ -14,7 +14,8 @@ static void the_end_in_the_middle(void **state)
         const char *trace;
     } cases[] = {
         {"", "1 lost, unknown\n2 lost, unknown\n"
-             "closed: the server closed the connection\n"},
+             "closed: the server closed the connection without an answer "
+             "(a TLS port?)\n"},
         {"HTTP/1.1 200 OK\r\nConte",
          "1 lost, unknown\n2 lost, unknown\n"
          "closed: the server closed the connection\n"},
