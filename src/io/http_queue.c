@@ -171,7 +171,8 @@ bool hf_http_queue_push(struct hf_http_queue *queue, const char *host,
                         const struct hf_http_request *request, size_t max,
                         struct hf_instant now)
 {
-    size_t head = write_head(NULL, 0, host, request);
+    char none[1];
+    size_t head = write_head(none, sizeof(none), host, request);
     size_t live = queue->end - queue->begin;
     HF_ASSERT(!ends_with_stream(queue));
     if (live > max || request->body_len > max || head > max ||

@@ -52,33 +52,49 @@ static int fail(struct hf_http_parser *parser, const char *what)
 
 /* ---- Headers ----------------------------------------------------------- */
 
+/* Decimal digits; -1: something else. */
+static int digits_at(const char *text, size_t n)
+{
+    int value = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] < '0' || text[i] > '9') {
+            return -1;
+        }
+        value = 10 * value + (text[i] - '0');
+    }
+    return value;
+}
+
 /* "Sun, 06 Nov 1994 08:49:37 GMT", the only form that a server may send
  * (RFC 9110, 5.6.7). Not strptime(), which reads the locale's names. */
 static int64_t date_of(const char *text)
 {
-    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    struct tm tm = {.tm_mday = 0};
-    char month[4] = "";
-    int end = 0;
-    if (sscanf(text, "%*3s, %2d %3s %4d %2d:%2d:%2d GMT%n", &tm.tm_mday, month,
-               &tm.tm_year, &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &end) != 6 ||
-        end == 0 || text[end] != '\0' || strlen(month) != 3) {
+    static const char months[] = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov "
+                                 "Dec ";
+    if (strlen(text) != 29 || strcmp(text + 25, " GMT") != 0) {
         return -1;
     }
+    char month[] = {text[8], text[9], text[10], ' ', '\0'};
     const char *at = strstr(months, month);
-    if (at == NULL || (at - months) % 3 != 0 || tm.tm_year < 1970) {
-        return -1;
-    }
-    tm.tm_mon = (int)(at - months) / 3;
-    tm.tm_year -= 1900;
-    return timegm(&tm);
+    struct tm tm = {
+        .tm_mday = digits_at(text + 5, 2),
+        .tm_mon = at == NULL ? -1 : (int)(at - months) / 4,
+        .tm_year = digits_at(text + 12, 4) - 1900,
+        .tm_hour = digits_at(text + 17, 2),
+        .tm_min = digits_at(text + 20, 2),
+        .tm_sec = digits_at(text + 23, 2),
+    };
+    bool is_date = tm.tm_mday >= 0 && tm.tm_mon >= 0 && tm.tm_year >= 70 &&
+                   tm.tm_hour >= 0 && tm.tm_min >= 0 && tm.tm_sec >= 0;
+    return is_date ? timegm(&tm) : -1;
 }
 
 /* The parser drops white space before a value only. */
-static void trim(char *value, size_t *len)
+static void trim(char *value)
 {
-    while (*len > 0 && (value[*len - 1] == ' ' || value[*len - 1] == '\t')) {
-        value[--*len] = '\0';
+    size_t len = strlen(value);
+    while (len > 0 && (value[len - 1] == ' ' || value[len - 1] == '\t')) {
+        value[--len] = '\0';
     }
 }
 
@@ -97,10 +113,10 @@ static int end_header(struct hf_http_parser *parser)
     if (is_kept && parser->value_len > HF_HTTP_VALUE_MAX) {
         return fail_at(parser, parser->names[at], HF_HTTP_VALUE_MAX);
     }
+    trim(parser->value);
     if (is_kept) {
         HF_ASSERT(at < HF_HTTP_KEPT_MAX);
-        trim(parser->value, &parser->value_len);
-        memcpy(parser->reply.kept[at], parser->value, parser->value_len + 1);
+        memcpy(parser->reply.kept[at], parser->value, sizeof(parser->value));
     }
     if (strcasecmp(parser->name, "Date") == 0) {
         parser->reply.date_s = date_of(parser->value);

@@ -72,6 +72,38 @@ static void replies_come_in_order(void **state)
     end(&f);
 }
 
+static void dates(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t date_s;
+    } cases[] = {
+        {"Thu, 01 Jan 1970 00:00:00 GMT", 0},
+        {"Mon, 29 Feb 2016 23:59:60 GMT ", 1456790400}, /* a leap second */
+        {"Tue, 24 Nov 2026 19:35:12 GMT", 1795548912},
+        {"Tue, 24 Nov 2026 19:35:12 CET", -1},
+        {"Tue, 24 ovD 2026 19:35:12 GMT", -1},
+        {"Tue, 24 Nov 2026 19:3x:12 GMT", -1},
+        {"Tue, -4 Nov 2026 19:35:12 GMT", -1},
+        {"Fri, 31 Dec 1969 23:59:59 GMT", -1},
+        {"Tuesday, 24-Nov-26 19:35:12 GMT", -1},
+        {"", -1},
+    };
+    struct fixture f;
+    char reply[128];
+    (void)state;
+    begin(&f);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        assert_true(ask(&f, 1, false));
+        snprintf(reply, sizeof(reply), "HTTP/1.1 204 OK\r\nDate: %s\r\n\r\n",
+                 cases[i].text);
+        peer_says(&f, reply);
+        expect(&f, "1: 204  [|]\n");
+        assert_int_equal(f.date_s, cases[i].date_s);
+    }
+    end(&f);
+}
+
 /* The limit is that of one head. */
 static void many_replies(void **state)
 {
@@ -196,6 +228,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_request_and_its_reply),
         cmocka_unit_test(replies_come_in_order),
+        cmocka_unit_test(dates),
         cmocka_unit_test(many_replies),
         cmocka_unit_test(a_callback_may_ask),
         cmocka_unit_test(a_request_is_stamped_when_it_opens),
