@@ -10,9 +10,10 @@
  * A callback may close the connection, and even start it again. After each one
  * `n_closed` tells whether the bytes at hand are still those of the connection.
  *
- * A reply belongs to the oldest request. Bytes that arrive while no request is
- * pending, or before its first byte was written, break the connection: they
- * would answer the next request, which may be about another lock.
+ * A reply belongs to the oldest request. Bytes that were read before the first
+ * byte of that was written, or were there when it was asked on an idle
+ * connection, break the connection: the reply to a request about one lock would
+ * be taken for that about another.
  *
  * A server hangs if nothing arrives for the timeout of the oldest request.
  * Progress counts, not the age of a request: of many requests the last one
@@ -28,6 +29,8 @@
 
 /* Bytes for one recv(), on the stack. */
 #define READ_BYTES 16384
+
+#define UNASKED "the server sent an HTTP reply without a request"
 
 /* ---- The end ----------------------------------------------------------- */
 
@@ -122,11 +125,18 @@ static void end_event(struct hf_http *http, struct hf_instant now)
 
 /* ---- Writing ----------------------------------------------------------- */
 
+/* A callback may ask when the socket has failed, with the last reply of it. */
+static bool is_usable(const struct hf_http *http)
+{
+    return http->is_open && !http->is_broken &&
+           http->socket.state == HF_SOCKET_OPEN;
+}
+
 static void flush(struct hf_http *http)
 {
     const char *bytes;
     size_t len;
-    while (!http->is_broken && http->is_open &&
+    while (is_usable(http) &&
            (len = hf_http_queue_unsent(&http->queue, &bytes)) > 0) {
         ssize_t n = hf_socket_write(&http->socket, bytes, len);
         if (n < 0) {
@@ -139,9 +149,23 @@ static void flush(struct hf_http *http)
     }
 }
 
+/* Of an idle connection: bytes that have arrived unseen must not answer the
+ * next request. And if the server has closed it, that one stays unsent. */
+static void check_idle(struct hf_http *http)
+{
+    char byte;
+    if (is_usable(http) && hf_http_oldest(http) == NULL) {
+        ssize_t n = hf_socket_read(&http->socket, &byte, 1);
+        if (n != 0) {
+            hf_http_break(http, n < 0 ? http->socket.reason : UNASKED);
+        }
+    }
+}
+
 bool hf_http_ask(struct hf_http *http, const struct hf_http_request *request,
                  struct hf_instant now)
 {
+    check_idle(http);
     if (http->socket.state == HF_SOCKET_CLOSED ||
         !hf_http_queue_push(&http->queue, http->host, request,
                             http->limits->output_max, now)) {
@@ -269,14 +293,15 @@ static void take(struct hf_http *http, enum hf_http_fed fed,
     }
 }
 
+/** @param n_written  when the bytes were read: they answer no later request. */
 static void take_bytes(struct hf_http *http, const char *data, size_t len,
-                       struct hf_instant now)
+                       uint64_t n_written, struct hf_instant now)
 {
     unsigned n_closed = http->n_closed;
     while (len > 0 && is_live(http, n_closed)) {
         const struct hf_http_pending *oldest = hf_http_oldest(http);
         size_t used = 0;
-        if (oldest == NULL || hf_http_queue_is_unsent(&http->queue, oldest)) {
+        if (oldest == NULL || oldest->begin >= n_written) {
             hf_http_break(http,
                           "the server sent an HTTP reply without a request");
             return;
@@ -318,6 +343,7 @@ static void read_all(struct hf_http *http, struct hf_instant now)
     unsigned n_closed = http->n_closed;
     bool is_more = true;
     while (is_more && is_live(http, n_closed)) {
+        uint64_t n_written = http->queue.n_written;
         ssize_t n = hf_socket_read(&http->socket, data, sizeof(data));
         if (n < 0) {
             take_end(http, now);
@@ -331,7 +357,7 @@ static void read_all(struct hf_http *http, struct hf_instant now)
          * end of the stream, read on until that. */
         is_more = (size_t)n == sizeof(data) || http->socket.is_ended ||
                   http->socket.tls != NULL;
-        take_bytes(http, data, (size_t)n, now);
+        take_bytes(http, data, (size_t)n, n_written, now);
     }
 }
 

@@ -214,18 +214,50 @@ static void a_reply_without_a_request(void **state)
     struct fixture f;
     static const char reason[] =
         "closed: the server sent an HTTP reply without a request\n";
+    char trace[256];
     (void)state;
     begin(&f);
     peer_says(&f, EMPTY);
     expect(&f, reason);
     peer_closes(&f);
+
+    /* Not of a request that is asked in between, before or after it was read.
+     */
     open_again(&f);
+    assert_int_equal(write(f.peer, EMPTY, strlen(EMPTY)), strlen(EMPTY));
+    assert_true(ask(&f, 1, false));
+    snprintf(trace, sizeof(trace), "1 lost, unsent\n%s", reason);
+    expect(&f, trace);
+    peer_closes(&f);
+    open_again(&f);
+    f.habit = ASK_AT_REPLY;
     assert_true(ask(&f, 1, false));
     peer_says(&f, EMPTY EMPTY);
-    settle(&f);
-    assert_non_null(strstr(f.trace, "1: 204  [|]\n"));
-    assert_non_null(strstr(f.trace, reason));
-    f.trace[f.len = 0] = '\0';
+    snprintf(trace, sizeof(trace), "1: 204  [|]\n2 lost, unknown\n%s", reason);
+    expect(&f, trace);
+    end(&f);
+}
+
+/* The server has closed a connection that was idle: nothing is sent. */
+static void an_idle_connection_has_ended(void **state)
+{
+    struct fixture f;
+    (void)state;
+    begin(&f);
+    peer_closes(&f);
+    assert_true(ask(&f, 1, false));
+    expect(&f, "1 lost, unsent\nclosed: the server closed the connection\n");
+
+    open_again(&f); /* and one that is asked by the last callback of it */
+    f.habit = ASK_AT_REPLY;
+    assert_true(ask(&f, 1, false));
+    char request[512];
+    assert_true(recv(f.peer, request, sizeof(request), 0) > 0);
+    peer_says(&f, "HTTP/1.0 400 Bad Request\r\n\r\nno");
+    peer_closes(&f);
+    await(&f, "closed: ");
+    expect(&f, "1: 400 no [|]\n2 lost, unsent\n"
+               "closed: the server closes the connection after a reply\n");
     end(&f);
 }
 
@@ -277,6 +309,7 @@ int main(void)
         cmocka_unit_test(interim_replies_are_limited),
         cmocka_unit_test(what_is_no_reply),
         cmocka_unit_test(a_reply_without_a_request),
+        cmocka_unit_test(an_idle_connection_has_ended),
         cmocka_unit_test(a_silent_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
