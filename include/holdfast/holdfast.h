@@ -162,8 +162,9 @@ enum hf_capability {
     HF_CAP_QUEUE = 1 << 1,    /* serves waiters in FIFO order */
     HF_CAP_SHARED = 1 << 2,   /* HF_SHARED */
     HF_CAP_VALUES = 1 << 3,   /* hf_value_get(), put and update */
-    HF_CAP_RECORDS = 1 << 4   /* a lock is a record, not a connection: fences,
-                                 permits, marks, break, list, detach, owners */
+    HF_CAP_RECORDS = 1 << 4,  /* a lock is a record of Holdfast's own: permits,
+                                 marks, break, list, detach */
+    HF_CAP_FENCES = 1 << 5    /* hf_lock_fence() */
 };
 
 /** The capabilities of the store of a URL, from its code: no server is asked.

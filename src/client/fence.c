@@ -22,7 +22,7 @@ uint64_t hf_fence_counter_max(const struct hf_client *client)
 enum hf_status hf_fence_check(const struct hf_client *client,
                               struct hf_error *error)
 {
-    bool has_fences = (client->store->ops->capabilities & HF_CAP_RECORDS) != 0;
+    bool has_fences = (client->store->ops->capabilities & HF_CAP_FENCES) != 0;
     if (has_fences || client->url->fence_base == 0) {
         return HF_OK;
     }

@@ -45,7 +45,7 @@ int64_t hf_lock_remaining_ms(const struct hf_lock *lock)
 uint64_t hf_lock_fence(const struct hf_lock *lock)
 {
     bool has_fence = lock != NULL && (lock->client->store->ops->capabilities &
-                                      HF_CAP_RECORDS) != 0;
+                                      HF_CAP_FENCES) != 0;
     return has_fence ? hf_fence_of(lock->client,
                                    hf_lease_fence(hf_lock_lease_const(lock)))
                      : 0;

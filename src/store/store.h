@@ -37,9 +37,9 @@ struct hf_loop; /* io/loop.h */
  *     QUEUE    ACQUIRE can wait at the node; the node pushes grants, or waiters
  *              poll: hf_store_listen_fn
  *     VALUES   GET and PUT, if it has one node. Without it neither is asked
- *     RECORDS  without it YIELD, BREAK, MARK and SCAN are not asked, nor a
- *              RELEASE with ttl_ms; there are no permits; counters only order
- *              the replies to this client, and no lock is detached */
+ *     RECORDS  without it BREAK, MARK and SCAN are not asked, nor a RELEASE
+ *              with ttl_ms; there are no permits, and no lock is detached
+ *     FENCES   without it counters only order the replies to this client */
 
 /* A holder or a waiter in the answer to QUEUE. All borrowed. */
 struct hf_seat {

@@ -255,7 +255,7 @@ static const char *const schemes[] = {"skeleton", "skel", NULL};
 const struct hf_store_ops skeleton_ops = {
     .name = "skeleton",
     .schemes = schemes,
-    .capabilities = HF_CAP_RECORDS,
+    .capabilities = HF_CAP_RECORDS | HF_CAP_FENCES,
     /* A poll costs a microsecond. A wait ends one base before its time. */
     .retry_base = {1000},
     .retry_cap = {50000000},

@@ -221,7 +221,7 @@ const struct hf_store_ops hf_store_local = {
     .name = "local",
     .schemes = schemes,
     .capabilities = HF_CAP_LIVENESS | HF_CAP_QUEUE | HF_CAP_SHARED |
-                    HF_CAP_VALUES | HF_CAP_RECORDS,
+                    HF_CAP_VALUES | HF_CAP_RECORDS | HF_CAP_FENCES,
     .retry_base = {RETRY_BASE_US * INT64_C(1000)},
     .retry_cap = {RETRY_CAP_US * INT64_C(1000)},
     .open = open_local,

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CALLS AS REQUESTS
+ *
+ *   open    lease/grant                       renew   lease/keepalive
+ *   close   lease/revoke                      owned   lease/timetolive
+ *   create  kv/txn: if (when) put, range; else range
+ *   list    kv/range of the folder            read    kv/txn of ranges
+ *   remove  kv/deleterange
+ *
+ * Ranges are linearizable, which is etcd's default. A transaction's range sees
+ * its own put. Values are empty: all that others need to know is in the key. */
+#include "store/etcd/etcd.h"
+
+#include "base/assert.h"
+
+#include <string.h>
+
+/* As long as a member with a leader needs at most, in milliseconds: an election
+ * takes one second by default. */
+#define SILENCE_MS_MIN 1000
+#define SILENCE_TIMEOUTS 2
+
+/* ---- Parts --------------------------------------------------------------- */
+
+static struct hf_etcd_text *begin(struct hf_etcd *etcd)
+{
+    etcd->body.len = 0;
+    etcd->body.has_failed = false;
+    return &etcd->body;
+}
+
+/* "key":"BASE64 OF FOLDER","range_end":"…": the folder, and what is after it. */
+static void say_range(struct hf_etcd *etcd, struct hf_bytes name)
+{
+    struct hf_etcd_text folder = {0};
+    hf_etcd_key_folder(&folder, etcd->prefix, name);
+    if (folder.has_failed) {
+        etcd->body.has_failed = true;
+        hf_etcd_text_free(&folder);
+        return;
+    }
+    hf_etcd_text_say(&etcd->body, "\"key\":\"");
+    hf_etcd_text_base64(&etcd->body, folder.bytes, folder.len);
+    hf_etcd_text_say(&etcd->body, "\",\"range_end\":\"");
+    folder.bytes[folder.len - 1]++;
+    hf_etcd_text_base64(&etcd->body, folder.bytes, folder.len);
+    hf_etcd_text_say(&etcd->body, "\"");
+    hf_etcd_text_free(&folder);
+}
+
+static void say_key(struct hf_etcd *etcd, const struct hf_wire_key *key)
+{
+    struct hf_etcd_text entry = {0};
+    hf_etcd_key_entry(&entry, etcd->prefix, key);
+    etcd->body.has_failed |= entry.has_failed;
+    hf_etcd_text_say(&etcd->body, "\"key\":\"");
+    hf_etcd_text_base64(&etcd->body, entry.bytes, entry.len);
+    hf_etcd_text_say(&etcd->body, "\"");
+    hf_etcd_text_free(&entry);
+}
+
+static bool post(struct hf_etcd *etcd, enum hf_etcd_kind kind, const char *path,
+                 struct hf_wire_call *call, struct hf_instant now)
+{
+    struct hf_http_request request = {
+        .method = "POST",
+        .path = path,
+        .headers = "Content-Type: application/json\r\n",
+        .body = etcd->body.bytes,
+        .body_len = etcd->body.len,
+        .timeout = hf_span_max(
+            hf_span_ms(SILENCE_MS_MIN),
+            hf_span_scale(etcd->node_timeout, SILENCE_TIMEOUTS)),
+        .cookie = kind,
+        .user = call,
+    };
+    bool is_greeting = kind == HF_ETCD_GREET && etcd->phase == HF_ETCD_GREETING;
+    if (etcd->body.has_failed ||
+        (!is_greeting && etcd->phase != HF_ETCD_READY)) {
+        return false;
+    }
+    if (is_greeting) {
+        request.timeout = etcd->connect_timeout;
+    }
+    return hf_http_ask(&etcd->http, &request, now);
+}
+
+bool hf_etcd_greet(struct hf_etcd *etcd, struct hf_instant now)
+{
+    hf_etcd_text_say(begin(etcd), "{}");
+    return post(etcd, HF_ETCD_GREET, "/v3/maintenance/status", NULL, now);
+}
+
+/* ---- Sessions ------------------------------------------------------------ */
+
+static bool call_open(struct hf_wire *wire, int64_t ttl_s,
+                      struct hf_wire_call *call, struct hf_instant now)
+{
+    struct hf_etcd *etcd = hf_etcd_of_wire(wire);
+    hf_etcd_node_look(etcd, now);
+    hf_etcd_text_say(begin(etcd), "{\"TTL\":\"");
+    hf_etcd_text_number(&etcd->body, (uint64_t)ttl_s);
+    hf_etcd_text_say(&etcd->body, "\"}");
+    return post(etcd, HF_ETCD_OPEN, "/v3/lease/grant", call, now);
+}
+
+static bool of_lease(struct hf_wire *wire, const uint8_t *session,
+                     const char *rest, enum hf_etcd_kind kind, const char *path,
+                     struct hf_wire_call *call, struct hf_instant now)
+{
+    struct hf_etcd *etcd = hf_etcd_of_wire(wire);
+    hf_etcd_text_say(begin(etcd), "{\"ID\":\"");
+    hf_etcd_text_number(&etcd->body, hf_etcd_lease_of(session));
+    hf_etcd_text_say(&etcd->body, rest);
+    return post(etcd, kind, path, call, now);
+}
+
+static bool call_renew(struct hf_wire *wire, const uint8_t *session,
+                       struct hf_wire_call *call, struct hf_instant now)
+{
+    hf_etcd_node_look(hf_etcd_of_wire(wire), now);
+    return of_lease(wire, session, "\"}", HF_ETCD_RENEW, "/v3/lease/keepalive",
+                    call, now);
+}
+
+static bool call_close(struct hf_wire *wire, const uint8_t *session,
+                       struct hf_wire_call *call, struct hf_instant now)
+{
+    return of_lease(wire, session, "\"}", HF_ETCD_CLOSE, "/v3/lease/revoke",
+                    call, now);
+}
+
+static bool call_owned(struct hf_wire *wire, const uint8_t *session,
+                       struct hf_wire_call *call, struct hf_instant now)
+{
+    return of_lease(wire, session, "\",\"keys\":true}", HF_ETCD_OWNED,
+                    "/v3/lease/timetolive", call, now);
+}
+
+/* ---- Entries ------------------------------------------------------------- */
+
+static void say_compare(struct hf_etcd *etcd, const struct hf_wire_key *key,
+                        enum hf_wire_when when, uint64_t revision)
+{
+    struct hf_etcd_text *body = &etcd->body;
+    hf_etcd_text_say(body, "{\"compare\":[{\"target\":\"CREATE\",");
+    if (when == HF_WIRE_UNLESS_OWN) {
+        say_key(etcd, key);
+    } else {
+        say_range(etcd, key->name);
+    }
+    if (when == HF_WIRE_IF_SINCE) {
+        hf_etcd_text_say(body, ",\"result\":\"LESS\"");
+        revision++;
+    }
+    hf_etcd_text_say(body, ",\"create_revision\":\"");
+    hf_etcd_text_number(body, revision);
+    hf_etcd_text_say(body, "\"}],");
+}
+
+static bool call_create(struct hf_wire *wire, const struct hf_wire_key *key,
+                        enum hf_wire_when when, uint64_t revision,
+                        struct hf_wire_call *call, struct hf_instant now)
+{
+    struct hf_etcd *etcd = hf_etcd_of_wire(wire);
+    struct hf_etcd_text *body = begin(etcd);
+    HF_ASSERT(when == HF_WIRE_IF_SINCE || revision == 0);
+    say_compare(etcd, key, when, revision);
+    hf_etcd_text_say(body, "\"success\":[{\"request_put\":{");
+    say_key(etcd, key);
+    hf_etcd_text_say(body, ",\"lease\":\"");
+    hf_etcd_text_number(body, hf_etcd_lease_of(key->session));
+    hf_etcd_text_say(body, "\"}},{\"request_range\":{");
+    say_range(etcd, key->name);
+    hf_etcd_text_say(body, ",\"keys_only\":true}}],"
+                           "\"failure\":[{\"request_range\":{");
+    say_range(etcd, key->name);
+    hf_etcd_text_say(body, ",\"keys_only\":true}}]}");
+    return post(etcd, HF_ETCD_CREATE, "/v3/kv/txn", call, now);
+}
+
+static bool call_list(struct hf_wire *wire, struct hf_bytes name,
+                      struct hf_wire_call *call, struct hf_instant now)
+{
+    struct hf_etcd *etcd = hf_etcd_of_wire(wire);
+    hf_etcd_node_look(etcd, now);
+    hf_etcd_text_say(begin(etcd), "{");
+    say_range(etcd, name);
+    hf_etcd_text_say(&etcd->body, ",\"keys_only\":true}");
+    return post(etcd, HF_ETCD_LIST, "/v3/kv/range", call, now);
+}
+
+static bool call_read(struct hf_wire *wire, const struct hf_wire_key *keys,
+                      size_t n, struct hf_wire_call *call,
+                      struct hf_instant now)
+{
+    struct hf_etcd *etcd = hf_etcd_of_wire(wire);
+    HF_ASSERT(n >= 1 && n <= HF_WIRE_READ_MAX);
+    hf_etcd_text_say(begin(etcd), "{\"success\":[");
+    for (size_t i = 0; i < n; i++) {
+        hf_etcd_text_say(&etcd->body, i == 0 ? "{\"request_range\":{"
+                                             : ",{\"request_range\":{");
+        say_key(etcd, &keys[i]);
+        hf_etcd_text_say(&etcd->body, ",\"keys_only\":true}}");
+    }
+    hf_etcd_text_say(&etcd->body, "]}");
+    call->count = (unsigned)n;
+    return post(etcd, HF_ETCD_READ, "/v3/kv/txn", call, now);
+}
+
+static bool call_remove(struct hf_wire *wire, const struct hf_wire_key *key,
+                        struct hf_wire_call *call, struct hf_instant now)
+{
+    struct hf_etcd *etcd = hf_etcd_of_wire(wire);
+    hf_etcd_text_say(begin(etcd), "{");
+    say_key(etcd, key);
+    hf_etcd_text_say(&etcd->body, "}");
+    return post(etcd, HF_ETCD_REMOVE, "/v3/kv/deleterange", call, now);
+}
+
+const struct hf_wire_ops hf_etcd_wire = {
+    .open = call_open,
+    .renew = call_renew,
+    .close = call_close,
+    .owned = call_owned,
+    .create = call_create,
+    .list = call_list,
+    .read = call_read,
+    .remove = call_remove,
+    .watch = hf_etcd_watch,
+    .unwatch = hf_etcd_unwatch,
+};

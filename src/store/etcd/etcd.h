@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* etcd, by the JSON gateway of its v3 API: a wire of store/ordered.
+ *
+ *     WAITING ─▶ OPENING ─▶ GREETING ─▶ READY ─▶ BREAKING
+ *        ▲          │           │         │          │
+ *        └──────────┴───────────┴─────────┴──────────┘  the next endpoint
+ *
+ * A session is a lease, an entry a key of that lease, its number the key's
+ * create_revision:
+ *
+ *     PREFIX NAME / LEASE-MODE-OWNER    lock:nightly/694d7f1c2a3b4c05-x-9f…:host:…
+ *
+ * `etcdctl lock` and concurrency.Mutex of Go write NAME/LEASE and hold in order
+ * of create_revision, so each excludes the other. Theirs are exclusive entries.
+ *
+ * One connection has all calls, in order. Each watch has another one, since its
+ * reply has no end. All go to one endpoint, until it fails.
+ *
+ *     target.c   the URL
+ *     key.c      names and owners as keys
+ *     text.c     bodies of requests
+ *     calls.c    calls to requests
+ *     replies.c  replies to calls
+ *     node.c     the connection, the endpoints in turn, what a cluster is
+ *     watch.c    watches
+ *     store.c    the entry points for the client; the table of operations */
+#ifndef HF_ETCD_ETCD_H
+#define HF_ETCD_ETCD_H
+
+#include "io/http.h"
+#include "store/ordered/ordered.h"
+#include "store/reconnect.h"
+
+/* As many as the URL parser allows servers; clusters have three or five. */
+#define HF_ETCD_ENDPOINTS_MAX HF_NODES_MAX
+
+/* The bytes of the longest key: prefix, name and owner with each byte escaped,
+ * lease, mode. */
+#define HF_ETCD_ESCAPED(len) (3 * (len))
+
+struct hf_etcd_endpoint {
+    char *host;
+    uint16_t port;
+    char shown[128]; /* HOST:PORT */
+};
+
+/* ---- text.c: bodies of requests ------------------------------------------- */
+
+struct hf_etcd_text {
+    char *bytes; /* NULL: nothing yet, or no memory */
+    size_t len;
+    size_t cap;
+    bool has_failed;
+};
+
+void hf_etcd_text_free(struct hf_etcd_text *text);
+void hf_etcd_text_add(struct hf_etcd_text *text, const void *bytes, size_t len);
+void hf_etcd_text_say(struct hf_etcd_text *text, const char *string);
+void hf_etcd_text_number(struct hf_etcd_text *text, uint64_t number);
+
+/* Base64, as all bytes are in JSON. */
+void hf_etcd_text_base64(struct hf_etcd_text *text, const void *bytes,
+                         size_t len);
+
+/** Decode in place. @return its length; SIZE_MAX: it is no base64. */
+size_t hf_etcd_base64_read(const char *text, size_t len, char *out);
+
+/* ---- key.c ---------------------------------------------------------------- */
+
+/* "PREFIX NAME/". The escape is injective, and leaves no '/' in a name, so that
+ * no name's keys are below another name. */
+void hf_etcd_key_folder(struct hf_etcd_text *text, const char *prefix,
+                        struct hf_bytes name);
+
+void hf_etcd_key_entry(struct hf_etcd_text *text, const char *prefix,
+                       const struct hf_wire_key *key);
+
+/** Read the part of a key after its folder: ours, or any other text, which is
+ * an exclusive entry. Unescapes in place. */
+void hf_etcd_key_read(char *rest, size_t len, struct hf_wire_entry *out);
+
+/** Cut a whole key of ours. @return false: it is not below the prefix. */
+bool hf_etcd_key_cut(const char *prefix, char *key, size_t len,
+                     struct hf_wire_entry *out);
+
+uint64_t hf_etcd_lease_of(const uint8_t session[HF_SESSION_ID_LEN]);
+void hf_etcd_session_of(uint64_t lease, uint8_t out[HF_SESSION_ID_LEN]);
+
+/* ---- The store ------------------------------------------------------------ */
+
+enum hf_etcd_phase {
+    HF_ETCD_WAITING,
+    HF_ETCD_OPENING,
+    HF_ETCD_GREETING,
+    HF_ETCD_READY,
+    HF_ETCD_BREAKING, /* until the loop reports what was lost */
+    HF_ETCD_FOREIGN /* another cluster: for good */
+};
+
+struct hf_etcd_watch {
+    struct hf_http http; /* first */
+    struct hf_etcd_watch *next;
+    struct hf_etcd *etcd;
+    void *user;
+    uint64_t revision;
+    struct hf_etcd_text line; /* a message of the stream, until its newline */
+    struct hf_etcd_text body; /* of the request */
+    bool is_dropped;          /* unwatched: freed when no callback runs */
+};
+
+struct hf_etcd {
+    struct hf_ordered ordered; /* first */
+    struct hf_http http;
+    struct hf_timer timer; /* reconnects; frees watches */
+    struct hf_etcd_watch *watches;
+    enum hf_etcd_phase phase;
+    struct hf_reconnect reconnect;
+    uint64_t seed;
+    struct hf_etcd_endpoint endpoints[HF_ETCD_ENDPOINTS_MAX];
+    unsigned n_endpoints;
+    unsigned at;     /* the endpoint in use */
+    unsigned failed; /* endpoints that failed since one served */
+    char *prefix;
+    struct hf_span node_timeout;
+    struct hf_span connect_timeout;
+    uint64_t cluster; /* 0: not known yet */
+    char version[40];
+    struct hf_span rtt;
+    enum hf_status fault; /* of the connection that breaks */
+    char why[200];
+    struct hf_etcd_text body;  /* of the request that is being written */
+    char *arena;               /* of the reply that is being read */
+    size_t arena_cap;
+    struct hf_wire_entry *entries;
+    size_t entries_cap;
+    unsigned jobs; /* pending jobs, a bit per enum hf_job */
+    struct hf_job_sink sink;
+    bool has_sink;
+};
+
+static inline struct hf_etcd *hf_etcd_of_wire(struct hf_wire *wire)
+{
+    return (struct hf_etcd *)(void *)wire;
+}
+
+/* ---- target.c ------------------------------------------------------------- */
+
+enum hf_status hf_etcd_target_read(struct hf_etcd *etcd,
+                                   const struct hf_url *url,
+                                   struct hf_error *error);
+void hf_etcd_target_free(struct hf_etcd *etcd);
+
+/* ---- calls.c -------------------------------------------------------------- */
+
+enum hf_etcd_kind {
+    HF_ETCD_GREET,
+    HF_ETCD_OPEN,
+    HF_ETCD_RENEW,
+    HF_ETCD_CLOSE,
+    HF_ETCD_OWNED,
+    HF_ETCD_CREATE,
+    HF_ETCD_LIST,
+    HF_ETCD_READ,
+    HF_ETCD_REMOVE
+};
+
+extern const struct hf_wire_ops hf_etcd_wire;
+
+/** Ask what the server is. @return false: no memory. */
+bool hf_etcd_greet(struct hf_etcd *etcd, struct hf_instant now);
+
+/* ---- replies.c ------------------------------------------------------------ */
+
+struct json_t;
+
+/** Do the call. @return the reply as JSON, of a greeting; NULL: none. */
+void hf_etcd_take(struct hf_etcd *etcd, const struct hf_http_pending *request,
+                  const struct hf_http_reply *http, struct hf_instant now);
+
+/** A number, which JSON has as a string; 0: absent. */
+uint64_t hf_etcd_number(const struct json_t *object, const char *name);
+
+/* ---- node.c --------------------------------------------------------------- */
+
+void hf_etcd_node_open(struct hf_etcd *etcd, struct hf_instant now);
+void hf_etcd_node_close(struct hf_etcd *etcd, bool forked);
+void hf_etcd_node_resume(struct hf_etcd *etcd, struct hf_instant now);
+
+/* Before a request: a connection that was idle may have been closed. */
+void hf_etcd_node_look(struct hf_etcd *etcd, struct hf_instant now);
+
+/** The reply to the greeting. @param body  NULL: it failed, as said in `why`. */
+void hf_etcd_node_greeted(struct hf_etcd *etcd, const struct json_t *body,
+                          struct hf_instant now);
+
+/** The endpoint does not serve: break the connection, and go to the next. */
+void hf_etcd_node_fail(struct hf_etcd *etcd, enum hf_status fault,
+                       const char *why);
+
+/** Each reply names its cluster. @return false: it is another one than before,
+ * and all is lost. */
+bool hf_etcd_node_is_same(struct hf_etcd *etcd, const struct json_t *body,
+                          struct hf_instant now);
+
+/* ---- watch.c -------------------------------------------------------------- */
+
+struct hf_wire_watch *hf_etcd_watch(struct hf_wire *wire, struct hf_bytes name,
+                                    uint64_t revision, void *user,
+                                    struct hf_instant now);
+void hf_etcd_unwatch(struct hf_wire *wire, struct hf_wire_watch *watch);
+
+/* Free those that were dropped; all: the store closes. */
+void hf_etcd_watches_free(struct hf_etcd *etcd, bool all, bool forked);
+
+/* ---- store.c -------------------------------------------------------------- */
+
+extern const struct hf_store_ops hf_store_etcd;
+
+/* The node is READY, or cannot be: end the pending jobs. */
+void hf_etcd_jobs(struct hf_etcd *etcd);
+void hf_etcd_jobs_end(struct hf_etcd *etcd, enum hf_status status,
+                      const char *reason);
+
+#endif

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* REPLIES TO CALLS
+ *
+ * Numbers are strings in this JSON, bytes are base64, and members that are zero
+ * are left out. An error has the code of gRPC in its body:
+ *
+ *   GONE      "requested lease not found"
+ *   ERROR     the request was refused, and nothing done
+ *   LOST      all others: a member without a leader, a proposal that timed out.
+ *             It may be executed yet. The endpoint is left for the next one */
+#include "store/etcd/etcd.h"
+
+#include "base/assert.h"
+#include "base/fail.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { /* codes of gRPC after which nothing was done */
+    CODE_INVALID = 3,
+    CODE_DENIED = 7,
+    CODE_EXHAUSTED = 8,
+    CODE_PRECONDITION = 9,
+    CODE_UNAUTHENTICATED = 16
+};
+
+uint64_t hf_etcd_number(const struct json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    if (json_is_integer(value)) {
+        json_int_t number = json_integer_value(value);
+        return number < 0 ? 0 : (uint64_t)number;
+    }
+    const char *text = json_string_value(value);
+    if (text == NULL || text[0] < '0' || text[0] > '9') {
+        return 0; /* "-1" of a lease that is gone, too */
+    }
+    char *end;
+    errno = 0;
+    unsigned long long number = strtoull(text, &end, 10);
+    return errno != 0 || *end != '\0' ? 0 : number;
+}
+
+/* ---- Errors -------------------------------------------------------------- */
+
+static void take_error(struct hf_etcd *etcd, const json_t *body,
+                       unsigned status, struct hf_wire_reply *reply)
+{
+    uint64_t code = hf_etcd_number(body, "code");
+    const char *text = json_string_value(json_object_get(body, "message"));
+    if (text == NULL) {
+        text = json_string_value(json_object_get(body, "error"));
+    }
+    if (text == NULL) {
+        snprintf(etcd->why, sizeof(etcd->why),
+                 "answers with HTTP status %u: is it etcd 3.4 or later?",
+                 status);
+    } else {
+        snprintf(etcd->why, sizeof(etcd->why), "%s", text);
+    }
+    hf_make_plain(etcd->why);
+    reply->reason = etcd->why;
+    reply->fault = HF_UNAVAILABLE;
+    if (text != NULL && strstr(text, "requested lease not found") != NULL) {
+        reply->outcome = HF_WIRE_GONE;
+        return;
+    }
+    bool wants_user = text != NULL && strstr(text, "user name is empty") != NULL;
+    switch (code) {
+    case CODE_INVALID:
+    case CODE_DENIED:
+    case CODE_UNAUTHENTICATED:
+        reply->outcome = HF_WIRE_ERROR;
+        reply->fault =
+            code != CODE_INVALID || wants_user ? HF_DENIED : HF_UNAVAILABLE;
+        break;
+    case CODE_EXHAUSTED:
+    case CODE_PRECONDITION:
+        reply->outcome = HF_WIRE_ERROR;
+        break;
+    default:
+        reply->outcome = HF_WIRE_LOST;
+        break;
+    }
+}
+
+/* ---- Lists --------------------------------------------------------------- */
+
+static bool reserve(struct hf_etcd *etcd, size_t bytes, size_t entries)
+{
+    if (bytes > etcd->arena_cap) {
+        char *arena = realloc(etcd->arena, bytes);
+        if (arena == NULL) {
+            return false;
+        }
+        etcd->arena = arena;
+        etcd->arena_cap = bytes;
+    }
+    if (entries > etcd->entries_cap) {
+        struct hf_wire_entry *grown =
+            realloc(etcd->entries, entries * sizeof(*grown));
+        if (grown == NULL) {
+            return false;
+        }
+        etcd->entries = grown;
+        etcd->entries_cap = entries;
+    }
+    return true;
+}
+
+/* A key as bytes, in the arena. @return its length; SIZE_MAX: no key. */
+static size_t read_key(const json_t *text, char *out)
+{
+    return json_is_string(text) ? hf_etcd_base64_read(json_string_value(text),
+                                                      json_string_length(text),
+                                                      out)
+                                : SIZE_MAX;
+}
+
+/* The part after the last '/' is the entry: a name has none, and what is deeper
+ * in the folder is another program's. */
+static bool take_kv(struct hf_etcd *etcd, const json_t *kv, char *at,
+                    size_t *used, struct hf_wire_entry *out)
+{
+    (void)etcd;
+    size_t len = read_key(json_object_get(kv, "key"), at);
+    if (len == SIZE_MAX) {
+        return false;
+    }
+    char *slash = memrchr(at, '/', len);
+    char *rest = slash == NULL ? at : slash + 1;
+    *out = (struct hf_wire_entry){0};
+    hf_etcd_key_read(rest, len - (size_t)(rest - at), out);
+    out->entry.number = hf_etcd_number(kv, "create_revision");
+    *used = len;
+    return out->entry.number != 0;
+}
+
+/* @return false: not as etcd writes it, or no memory. */
+static bool take_range(struct hf_etcd *etcd, const json_t *range,
+                       size_t body_len, struct hf_wire_reply *reply)
+{
+    const json_t *kvs = json_object_get(range, "kvs");
+    size_t n = json_array_size(kvs);
+    size_t begin = 0;
+    if (!reserve(etcd, body_len + 1, n + 1)) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t used;
+        if (!take_kv(etcd, json_array_get(kvs, i), etcd->arena + begin, &used,
+                     &etcd->entries[i])) {
+            return false;
+        }
+        begin += used;
+    }
+    reply->entries = etcd->entries;
+    reply->n_entries = n;
+    return true;
+}
+
+static bool take_txn(struct hf_etcd *etcd, const json_t *body, size_t body_len,
+                     struct hf_wire_reply *reply)
+{
+    const json_t *responses = json_object_get(body, "responses");
+    size_t n = json_array_size(responses);
+    reply->has_changed = json_is_true(json_object_get(body, "succeeded"));
+    const json_t *last = n == 0 ? NULL : json_array_get(responses, n - 1);
+    const json_t *range = json_object_get(last, "response_range");
+    return range != NULL && take_range(etcd, range, body_len, reply);
+}
+
+static bool take_read(struct hf_etcd *etcd, const json_t *body, unsigned count,
+                      struct hf_wire_reply *reply)
+{
+    const json_t *responses = json_object_get(body, "responses");
+    if (json_array_size(responses) != count || !reserve(etcd, 1, count)) {
+        return false;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        const json_t *range =
+            json_object_get(json_array_get(responses, i), "response_range");
+        const json_t *kv = json_array_get(json_object_get(range, "kvs"), 0);
+        etcd->entries[i] = (struct hf_wire_entry){0};
+        etcd->entries[i].entry.number = hf_etcd_number(kv, "create_revision");
+        if (range == NULL) {
+            return false;
+        }
+    }
+    reply->entries = etcd->entries;
+    reply->n_entries = count;
+    return true;
+}
+
+static bool take_owned(struct hf_etcd *etcd, const json_t *body,
+                       size_t body_len, struct hf_wire_reply *reply)
+{
+    const json_t *keys = json_object_get(body, "keys");
+    size_t n = json_array_size(keys);
+    size_t begin = 0;
+    if (!reserve(etcd, body_len + 1, n + 1)) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        char *at = etcd->arena + begin;
+        size_t len = read_key(json_array_get(keys, i), at);
+        struct hf_wire_entry *entry = &etcd->entries[reply->n_entries];
+        if (len == SIZE_MAX) {
+            return false;
+        }
+        *entry = (struct hf_wire_entry){0};
+        reply->n_entries += hf_etcd_key_cut(etcd->prefix, at, len, entry);
+        begin += len;
+    }
+    reply->entries = etcd->entries;
+    return true;
+}
+
+/* ---- All ----------------------------------------------------------------- */
+
+/* A keepalive of a lease that is gone is no error: it has no TTL. */
+static bool take_renewal(const json_t *body, struct hf_wire_reply *reply)
+{
+    const json_t *result = json_object_get(body, "result");
+    if (hf_etcd_number(result, "TTL") == 0) {
+        reply->outcome = HF_WIRE_GONE;
+    }
+    return hf_etcd_number(result, "ID") != 0;
+}
+
+static bool take_lease(const json_t *body, struct hf_wire_reply *reply)
+{
+    uint64_t ttl = hf_etcd_number(body, "TTL");
+    uint64_t lease = hf_etcd_number(body, "ID");
+    hf_etcd_session_of(lease, reply->session);
+    reply->ttl_ms = ttl > INT32_MAX ? INT32_MAX : (int64_t)ttl * 1000;
+    return lease != 0 && ttl != 0;
+}
+
+static bool take_body(struct hf_etcd *etcd,
+                      const struct hf_http_pending *request, const json_t *body,
+                      size_t body_len, struct hf_wire_reply *reply)
+{
+    const struct hf_wire_call *call = request->user;
+    switch ((enum hf_etcd_kind)request->cookie) {
+    case HF_ETCD_GREET:
+    case HF_ETCD_CLOSE:
+        return true;
+    case HF_ETCD_OPEN:
+        return take_lease(body, reply);
+    case HF_ETCD_RENEW:
+        return take_renewal(body, reply);
+    case HF_ETCD_OWNED:
+        return take_owned(etcd, body, body_len, reply);
+    case HF_ETCD_CREATE:
+        return take_txn(etcd, body, body_len, reply);
+    case HF_ETCD_LIST:
+        return take_range(etcd, body, body_len, reply);
+    case HF_ETCD_READ:
+        return take_read(etcd, body, call->count, reply);
+    case HF_ETCD_REMOVE:
+        reply->has_changed = hf_etcd_number(body, "deleted") > 0;
+        return true;
+    }
+    return false;
+}
+
+/* The header is in the result of a stream's reply. */
+static const json_t *header_of(const json_t *body)
+{
+    const json_t *result = json_object_get(body, "result");
+    return json_object_get(result != NULL ? result : body, "header");
+}
+
+static void read_reply(struct hf_etcd *etcd,
+                       const struct hf_http_pending *request,
+                       const struct hf_http_reply *http, const json_t *body,
+                       struct hf_wire_reply *reply)
+{
+    bool is_error = http->status != 200 ||
+                    json_object_get(body, "error") != NULL;
+    if (is_error) {
+        const json_t *error = json_object_get(body, "error");
+        take_error(etcd, json_is_object(error) ? error : body, http->status,
+                   reply);
+        return;
+    }
+    reply->revision = hf_etcd_number(header_of(body), "revision");
+    if (!take_body(etcd, request, body, http->body_len, reply)) {
+        reply->outcome = HF_WIRE_LOST;
+        reply->fault = HF_UNAVAILABLE;
+        reply->reason = "its answer cannot be read, or memory is exhausted";
+        snprintf(etcd->why, sizeof(etcd->why), "%s", reply->reason);
+    }
+}
+
+void hf_etcd_take(struct hf_etcd *etcd, const struct hf_http_pending *request,
+                  const struct hf_http_reply *http, struct hf_instant now)
+{
+    struct hf_wire_reply reply = {.outcome = HF_WIRE_DONE,
+                                  .sent = request->sent};
+    struct hf_wire_call *call = request->user;
+    bool is_greeting = request->cookie == HF_ETCD_GREET;
+    json_t *body = json_loadb(http->body, http->body_len, 0, NULL);
+    read_reply(etcd, request, http, body, &reply);
+    bool is_done = reply.outcome == HF_WIRE_DONE;
+    if (is_done && !hf_etcd_node_is_same(etcd, header_of(body), now)) {
+        reply.outcome = HF_WIRE_LOST;
+        reply.fault = HF_CONFIG;
+        reply.reason = etcd->why;
+    }
+    if (reply.outcome == HF_WIRE_LOST) {
+        hf_etcd_node_fail(etcd, reply.fault, etcd->why);
+    }
+    if (is_greeting) {
+        hf_etcd_node_greeted(etcd, is_done ? body : NULL, now);
+    } else {
+        if (is_done) {
+            etcd->rtt = hf_span_smooth(etcd->rtt,
+                                       hf_instant_until(request->sent, now));
+        }
+        call->done(call, &reply, now);
+    }
+    json_decref(body);
+}

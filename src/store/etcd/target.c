@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* etcd://HOST[:PORT],HOST,…[/] */
+#include "base/fail.h"
+#include "store/etcd/etcd.h"
+#include "store/url_parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of etcd's clients, as registered. */
+#define PORT_DEFAULT 2379
+
+static enum hf_status refuse_address(struct hf_error *error)
+{
+    return hf_fail(error, HF_INVALID,
+                   "not an etcd URL: write etcd://HOST:PORT,HOST:PORT,... with "
+                   "up to %d members of one cluster",
+                   HF_ETCD_ENDPOINTS_MAX);
+}
+
+/* HOST, HOST:PORT, [IPv6], [IPv6]:PORT */
+static enum hf_status read_endpoint(struct hf_etcd *etcd, struct hf_piece at,
+                                    struct hf_error *error)
+{
+    struct hf_etcd_endpoint *endpoint = &etcd->endpoints[etcd->n_endpoints];
+    struct hf_piece host;
+    bool has_port = false;
+    int64_t port = PORT_DEFAULT;
+    if (at.len > 0 && at.at[0] == '[') {
+        bool has_end;
+        at.at++;
+        at.len--;
+        host = hf_piece_cut(&at, ']', &has_end);
+        has_port = at.len > 0 && at.at[0] == ':';
+        if (!has_end || (at.len > 0 && !has_port)) {
+            return refuse_address(error);
+        }
+        at.at += has_port;
+        at.len -= has_port;
+    } else {
+        host = hf_piece_cut(&at, ':', &has_port);
+    }
+    if (host.len == 0 || (has_port && (!hf_piece_number(at, UINT16_MAX, &port) ||
+                                       port == 0))) {
+        return refuse_address(error);
+    }
+    enum hf_status status =
+        hf_piece_decode(host, "the host", &endpoint->host, error);
+    if (status == HF_OK) {
+        bool is_ipv6 = strchr(endpoint->host, ':') != NULL;
+        endpoint->port = (uint16_t)port;
+        snprintf(endpoint->shown, sizeof(endpoint->shown),
+                 is_ipv6 ? "[%.100s]:%u" : "%.100s:%u", endpoint->host,
+                 (unsigned)endpoint->port);
+        etcd->n_endpoints++;
+    }
+    return status;
+}
+
+static enum hf_status refuse_login(struct hf_error *error)
+{
+    return hf_fail(error, HF_UNSUPPORTED,
+                   "user and password of etcd are not part of this version: "
+                   "leave them out, for a cluster without authentication");
+}
+
+static enum hf_status read_address(struct hf_etcd *etcd, const char *address,
+                                   struct hf_error *error)
+{
+    struct hf_piece rest = {address, strlen(address)};
+    bool has_more = true;
+    bool has_path;
+    if (strncmp(address, "//", 2) != 0) {
+        return refuse_address(error);
+    }
+    rest.at += 2;
+    rest.len -= 2;
+    if (hf_piece_has(rest, '@')) {
+        return refuse_login(error); /* before a text could show a password */
+    }
+    struct hf_piece hosts = hf_piece_cut(&rest, '/', &has_path);
+    if (rest.len > 0 && has_path) {
+        return refuse_address(error);
+    }
+    enum hf_status status = HF_OK;
+    while (status == HF_OK && has_more) {
+        if (etcd->n_endpoints == HF_ETCD_ENDPOINTS_MAX) {
+            return refuse_address(error);
+        }
+        status = read_endpoint(etcd, hf_piece_cut(&hosts, ',', &has_more),
+                               error);
+    }
+    return status;
+}
+
+enum hf_status hf_etcd_target_read(struct hf_etcd *etcd,
+                                   const struct hf_url *url,
+                                   struct hf_error *error)
+{
+    if (strcmp(url->scheme, "etcds") == 0 || url->tls_ca != NULL ||
+        url->tls_cert != NULL) {
+        return hf_fail(error, HF_UNSUPPORTED,
+                       "TLS to etcd is not part of this version: write "
+                       "etcd://, in a network of your own");
+    }
+    if (url->password != NULL) {
+        return refuse_login(error);
+    }
+    enum hf_status status = hf_url_refuse_options(url, error);
+    return status == HF_OK ? read_address(etcd, url->address, error) : status;
+}
+
+void hf_etcd_target_free(struct hf_etcd *etcd)
+{
+    for (unsigned i = 0; i < HF_ETCD_ENDPOINTS_MAX; i++) {
+        free(etcd->endpoints[i].host);
+    }
+}

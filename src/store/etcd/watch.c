@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* WATCHES
+ *
+ * One for each name with waiters, on a connection of its own: a reply without an
+ * end lets no other reply follow. It reports deletions below the name, from
+ * after a revision, and nothing that is put. "hasleader" makes a member that
+ * lost its leader end the stream; without it the stream would be silent.
+ *
+ * The stream is one JSON text a line. A watch that is canceled keeps its stream
+ * open, so that is an end of ours. Any end is reported once: the machine lists,
+ * and watches again. */
+#include "store/etcd/etcd.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes. One message has the events of one moment: the end of a lease that held
+ * the entries of 10,000 waiters of one name has 4 MB. */
+#define LINE_MAX_BYTES (32 * 1024 * 1024)
+#define HEAD_MAX (16 * 1024)
+#define OUTPUT_MAX (64 * 1024)
+
+static const char *const kept[] = {NULL};
+static const struct hf_http_limits limits = {kept, HEAD_MAX, LINE_MAX_BYTES,
+                                             OUTPUT_MAX};
+
+static struct hf_etcd_watch *watch_of(struct hf_http *http)
+{
+    return (struct hf_etcd_watch *)(void *)http;
+}
+
+static void fail(struct hf_etcd_watch *watch, struct hf_instant now)
+{
+    if (!watch->is_dropped) {
+        watch->is_dropped = true;
+        hf_timer_set(&watch->etcd->timer, HF_LONG_AGO);
+        hf_ordered_unwatched(&watch->etcd->ordered, watch->user, now);
+    }
+}
+
+/* ---- The stream ---------------------------------------------------------- */
+
+static void take_message(struct hf_etcd_watch *watch, const json_t *message,
+                         struct hf_instant now)
+{
+    const json_t *result = json_object_get(message, "result");
+    const json_t *events = json_object_get(result, "events");
+    const json_t *header = json_object_get(result, "header");
+    uint64_t revision = hf_etcd_number(header, "revision");
+    if (result == NULL || json_is_true(json_object_get(result, "canceled")) ||
+        !hf_etcd_node_is_same(watch->etcd, header, now)) {
+        fail(watch, now);
+    } else if (json_array_size(events) > 0) {
+        hf_ordered_ended(&watch->etcd->ordered, watch->user, revision, now);
+    }
+}
+
+static void take_line(struct hf_etcd_watch *watch, const char *line, size_t len,
+                      struct hf_instant now)
+{
+    json_t *message = json_loadb(line, len, 0, NULL);
+    if (message == NULL) {
+        fail(watch, now);
+    } else {
+        take_message(watch, message, now);
+    }
+    json_decref(message);
+}
+
+/* Whole lines of what has arrived; the rest is kept. */
+static void take_lines(struct hf_etcd_watch *watch, struct hf_instant now)
+{
+    struct hf_etcd_text *text = &watch->line;
+    size_t begin = 0;
+    const char *end;
+    while (!watch->is_dropped && begin < text->len &&
+           (end = memchr(text->bytes + begin, '\n', text->len - begin)) !=
+               NULL) {
+        size_t len = (size_t)(end - text->bytes) - begin;
+        if (len > 0) {
+            take_line(watch, text->bytes + begin, len, now);
+        }
+        begin += len + 1;
+    }
+    if (begin > 0) {
+        text->len -= begin;
+        memmove(text->bytes, text->bytes + begin, text->len);
+    }
+}
+
+static void on_piece(struct hf_http *http,
+                     const struct hf_http_pending *request,
+                     const struct hf_http_reply *reply, struct hf_instant now)
+{
+    struct hf_etcd_watch *watch = watch_of(http);
+    (void)request;
+    if (watch->is_dropped) {
+        return;
+    }
+    hf_etcd_text_add(&watch->line, reply->body, reply->body_len);
+    if (watch->line.has_failed || watch->line.len > LINE_MAX_BYTES) {
+        fail(watch, now);
+    } else {
+        take_lines(watch, now);
+    }
+}
+
+static void on_replied(struct hf_http *http,
+                       const struct hf_http_pending *request,
+                       const struct hf_http_reply *reply, struct hf_instant now)
+{
+    (void)request;
+    (void)reply;
+    fail(watch_of(http), now);
+}
+
+static void on_lost(struct hf_http *http, const struct hf_http_pending *request,
+                    bool is_unsent, struct hf_instant now)
+{
+    (void)request;
+    (void)is_unsent;
+    fail(watch_of(http), now);
+}
+
+static void on_closed(struct hf_http *http, struct hf_instant now)
+{
+    fail(watch_of(http), now);
+}
+
+static void on_opened(struct hf_http *http, struct hf_instant now)
+{
+    (void)http; /* the request is queued */
+    (void)now;
+}
+
+/* ---- Life ---------------------------------------------------------------- */
+
+static void write_body(struct hf_etcd_watch *watch, struct hf_bytes name)
+{
+    struct hf_etcd_text folder = {0};
+    struct hf_etcd_text *body = &watch->body;
+    hf_etcd_key_folder(&folder, watch->etcd->prefix, name);
+    hf_etcd_text_say(body, "{\"create_request\":{\"key\":\"");
+    hf_etcd_text_base64(body, folder.bytes, folder.len);
+    hf_etcd_text_say(body, "\",\"range_end\":\"");
+    if (folder.len > 0) {
+        folder.bytes[folder.len - 1]++;
+    }
+    hf_etcd_text_base64(body, folder.bytes, folder.len);
+    hf_etcd_text_say(body, "\",\"filters\":[\"NOPUT\"],\"start_revision\":\"");
+    hf_etcd_text_number(body, watch->revision + 1);
+    hf_etcd_text_say(body, "\"}}");
+    body->has_failed |= folder.has_failed;
+    hf_etcd_text_free(&folder);
+}
+
+static bool start(struct hf_etcd_watch *watch, struct hf_instant now)
+{
+    const struct hf_etcd *etcd = watch->etcd;
+    const struct hf_etcd_endpoint *endpoint = &etcd->endpoints[etcd->at];
+    struct hf_socket_target target = {.host = endpoint->host,
+                                      .port = endpoint->port};
+    struct hf_http_request request = {
+        .method = "POST",
+        .path = "/v3/watch",
+        .headers = "Content-Type: application/json\r\n"
+                   "Grpc-Metadata-hasleader: true\r\n",
+        .body = watch->body.bytes,
+        .body_len = watch->body.len,
+        .timeout = etcd->connect_timeout,
+        .is_stream = true,
+    };
+    if (watch->body.has_failed) {
+        return false;
+    }
+    hf_http_start(&watch->http, &target, etcd->connect_timeout, now);
+    return hf_http_ask(&watch->http, &request, now);
+}
+
+static void watch_free(struct hf_etcd_watch *watch, bool quiet)
+{
+    hf_http_fini(&watch->http, quiet);
+    hf_etcd_text_free(&watch->line);
+    hf_etcd_text_free(&watch->body);
+    free(watch);
+}
+
+struct hf_wire_watch *hf_etcd_watch(struct hf_wire *wire, struct hf_bytes name,
+                                    uint64_t revision, void *user,
+                                    struct hf_instant now)
+{
+    static const struct hf_http_events events = {
+        .opened = on_opened,
+        .piece = on_piece,
+        .replied = on_replied,
+        .lost = on_lost,
+        .closed = on_closed,
+    };
+    struct hf_etcd *etcd = hf_etcd_of_wire(wire);
+    struct hf_etcd_watch *watch = calloc(1, sizeof(*watch));
+    if (watch == NULL) {
+        return NULL;
+    }
+    hf_http_init(&watch->http, etcd->ordered.env.loop, &events, &limits);
+    watch->etcd = etcd;
+    watch->user = user;
+    watch->revision = revision;
+    write_body(watch, name);
+    if (!start(watch, now)) {
+        watch_free(watch, false);
+        return NULL;
+    }
+    watch->next = etcd->watches;
+    etcd->watches = watch;
+    return (struct hf_wire_watch *)(void *)watch;
+}
+
+/* A callback of its connection may be on the stack. */
+void hf_etcd_unwatch(struct hf_wire *wire, struct hf_wire_watch *watch)
+{
+    struct hf_etcd_watch *dropped = (struct hf_etcd_watch *)(void *)watch;
+    dropped->is_dropped = true;
+    hf_http_close(&dropped->http, false);
+    hf_timer_set(&hf_etcd_of_wire(wire)->timer, HF_LONG_AGO);
+}
+
+void hf_etcd_watches_free(struct hf_etcd *etcd, bool all, bool forked)
+{
+    for (struct hf_etcd_watch **at = &etcd->watches; *at != NULL;) {
+        struct hf_etcd_watch *watch = *at;
+        if (watch->is_dropped || all) {
+            *at = watch->next;
+            watch_free(watch, forked);
+        } else {
+            at = &watch->next;
+        }
+    }
+}

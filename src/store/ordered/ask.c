@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A verb as calls. ACQUIRE and CONFIRM wait for the renewal that flush() sends;
+ * RELEASE is sent at once, after all that was asked before. */
+#include "store/ordered/ordered.h"
+
+#include "base/assert.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void give_plain(struct hf_ordered *store, const struct hf_ask *ask,
+                       enum hf_verdict verdict, enum hf_status fault,
+                       const char *reason, struct hf_instant now)
+{
+    struct hf_answer answer = {
+        .cookie = ask->cookie,
+        .verb = ask->verb,
+        .verdict = verdict,
+        .sent = now,
+        .fault = fault,
+        .reason = reason,
+    };
+    store->env.answer(store->env.client, &answer);
+}
+
+static bool is_gone(const struct hf_ordered_seat *seat)
+{
+    return seat->session == NULL || seat->session->phase == HF_ORDERED_GONE;
+}
+
+/* ---- ACQUIRE ------------------------------------------------------------- */
+
+/** Give it a session. @return false: no memory. */
+static bool attach(struct hf_ordered *store, struct hf_ordered_seat *seat,
+                   struct hf_instant now)
+{
+    if (!is_gone(seat)) {
+        return true;
+    }
+    hf_ordered_seat_detach(seat);
+    seat->is_unsure = false;
+    seat->state = HF_ORDERED_ASKING;
+    seat->session = hf_ordered_session_for(store, seat->ttl_ms, now);
+    if (seat->session != NULL) {
+        seat->session->n_seats++;
+    }
+    return seat->session != NULL;
+}
+
+static void acquire(struct hf_ordered *store, const struct hf_ask *ask,
+                    struct hf_instant now)
+{
+    struct hf_ordered_seat *seat = hf_ordered_seat_find(store, ask);
+    if (store->status != HF_NODE_STATUS_VOTING) {
+        give_plain(store, ask, HF_VERDICT_UNSENT,
+                   store->fault == HF_OK ? HF_UNAVAILABLE : store->fault,
+                   store->reason, now);
+        return;
+    }
+    if (ask->is_unfair) {
+        give_plain(store, ask, HF_VERDICT_ERROR, HF_CONFIG,
+                   "the fence is the place in the queue, so an acquisition "
+                   "that does not wait its turn would reverse fences: leave "
+                   "unfair out",
+                   now);
+        return;
+    }
+    if (seat == NULL) {
+        seat = hf_ordered_seat_add(store, ask);
+    }
+    if (seat == NULL) {
+        give_plain(store, ask, HF_VERDICT_UNSENT, HF_NO_MEMORY,
+                   "out of memory", now);
+        return;
+    }
+    HF_ASSERT(!seat->acquire.is_pending);
+    seat->acquire = (struct hf_ordered_request){true, ask->cookie, now};
+    seat->cookie = ask->cookie;
+    if (seat->state == HF_ORDERED_LEAVING) {
+        hf_ordered_give_fault(store, seat, HF_VERB_ACQUIRE, HF_VERDICT_ERROR,
+                              HF_UNAVAILABLE, "its release is under way");
+    } else if (!attach(store, seat, now)) {
+        hf_ordered_give_fault(store, seat, HF_VERB_ACQUIRE, HF_VERDICT_UNSENT,
+                              HF_NO_MEMORY, "out of memory");
+    } else {
+        hf_ordered_session_asks(seat);
+    }
+}
+
+/* ---- CONFIRM ------------------------------------------------------------- */
+
+/* Without a seat this client did not create the entry. */
+static void confirm(struct hf_ordered *store, const struct hf_ask *ask,
+                    struct hf_instant now)
+{
+    struct hf_ordered_seat *seat = hf_ordered_seat_find(store, ask);
+    if (seat == NULL || seat->state != HF_ORDERED_HELD ||
+        seat->number != ask->counter) {
+        give_plain(store, ask, HF_VERDICT_REFUSED, HF_OK, NULL, now);
+        return;
+    }
+    HF_ASSERT(!seat->confirm.is_pending);
+    seat->confirm = (struct hf_ordered_request){true, ask->cookie, now};
+    if (is_gone(seat)) {
+        hf_ordered_seat_detach(seat);
+        hf_ordered_give_refusal(store, seat, HF_VERB_CONFIRM);
+    } else if (ask->ttl_ms > seat->session->ttl_ms) {
+        char why[160];
+        snprintf(why, sizeof(why),
+                 "an entry lives as long as its session, %lld s, and is not "
+                 "moved to a longer one: acquire with the longer ttl",
+                 (long long)(seat->session->ttl_ms / 1000));
+        hf_ordered_give_fault(store, seat, HF_VERB_CONFIRM, HF_VERDICT_ERROR,
+                              HF_UNSUPPORTED, why);
+    } else {
+        hf_ordered_session_proves(seat);
+    }
+}
+
+static void release(struct hf_ordered *store, const struct hf_ask *ask,
+                    struct hf_instant now)
+{
+    struct hf_ordered_seat *seat = hf_ordered_seat_find(store, ask);
+    if (seat == NULL) {
+        give_plain(store, ask, HF_VERDICT_REFUSED, HF_OK, NULL, now);
+    } else {
+        HF_ASSERT(!seat->release.is_pending);
+        hf_ordered_release(store, seat, ask, now);
+    }
+}
+
+void hf_ordered_ask(struct hf_ordered *store, const struct hf_ask *ask,
+                    struct hf_instant now)
+{
+    switch (ask->verb) {
+    case HF_VERB_ACQUIRE:
+        acquire(store, ask, now);
+        return;
+    case HF_VERB_CONFIRM:
+        confirm(store, ask, now);
+        return;
+    case HF_VERB_RELEASE:
+        release(store, ask, now);
+        return;
+    case HF_VERB_INSPECT:
+    case HF_VERB_QUEUE:
+        hf_ordered_look(store, ask, now);
+        return;
+    case HF_VERB_YIELD: /* one node never names an earlier ticket; without the
+                           capabilities the others are not asked */
+    case HF_VERB_BREAK:
+    case HF_VERB_MARK:
+    case HF_VERB_GET:
+    case HF_VERB_PUT:
+    case HF_VERB_SCAN:
+        break;
+    }
+    HF_ASSERT(ask->verb == HF_VERB_ACQUIRE);
+}
+
+/* ---- The wire's server --------------------------------------------------- */
+
+static void set_status(struct hf_ordered *store, enum hf_node_status status,
+                       bool is_reset, enum hf_status fault, const char *reason)
+{
+    bool is_same = store->status == status && store->fault == fault &&
+                   strcmp(store->reason, reason) == 0;
+    store->status = status;
+    store->fault = fault;
+    if (reason != store->reason) {
+        snprintf(store->reason, sizeof(store->reason), "%s", reason);
+    }
+    if (!is_same || is_reset) {
+        store->env.status(store->env.client, 0, status, is_reset, fault,
+                          store->reason);
+    }
+}
+
+/* Seats whose RELEASE the client has given up: what they may have left is a
+ * stranger to its session. */
+static void drop_left(struct hf_ordered *store, struct hf_instant now)
+{
+    for (size_t i = 0; i < HF_ORDERED_BUCKETS; i++) {
+        struct hf_ordered_name *name = store->names[i];
+        while (name != NULL) {
+            struct hf_ordered_name *next_name = name->next;
+            struct hf_ordered_seat *seat = name->seats;
+            while (seat != NULL) {
+                struct hf_ordered_seat *next = seat->next;
+                struct hf_instant until =
+                    hf_instant_add(seat->left_at, hf_span_ms(seat->ttl_ms));
+                if (seat->state == HF_ORDERED_LEAVING &&
+                    hf_instant_before(until, now)) {
+                    hf_ordered_seat_drop(store, seat);
+                }
+                seat = next;
+            }
+            name = next_name;
+        }
+    }
+}
+
+void hf_ordered_up(struct hf_ordered *store, struct hf_instant now)
+{
+    drop_left(store, now);
+    set_status(store, HF_NODE_STATUS_VOTING, false, HF_OK, "");
+    store->env.listen(store->env.client, 0, true);
+}
+
+void hf_ordered_down(struct hf_ordered *store, bool is_connecting,
+                     enum hf_status fault, const char *reason)
+{
+    set_status(store,
+               is_connecting ? HF_NODE_STATUS_CONNECTING : HF_NODE_STATUS_DOWN,
+               false, fault, reason);
+}
+
+void hf_ordered_lose_all(struct hf_ordered *store, const char *reason,
+                         struct hf_instant now)
+{
+    (void)now;
+    for (struct hf_ordered_session *session = store->sessions; session != NULL;
+         session = session->next) {
+        hf_ordered_session_gone(session);
+    }
+    set_status(store, HF_NODE_STATUS_DOWN, true, HF_CONFIG, reason);
+}
+
+/* ---- Life ---------------------------------------------------------------- */
+
+void hf_ordered_open(struct hf_ordered *store, const struct hf_store_ops *ops,
+                     struct hf_wire *wire, const struct hf_wire_ops *wire_ops,
+                     const struct hf_store_env *env)
+{
+    store->base = (struct hf_store){ops, 1};
+    store->env = *env;
+    store->wire = wire;
+    store->wire_ops = wire_ops;
+    store->status = HF_NODE_STATUS_CONNECTING;
+    store->fault = HF_UNAVAILABLE;
+    snprintf(store->reason, sizeof(store->reason), "connecting");
+}
+
+/* Without a call to be done: the wire is closed next. */
+void hf_ordered_close(struct hf_ordered *store, struct hf_instant now)
+{
+    for (struct hf_ordered_session *session = store->sessions; session != NULL;
+         session = session->next) {
+        if (session->phase == HF_ORDERED_OPEN && session->n_seats == 0) {
+            (void)store->wire_ops->close(store->wire, session->id,
+                                          &store->closing, now);
+        }
+    }
+}
+
+void hf_ordered_free(struct hf_ordered *store)
+{
+    struct hf_ordered_seat *seat;
+    while (store->calls != NULL) {
+        hf_ordered_call_free(store->calls);
+    }
+    for (size_t i = 0; i < HF_ORDERED_BUCKETS; i++) {
+        while (store->names[i] != NULL) {
+            struct hf_ordered_name *name = store->names[i];
+            while ((seat = name->seats) != NULL) {
+                name->seats = seat->next;
+                free(seat);
+            }
+            store->names[i] = name->next;
+            free(name);
+        }
+    }
+    while (store->sessions != NULL) {
+        struct hf_ordered_session *session = store->sessions;
+        store->sessions = session->next;
+        free(session);
+    }
+    free(store->listed);
+    free(store->judged);
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ENTRIES: CREATED, LISTED, JUDGED
+ *
+ *   try, exclusive  CREATE if the name is free     ours: held. Else refused
+ *   try, shared     LIST; if all share, CREATE     ours: held. Something newer:
+ *                   if nothing is newer            once more
+ *   wait            CREATE unless it exists        judged: held, or queued
+ *
+ * So a try that fails has left nothing, not for a moment. Each reply has the
+ * list at the moment of the create. core/entries.h says what follows from it.
+ *
+ * The answer counts from the renewal that was sent last before the create, and
+ * not before the request (core counts no reply from before its question). */
+#include "store/ordered/ordered.h"
+
+#include "base/assert.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A shared try that meets newer entries each time: 8 are as good as a refusal,
+ * and core tries again. */
+#define ROUNDS_MAX 8
+
+static void on_created(struct hf_wire_call *wire_call,
+                       const struct hf_wire_reply *reply,
+                       struct hf_instant now);
+static void on_listed(struct hf_wire_call *wire_call,
+                      const struct hf_wire_reply *reply, struct hf_instant now);
+
+/* ---- Sending ------------------------------------------------------------- */
+
+static void fail_memory(struct hf_ordered *store, struct hf_ordered_seat *seat)
+{
+    if (seat->number == 0 && !seat->is_unsure) {
+        hf_ordered_seat_detach(seat);
+    }
+    hf_ordered_give_fault(store, seat, HF_VERB_ACQUIRE, HF_VERDICT_UNSENT,
+                          HF_NO_MEMORY, "out of memory");
+}
+
+static void create(struct hf_ordered *store, struct hf_ordered_seat *seat,
+                   enum hf_wire_when when, uint64_t revision,
+                   struct hf_instant now)
+{
+    struct hf_wire_key key = hf_ordered_key(seat);
+    struct hf_ordered_call *call =
+        hf_ordered_call_new(store, on_created, seat->session, NULL, seat);
+    if (call == NULL) {
+        fail_memory(store, seat);
+    } else if (!store->wire_ops->create(store->wire, &key, when, revision,
+                                        &call->wire, now)) {
+        hf_ordered_call_fail(call, now);
+    }
+}
+
+void hf_ordered_entry_create(struct hf_ordered *store,
+                             struct hf_ordered_seat *seat,
+                             struct hf_instant now)
+{
+    struct hf_bytes name = {seat->name->bytes, seat->name->len};
+    if (seat->waits || seat->mode != HF_SHARED) {
+        create(store, seat, seat->waits ? HF_WIRE_UNLESS_OWN : HF_WIRE_IF_FREE,
+               0, now);
+        return;
+    }
+    struct hf_ordered_call *call =
+        hf_ordered_call_new(store, on_listed, seat->session, NULL, seat);
+    if (call == NULL) {
+        fail_memory(store, seat);
+    } else if (!store->wire_ops->list(store->wire, name, &call->wire, now)) {
+        hf_ordered_call_fail(call, now);
+    }
+}
+
+/* ---- Judging ------------------------------------------------------------- */
+
+const struct hf_wire_entry *
+hf_ordered_entry_own(const struct hf_ordered_seat *seat,
+                     const struct hf_wire_reply *reply)
+{
+    for (size_t i = 0; seat->session != NULL && i < reply->n_entries; i++) {
+        const struct hf_wire_entry *entry = &reply->entries[i];
+        if (entry->owner.len == seat->owner_len &&
+            memcmp(entry->owner.data, seat->owner, seat->owner_len) == 0 &&
+            memcmp(entry->entry.owner.session, seat->session->id,
+                   HF_SESSION_ID_LEN) == 0) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+static bool reserve(struct hf_ordered *store, size_t n)
+{
+    if (n > store->judged_cap) {
+        struct hf_entry *judged =
+            realloc(store->judged, n * sizeof(*judged));
+        if (judged == NULL) {
+            return false;
+        }
+        store->judged = judged;
+        store->judged_cap = n;
+    }
+    return true;
+}
+
+void hf_ordered_entry_judge(struct hf_ordered *store,
+                            const struct hf_wire_reply *reply,
+                            const struct hf_wire_entry *own,
+                            struct hf_entry_verdict *out)
+{
+    *out = (struct hf_entry_verdict){HF_ENTRY_UNPROVEN, 0, 0};
+    if (own == NULL || own->entry.number == 0 ||
+        !reserve(store, reply->n_entries)) {
+        return;
+    }
+    for (size_t i = 0; i < reply->n_entries; i++) {
+        store->judged[i] = reply->entries[i].entry;
+    }
+    hf_entries_judge(store->judged, reply->n_entries, &own->entry, out);
+}
+
+static const struct hf_wire_entry *first_of(const struct hf_wire_reply *reply)
+{
+    const struct hf_wire_entry *first = NULL;
+    for (size_t i = 0; i < reply->n_entries; i++) {
+        if (first == NULL ||
+            reply->entries[i].entry.number < first->entry.number) {
+            first = &reply->entries[i];
+        }
+    }
+    return first;
+}
+
+/* ---- Answering an ACQUIRE ------------------------------------------------ */
+
+static void name_holder(struct hf_answer *answer,
+                        const struct hf_wire_reply *reply)
+{
+    const struct hf_wire_entry *first = first_of(reply);
+    answer->left_ms = -1;
+    if (first != NULL) {
+        answer->owner = first->owner.data;
+        answer->owner_len = first->owner.len;
+        answer->counter = first->entry.number;
+    }
+}
+
+static void give_held(struct hf_ordered *store, struct hf_ordered_seat *seat)
+{
+    struct hf_answer answer = {.verdict = HF_VERDICT_OK,
+                               .sent = seat->session->renewed,
+                               .counter = seat->number};
+    hf_ordered_give(store, seat, HF_VERB_ACQUIRE, &answer);
+}
+
+static void give_refused(struct hf_ordered *store, struct hf_ordered_seat *seat,
+                         const struct hf_wire_reply *reply)
+{
+    struct hf_answer answer = {.verdict = HF_VERDICT_REFUSED,
+                               .sent = seat->acquire.asked};
+    name_holder(&answer, reply);
+    hf_ordered_seat_detach(seat);
+    hf_ordered_give(store, seat, HF_VERB_ACQUIRE, &answer);
+}
+
+/* The counter is below our own number: a grant is above it. */
+static void give_queued(struct hf_ordered *store, struct hf_ordered_seat *seat,
+                        const struct hf_wire_reply *reply, size_t ahead)
+{
+    struct hf_answer answer = {.verdict = HF_VERDICT_QUEUED,
+                               .sent = seat->session->renewed,
+                               .ticket = seat->number,
+                               .ahead = (uint32_t)ahead};
+    name_holder(&answer, reply);
+    answer.counter = seat->behind;
+    HF_ASSERT(answer.counter < seat->number);
+    seat->was_queued = true;
+    hf_ordered_give(store, seat, HF_VERB_ACQUIRE, &answer);
+}
+
+/* Not in the list. A try was refused, or met something newer; a waiter's entry
+ * is always listed with its create. */
+static void take_unproven(struct hf_ordered *store,
+                          struct hf_ordered_seat *seat,
+                          const struct hf_wire_reply *reply,
+                          struct hf_instant now)
+{
+    bool is_shared = seat->mode == HF_SHARED;
+    for (size_t i = 0; i < reply->n_entries; i++) {
+        is_shared &= reply->entries[i].entry.mode == HF_SHARED;
+    }
+    if (seat->waits || seat->rounds >= ROUNDS_MAX) {
+        if (!seat->is_unsure) {
+            hf_ordered_seat_detach(seat);
+        }
+        hf_ordered_give_fault(store, seat, HF_VERB_ACQUIRE, HF_VERDICT_UNKNOWN,
+                              HF_UNAVAILABLE,
+                              seat->waits ? "its entry is not listed"
+                                          : "other requests came between");
+    } else if (is_shared) {
+        seat->rounds++;
+        create(store, seat, HF_WIRE_IF_SINCE, reply->revision, now);
+    } else {
+        give_refused(store, seat, reply);
+    }
+}
+
+static void take_entry(struct hf_ordered *store, struct hf_ordered_seat *seat,
+                       const struct hf_wire_reply *reply, struct hf_instant now)
+{
+    const struct hf_wire_entry *own = hf_ordered_entry_own(seat, reply);
+    struct hf_ordered_name *name = seat->name;
+    struct hf_entry_verdict verdict;
+    hf_ordered_entry_judge(store, reply, own, &verdict);
+    seat->is_unsure &= own == NULL;
+    if (verdict.turn == HF_ENTRY_UNPROVEN) {
+        take_unproven(store, seat, reply, now);
+        return;
+    }
+    seat->number = own->entry.number;
+    seat->rounds = 0;
+    if (verdict.turn == HF_ENTRY_HOLDS) {
+        seat->state = HF_ORDERED_HELD;
+        seat->behind = 0;
+        give_held(store, seat);
+        return;
+    }
+    seat->state = HF_ORDERED_WAITING;
+    seat->behind = reply->entries[verdict.watch].entry.number;
+    hf_ordered_watch(store, name, reply->revision, now);
+    give_queued(store, seat, reply, verdict.ahead);
+}
+
+/* Something newer than the request was asked for, or its session has ended, or
+ * it was released. @return true: it is dealt with. */
+static bool is_settled(struct hf_ordered *store, struct hf_ordered_seat *seat,
+                       const struct hf_wire_reply *reply, struct hf_instant now)
+{
+    static const struct hf_wire_reply gone = {.outcome = HF_WIRE_GONE};
+    struct hf_ordered_session *session = seat->session;
+    if (reply->outcome == HF_WIRE_GONE && session != NULL) {
+        hf_ordered_session_gone(session);
+    }
+    if (seat->state == HF_ORDERED_LEAVING || session == NULL) {
+        hf_ordered_give_fault(store, seat, HF_VERB_ACQUIRE, HF_VERDICT_UNKNOWN,
+                              HF_UNAVAILABLE, "released");
+        return true;
+    }
+    if (session->phase == HF_ORDERED_GONE) {
+        hf_ordered_seat_detach(seat);
+        seat->is_unsure = false;
+        hf_ordered_give_undone(store, seat, HF_VERB_ACQUIRE, &gone);
+        return true;
+    }
+    if (reply->outcome != HF_WIRE_DONE) {
+        if (reply->outcome != HF_WIRE_LOST && seat->number == 0 &&
+            !seat->is_unsure) {
+            hf_ordered_seat_detach(seat);
+        }
+        hf_ordered_give_undone(store, seat, HF_VERB_ACQUIRE, reply);
+        return true;
+    }
+    if (hf_instant_before(session->renewed, seat->acquire.asked)) {
+        hf_ordered_session_asks(seat); /* its renewal was not answered */
+        hf_ordered_flush(store, now);
+        return true;
+    }
+    return false;
+}
+
+static void on_created(struct hf_wire_call *wire_call,
+                       const struct hf_wire_reply *reply, struct hf_instant now)
+{
+    struct hf_ordered_call *call = (struct hf_ordered_call *)(void *)wire_call;
+    struct hf_ordered *store = call->store;
+    struct hf_ordered_seat *seat = call->seat;
+    if (reply->outcome == HF_WIRE_LOST) {
+        call->session->is_doubtful = true;
+        seat->is_unsure = true;
+    }
+    hf_ordered_call_free(call);
+    HF_ASSERT(seat->acquire.is_pending);
+    if (!is_settled(store, seat, reply, now)) {
+        take_entry(store, seat, reply, now);
+    }
+}
+
+/* The list before a shared try. It decides as the list of a create does. */
+static void on_listed(struct hf_wire_call *wire_call,
+                      const struct hf_wire_reply *reply, struct hf_instant now)
+{
+    struct hf_ordered_call *call = (struct hf_ordered_call *)(void *)wire_call;
+    struct hf_ordered *store = call->store;
+    struct hf_ordered_seat *seat = call->seat;
+    struct hf_wire_reply read = *reply;
+    if (read.outcome == HF_WIRE_LOST) {
+        read.outcome = HF_WIRE_UNSENT; /* it only read */
+    }
+    hf_ordered_call_free(call);
+    if (!is_settled(store, seat, &read, now)) {
+        take_entry(store, seat, &read, now);
+    }
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* INSPECT and QUEUE: one list, each entry judged as its owner judges it. */
+#include "store/ordered/ordered.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int by_number(const void *a, const void *b)
+{
+    const struct hf_wire_entry *x = a;
+    const struct hf_wire_entry *y = b;
+    return (x->entry.number > y->entry.number) -
+           (x->entry.number < y->entry.number);
+}
+
+/** @return false: no memory. */
+static bool reserve(struct hf_ordered *store, size_t n)
+{
+    if (n <= store->listed_cap) {
+        return true;
+    }
+    struct hf_seat *listed = realloc(store->listed, n * sizeof(*listed));
+    if (listed == NULL) {
+        return false;
+    }
+    store->listed = listed;
+    store->listed_cap = n;
+    return true;
+}
+
+/* In order of numbers, an entry holds if it is the first, or all up to it
+ * share. */
+static void fill(struct hf_ordered *store, const struct hf_wire_reply *reply,
+                 struct hf_answer *answer)
+{
+    bool holds = true;
+    bool all_share = true;
+    qsort(reply->entries, reply->n_entries, sizeof(reply->entries[0]),
+          by_number);
+    for (size_t i = 0; i < reply->n_entries; i++) {
+        const struct hf_wire_entry *entry = &reply->entries[i];
+        bool is_shared = entry->entry.mode == HF_SHARED;
+        all_share &= is_shared;
+        holds = i == 0 || all_share;
+        store->listed[i] = (struct hf_seat){
+            .waits = !holds,
+            .is_shared = is_shared,
+            .owner = entry->owner.data,
+            .owner_len = entry->owner.len,
+            .left_ms = -1,
+        };
+        answer->waiting += !holds;
+        answer->sharers += holds && is_shared;
+    }
+    if (reply->n_entries > 0) {
+        answer->kind =
+            answer->sharers > 0 ? HF_HOLDER_SHARED : HF_HOLDER_FOREIGN;
+        answer->counter = reply->entries[0].entry.number;
+        answer->owner = reply->entries[0].owner.data;
+        answer->owner_len = reply->entries[0].owner.len;
+        answer->left_ms = -1;
+    }
+    if (answer->verb == HF_VERB_QUEUE) {
+        answer->seats = store->listed;
+        answer->n_seats = reply->n_entries;
+    }
+}
+
+static void on_looked(struct hf_wire_call *wire_call,
+                      const struct hf_wire_reply *reply, struct hf_instant now)
+{
+    struct hf_ordered_call *call = (struct hf_ordered_call *)(void *)wire_call;
+    struct hf_ordered *store = call->store;
+    struct hf_answer answer = {.cookie = call->cookie,
+                               .verb = call->verb,
+                               .sent = reply->sent,
+                               .verdict = HF_VERDICT_OK};
+    (void)now;
+    hf_ordered_call_free(call);
+    if (reply->outcome != HF_WIRE_DONE) {
+        answer.verdict = reply->outcome == HF_WIRE_ERROR ? HF_VERDICT_ERROR
+                                                         : HF_VERDICT_UNSENT;
+        answer.fault = reply->fault == HF_OK ? HF_UNAVAILABLE : reply->fault;
+        answer.reason = reply->reason;
+    } else if (reserve(store, reply->n_entries + 1)) {
+        fill(store, reply, &answer);
+    } else {
+        answer.verdict = HF_VERDICT_ERROR;
+        answer.fault = HF_NO_MEMORY;
+        answer.reason = "out of memory";
+    }
+    store->env.answer(store->env.client, &answer);
+}
+
+void hf_ordered_look(struct hf_ordered *store, const struct hf_ask *ask,
+                     struct hf_instant now)
+{
+    struct hf_bytes name = {ask->name, ask->name_len};
+    struct hf_ordered_call *call =
+        hf_ordered_call_new(store, on_looked, NULL, NULL, NULL);
+    if (call == NULL) {
+        struct hf_answer answer = {.cookie = ask->cookie,
+                                   .verb = ask->verb,
+                                   .sent = now,
+                                   .verdict = HF_VERDICT_UNSENT,
+                                   .fault = HF_NO_MEMORY,
+                                   .reason = "out of memory"};
+        store->env.answer(store->env.client, &answer);
+        return;
+    }
+    call->cookie = ask->cookie;
+    call->verb = ask->verb;
+    if (!store->wire_ops->list(store->wire, name, &call->wire, now)) {
+        hf_ordered_call_fail(call, now);
+    }
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A lock as ordered entries: the machine between store.h and a wire. It knows
+ * no server, does no I/O, and gets the time from its callers.
+ *
+ *     hf_ordered_open(&ordered, ops, wire, wire_ops, env)
+ *     hf_ordered_up() / down()        the wire has a server, or none
+ *     hf_ordered_ask() / flush()      requests of the client
+ *     hf_ordered_ended() / unwatched()  news of watches
+ *     hf_ordered_close()
+ *
+ * The sequence is the one of model/ordered.c, whose rules model/RULES.md lists:
+ *
+ *   a session    lives for its ttl after each renewal. One for each ttl of a
+ *                client; it is what all locks of that ttl have in common
+ *   a seat       an attempt: its entry in the store, from the ACQUIRE until no
+ *                request can create it any more
+ *   a name       the seats of one name, and the watch that its waiters share
+ *
+ * A renewal proves nothing by itself. It is the first half of a proof: when it
+ * was answered, a read that is sent after that must show the entry. A lock is
+ * held for its ttl from the sending of the renewal.
+ *
+ *     ask.c      verbs to calls
+ *     session.c  sessions: opened, renewed, gone, cleaned, closed
+ *     entry.c    what a list says of a seat; answers to ACQUIRE
+ *     give.c     answers
+ *     release.c  RELEASE, also of an entry that may not exist yet
+ *     watch.c    what a waiter waits for; pushes
+ *     look.c     INSPECT and QUEUE
+ *     seats.c    the tables
+ *     check.c    the invariants between two events */
+#ifndef HF_ORDERED_ORDERED_H
+#define HF_ORDERED_ORDERED_H
+
+#include "store/ordered/wire.h"
+
+/* A power of two: 10,000 names are found fast. */
+#define HF_ORDERED_BUCKETS 4096
+
+enum hf_ordered_state {
+    HF_ORDERED_ASKING,  /* its entry may or may not exist */
+    HF_ORDERED_WAITING, /* it had an entry behind others */
+    HF_ORDERED_HELD,    /* a list has shown that its entry holds */
+    HF_ORDERED_LEAVING  /* released; its entry may still exist */
+};
+
+/* A request of the client, not answered yet. */
+struct hf_ordered_request {
+    bool is_pending;
+    uint64_t cookie;
+    struct hf_instant asked;
+};
+
+/* Lists of seats are linked by a member of their own: a seat is at most in one
+ * of each. */
+struct hf_ordered_seat {
+    struct hf_ordered_seat *next; /* of its name */
+    struct hf_ordered_seat *next_asking;
+    struct hf_ordered_seat *next_proving;
+    struct hf_ordered_name *name;
+    struct hf_ordered_session *session; /* NULL: it has no entry */
+    enum hf_ordered_state state;
+    enum hf_mode mode;
+    bool waits;      /* ACQUIRE with a place in the queue */
+    bool was_queued; /* the client was told: it will RELEASE */
+    bool is_unsure;  /* a CREATE was lost: its entry may come yet */
+    bool is_asking;  /* in its session's list */
+    bool is_proving;
+    bool must_push;
+    unsigned calls;  /* under way */
+    unsigned rounds; /* of a shared try */
+    uint64_t number; /* of its entry; 0: not known */
+    uint64_t behind; /* WAITING: number of the entry that it waits for */
+    int64_t ttl_ms;
+    struct hf_instant left_at; /* LEAVING: since when */
+    struct hf_ordered_request acquire, confirm, release;
+    uint64_t cookie; /* of the last ACQUIRE: of a push */
+    size_t owner_len;
+    char owner[HF_OWNER_MAX];
+};
+
+struct hf_ordered_name {
+    struct hf_ordered_name *next; /* in its bucket */
+    struct hf_ordered_seat *seats;
+    struct hf_wire_watch *watch; /* NULL: none */
+    struct hf_instant watched_at;
+    uint64_t seen;    /* the last end that a watch has reported */
+    unsigned calls;   /* under way */
+    bool is_listing;
+    bool must_list; /* again, when the list under way is there */
+    size_t len;
+    char bytes[];
+};
+
+enum hf_ordered_phase {
+    HF_ORDERED_OPENING,
+    HF_ORDERED_OPEN,
+    HF_ORDERED_GONE /* until no seat and no call refers to it */
+};
+
+struct hf_ordered_session {
+    struct hf_ordered_session *next;
+    enum hf_ordered_phase phase;
+    uint8_t id[HF_SESSION_ID_LEN];
+    int64_t ttl_s;             /* as asked for */
+    int64_t ttl_ms;            /* as the server decided */
+    struct hf_instant renewed; /* sending of the last renewal that was answered;
+                                  OPENING: none */
+    struct hf_ordered_seat *asking;  /* ACQUIREs for the next renewal */
+    struct hf_ordered_seat *proving; /* CONFIRMs for the next renewal */
+    bool is_doubtful; /* a CREATE, or a REMOVE, was lost: there may be an entry
+                         that no seat has, or will be */
+    unsigned calls;
+    size_t n_seats;
+};
+
+struct hf_ordered {
+    struct hf_store base; /* first */
+    struct hf_store_env env;
+    struct hf_wire *wire;
+    const struct hf_wire_ops *wire_ops;
+    enum hf_node_status status;
+    enum hf_status fault;
+    char reason[200];
+    struct hf_ordered_call *calls; /* under way, to free them */
+    struct hf_ordered_session *sessions;
+    size_t n_seats;
+    struct hf_ordered_name *names[HF_ORDERED_BUCKETS];
+    struct hf_seat *listed; /* of the answer to a QUEUE */
+    size_t listed_cap;
+    struct hf_entry *judged; /* a list, as the rule reads it */
+    size_t judged_cap;
+    struct hf_wire_call closing; /* never done */
+};
+
+/* A call to the wire. Which of its members are used says its `done`. */
+struct hf_ordered_call {
+    struct hf_wire_call wire; /* first */
+    struct hf_ordered_call *next, *before;
+    struct hf_ordered *store;
+    struct hf_ordered_session *session;
+    struct hf_ordered_name *name;
+    struct hf_ordered_seat *seat;
+    struct hf_instant renewed; /* READ: sending of the renewal before it */
+    enum hf_verb verb;
+    uint64_t cookie;
+    struct hf_ordered_seat *seats; /* CONFIRMs, linked by next_proving */
+};
+
+/* ---- The owner's part ---------------------------------------------------- */
+
+void hf_ordered_open(struct hf_ordered *store, const struct hf_store_ops *ops,
+                     struct hf_wire *wire, const struct hf_wire_ops *wire_ops,
+                     const struct hf_store_env *env);
+
+/* Close the sessions that hold nothing, without waiting for it; not in a forked
+ * child. The wire is closed next, and frees its watches. */
+void hf_ordered_close(struct hf_ordered *store, struct hf_instant now);
+void hf_ordered_free(struct hf_ordered *store);
+
+/* The wire has a server that executes calls. */
+void hf_ordered_up(struct hf_ordered *store, struct hf_instant now);
+
+/** It has none. @param is_connecting  it will soon know. */
+void hf_ordered_down(struct hf_ordered *store, bool is_connecting,
+                     enum hf_status fault, const char *reason);
+
+/* Another cluster: nothing that was held is. */
+void hf_ordered_lose_all(struct hf_ordered *store, const char *reason,
+                         struct hf_instant now);
+
+void hf_ordered_ask(struct hf_ordered *store, const struct hf_ask *ask,
+                    struct hf_instant now);
+void hf_ordered_flush(struct hf_ordered *store, struct hf_instant now);
+
+/** Entries of the name have ended, the last one at @p revision. */
+void hf_ordered_ended(struct hf_ordered *store, void *user, uint64_t revision,
+                      struct hf_instant now);
+void hf_ordered_unwatched(struct hf_ordered *store, void *user,
+                          struct hf_instant now);
+
+/* ---- seats.c -------------------------------------------------------------- */
+
+struct hf_ordered_name *hf_ordered_name_find(struct hf_ordered *store,
+                                             const void *name, size_t len);
+
+/** @return NULL: none. */
+struct hf_ordered_seat *hf_ordered_seat_find(struct hf_ordered *store,
+                                             const struct hf_ask *ask);
+
+/** The seat, with its name. @return NULL: no memory. */
+struct hf_ordered_seat *hf_ordered_seat_add(struct hf_ordered *store,
+                                            const struct hf_ask *ask);
+
+/** The digits of an owner; zeros: it has none. */
+void hf_ordered_attempt(struct hf_bytes owner, uint8_t out[HF_OWNER_ID_LEN]);
+
+/* Remove the seat, unless a request or a call refers to it. */
+void hf_ordered_seat_drop(struct hf_ordered *store,
+                          struct hf_ordered_seat *seat);
+
+/* The seat gives up its entry: it never existed, or is gone. */
+void hf_ordered_seat_detach(struct hf_ordered_seat *seat);
+
+struct hf_wire_key hf_ordered_key(const struct hf_ordered_seat *seat);
+
+/** A call with these, counted in each of them. @return NULL: no memory. */
+struct hf_ordered_call *hf_ordered_call_new(struct hf_ordered *store,
+                                            hf_wire_done_fn *done,
+                                            struct hf_ordered_session *session,
+                                            struct hf_ordered_name *name,
+                                            struct hf_ordered_seat *seat);
+
+/* Free it; what it counted in may be freed next. */
+void hf_ordered_call_free(struct hf_ordered_call *call);
+
+/* The call was not accepted: done, as UNSENT. */
+void hf_ordered_call_fail(struct hf_ordered_call *call, struct hf_instant now);
+
+/* Free a name that has no seat and no call. */
+void hf_ordered_name_drop(struct hf_ordered *store,
+                          struct hf_ordered_name *name);
+
+/* ---- session.c ------------------------------------------------------------ */
+
+/** The session for a lease, opened if there is none. @return NULL: no memory. */
+struct hf_ordered_session *hf_ordered_session_for(struct hf_ordered *store,
+                                                  int64_t ttl_ms,
+                                                  struct hf_instant now);
+
+/* It has ended, with all its entries. */
+void hf_ordered_session_gone(struct hf_ordered_session *session);
+
+/* Have the seat's request wait for the next renewal. */
+void hf_ordered_session_asks(struct hf_ordered_seat *seat);
+void hf_ordered_session_proves(struct hf_ordered_seat *seat);
+void hf_ordered_session_forget(struct hf_ordered_seat *seat);
+
+/* ---- entry.c -------------------------------------------------------------- */
+
+/* Its session is renewed, or being renewed on the same connection: create. */
+void hf_ordered_entry_create(struct hf_ordered *store,
+                             struct hf_ordered_seat *seat,
+                             struct hf_instant now);
+
+/** The seat's entry in a list. @return NULL: it is not there. */
+const struct hf_wire_entry *
+hf_ordered_entry_own(const struct hf_ordered_seat *seat,
+                     const struct hf_wire_reply *reply);
+
+/** The rule of core/entries.h. @param own  NULL: it is UNPROVEN. */
+void hf_ordered_entry_judge(struct hf_ordered *store,
+                            const struct hf_wire_reply *reply,
+                            const struct hf_wire_entry *own,
+                            struct hf_entry_verdict *out);
+
+/* ---- give.c --------------------------------------------------------------- */
+
+/* Answer a request of the seat: cookie and verb are filled in. Before that the
+ * seat is dropped, if it has no entry and the client will not RELEASE it. */
+void hf_ordered_give(struct hf_ordered *store, struct hf_ordered_seat *seat,
+                     enum hf_verb verb, struct hf_answer *answer);
+
+/* The same: not decided, or not ours. */
+void hf_ordered_give_fault(struct hf_ordered *store,
+                           struct hf_ordered_seat *seat, enum hf_verb verb,
+                           enum hf_verdict verdict, enum hf_status fault,
+                           const char *reason);
+void hf_ordered_give_refusal(struct hf_ordered *store,
+                             struct hf_ordered_seat *seat, enum hf_verb verb);
+
+/* The same, for a call that was not done. */
+void hf_ordered_give_undone(struct hf_ordered *store,
+                            struct hf_ordered_seat *seat, enum hf_verb verb,
+                            const struct hf_wire_reply *reply);
+
+/* ---- release.c ------------------------------------------------------------ */
+
+void hf_ordered_release(struct hf_ordered *store, struct hf_ordered_seat *seat,
+                        const struct hf_ask *ask, struct hf_instant now);
+
+/* ---- watch.c -------------------------------------------------------------- */
+
+/* A list of the name, for all its waiters. */
+void hf_ordered_list(struct hf_ordered *store, struct hf_ordered_name *name,
+                     struct hf_instant now);
+
+/** A list of @p revision has shown that a waiter of the name waits: watch it for
+ * ends after that. Without a waiter: stop to watch it. */
+void hf_ordered_watch(struct hf_ordered *store, struct hf_ordered_name *name,
+                      uint64_t revision, struct hf_instant now);
+
+/* ---- look.c --------------------------------------------------------------- */
+
+void hf_ordered_look(struct hf_ordered *store, const struct hf_ask *ask,
+                     struct hf_instant now);
+
+/* ---- check.c -------------------------------------------------------------- */
+
+/* Assert OE-1 to OE-6, which hold between two events. */
+void hf_ordered_check(const struct hf_ordered *store);
+
+#endif

@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SESSIONS, AND WHAT A RENEWAL PROVES
+ *
+ *   OPENING ──opened──▶ OPEN ──gone, or another cluster──▶ GONE
+ *
+ *   ask, ask, ask, flush   renew ──▶ alive, sent at S
+ *                          create ──▶ an ACQUIRE: answered from S
+ *                          read  ──▶ up to 128 CONFIRMs: answered from S
+ *
+ * The requests of one flush() share one renewal. A CONFIRM's read is sent when
+ * the renewal was answered: a server that had lost the session, or the entry,
+ * before that cannot answer both. An ACQUIRE's create follows the renewal on its
+ * connection without waiting, since the store itself refuses a create of a
+ * session that is gone; its answer waits for both.
+ *
+ * A session that opens is renewed by that. S is the sending, never the receipt:
+ * the server begins the ttl later.
+ *
+ * While a session is doubtful, each renewal also lists all its entries. Those of
+ * no seat were created after their release; they are removed, by owner: a number
+ * is not known of an entry that is still being created. */
+#include "store/ordered/ordered.h"
+
+#include "base/assert.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Lists of requests --------------------------------------------------- */
+
+void hf_ordered_session_asks(struct hf_ordered_seat *seat)
+{
+    HF_ASSERT(!seat->is_asking && seat->acquire.is_pending);
+    seat->is_asking = true;
+    seat->next_asking = seat->session->asking;
+    seat->session->asking = seat;
+}
+
+void hf_ordered_session_proves(struct hf_ordered_seat *seat)
+{
+    HF_ASSERT(!seat->is_proving && seat->confirm.is_pending);
+    seat->is_proving = true;
+    seat->next_proving = seat->session->proving;
+    seat->session->proving = seat;
+}
+
+static struct hf_ordered_seat *pop_asking(struct hf_ordered_session *session)
+{
+    struct hf_ordered_seat *seat = session->asking;
+    if (seat != NULL) {
+        session->asking = seat->next_asking;
+        seat->is_asking = false;
+    }
+    return seat;
+}
+
+static struct hf_ordered_seat *pop_proving(struct hf_ordered_session *session)
+{
+    struct hf_ordered_seat *seat = session->proving;
+    if (seat != NULL) {
+        session->proving = seat->next_proving;
+        seat->is_proving = false;
+    }
+    return seat;
+}
+
+void hf_ordered_session_forget(struct hf_ordered_seat *seat)
+{
+    struct hf_ordered_seat **at = &seat->session->asking;
+    while (seat->is_asking && *at != seat) {
+        at = &(*at)->next_asking;
+    }
+    if (seat->is_asking) {
+        *at = seat->next_asking;
+        seat->is_asking = false;
+    }
+    at = &seat->session->proving;
+    while (seat->is_proving && *at != seat) {
+        at = &(*at)->next_proving;
+    }
+    if (seat->is_proving) {
+        *at = seat->next_proving;
+        seat->is_proving = false;
+    }
+}
+
+/* ---- Opening ------------------------------------------------------------- */
+
+/* A session that nothing has renewed for so long may have ended: a new one costs
+ * the same round trip, and no failed attempt. */
+static bool is_stale(const struct hf_ordered_session *session,
+                     struct hf_instant now)
+{
+    struct hf_span most = hf_span_ms(session->ttl_ms / 4 * 3);
+    return session->phase == HF_ORDERED_OPEN && session->n_seats == 0 &&
+           session->calls == 0 &&
+           hf_instant_before(hf_instant_add(session->renewed, most), now);
+}
+
+struct hf_ordered_session *hf_ordered_session_for(struct hf_ordered *store,
+                                                  int64_t ttl_ms,
+                                                  struct hf_instant now)
+{
+    int64_t ttl_s = (ttl_ms + 999) / 1000;
+    struct hf_ordered_session *session = store->sessions;
+    for (; session != NULL; session = session->next) {
+        if (is_stale(session, now)) {
+            session->phase = HF_ORDERED_GONE;
+        }
+        if (session->phase != HF_ORDERED_GONE && session->ttl_s == ttl_s) {
+            return session;
+        }
+    }
+    session = calloc(1, sizeof(*session));
+    if (session != NULL) {
+        session->phase = HF_ORDERED_OPENING;
+        session->ttl_s = ttl_s;
+        session->renewed = HF_LONG_AGO;
+        session->next = store->sessions;
+        store->sessions = session;
+    }
+    return session;
+}
+
+/* Nothing was created, now or before. */
+static void let_go(struct hf_ordered_seat *seat)
+{
+    if (seat->number == 0 && !seat->is_unsure) {
+        hf_ordered_seat_detach(seat);
+    }
+}
+
+static void fail_asking(struct hf_ordered *store,
+                        struct hf_ordered_session *session,
+                        const struct hf_wire_reply *reply)
+{
+    struct hf_ordered_seat *seat;
+    while ((seat = pop_asking(session)) != NULL) {
+        let_go(seat);
+        hf_ordered_give_undone(store, seat, HF_VERB_ACQUIRE, reply);
+    }
+}
+
+/* No answer counts from before its request: those that joined while the session
+ * was being opened need a renewal. */
+static bool has_later(const struct hf_ordered_session *session)
+{
+    const struct hf_ordered_seat *seat = session->asking;
+    while (seat != NULL &&
+           !hf_instant_before(session->renewed, seat->acquire.asked)) {
+        seat = seat->next_asking;
+    }
+    return seat != NULL;
+}
+
+static void renew(struct hf_ordered *store, struct hf_ordered_session *session,
+                  struct hf_instant now);
+
+static void create_asking(struct hf_ordered *store,
+                          struct hf_ordered_session *session,
+                          struct hf_instant now)
+{
+    struct hf_ordered_seat *seat;
+    while ((seat = pop_asking(session)) != NULL) {
+        hf_ordered_entry_create(store, seat, now);
+    }
+}
+
+/* An open that was lost made nothing that could hold a lock. */
+static void on_opened(struct hf_wire_call *wire_call,
+                      const struct hf_wire_reply *reply, struct hf_instant now)
+{
+    struct hf_ordered_call *call = (struct hf_ordered_call *)(void *)wire_call;
+    struct hf_ordered *store = call->store;
+    struct hf_ordered_session *session = call->session;
+    struct hf_wire_reply failure = *reply;
+    bool is_short = reply->ttl_ms < session->ttl_s * 1000;
+    if (reply->outcome == HF_WIRE_DONE && !is_short) {
+        session->phase = HF_ORDERED_OPEN;
+        session->ttl_ms = reply->ttl_ms;
+        session->renewed = reply->sent;
+        memcpy(session->id, reply->session, sizeof(session->id));
+        if (has_later(session)) {
+            renew(store, session, now);
+        } else {
+            create_asking(store, session, now);
+        }
+    } else {
+        if (reply->outcome == HF_WIRE_DONE) {
+            failure.outcome = HF_WIRE_ERROR;
+            failure.fault = HF_CONFIG;
+            failure.reason = "the server shortens the ttl";
+        } else if (reply->outcome == HF_WIRE_LOST) {
+            failure.outcome = HF_WIRE_UNSENT;
+        }
+        fail_asking(store, session, &failure);
+    }
+    hf_ordered_call_free(call);
+}
+
+static void open(struct hf_ordered *store, struct hf_ordered_session *session,
+                 struct hf_instant now)
+{
+    static const struct hf_wire_reply no_memory = {
+        .outcome = HF_WIRE_UNSENT,
+        .fault = HF_NO_MEMORY,
+        .reason = "out of memory"};
+    struct hf_ordered_call *call =
+        hf_ordered_call_new(store, on_opened, session, NULL, NULL);
+    if (call == NULL) {
+        fail_asking(store, session, &no_memory);
+    } else if (!store->wire_ops->open(store->wire, session->ttl_s, &call->wire,
+                                      now)) {
+        hf_ordered_call_fail(call, now);
+    }
+}
+
+/* ---- The end ------------------------------------------------------------- */
+
+void hf_ordered_session_gone(struct hf_ordered_session *session)
+{
+    session->phase = HF_ORDERED_GONE;
+}
+
+/* Requests that waited for a renewal of a session that is gone. */
+static void end_requests(struct hf_ordered *store,
+                         struct hf_ordered_session *session)
+{
+    static const struct hf_wire_reply gone = {.outcome = HF_WIRE_GONE};
+    struct hf_ordered_seat *seat;
+    while ((seat = pop_proving(session)) != NULL) {
+        hf_ordered_seat_detach(seat);
+        hf_ordered_give_refusal(store, seat, HF_VERB_CONFIRM);
+    }
+    while ((seat = pop_asking(session)) != NULL) {
+        hf_ordered_seat_detach(seat);
+        hf_ordered_give_undone(store, seat, HF_VERB_ACQUIRE, &gone);
+    }
+}
+
+/* ---- Proofs -------------------------------------------------------------- */
+
+static struct hf_ordered_seat *pop_proof(struct hf_ordered_call *call)
+{
+    struct hf_ordered_seat *seat = call->seats;
+    if (seat != NULL) {
+        call->seats = seat->next_proving;
+    }
+    return seat;
+}
+
+static void give_proof(struct hf_ordered_call *call,
+                       struct hf_ordered_seat *seat,
+                       const struct hf_entry *entry)
+{
+    struct hf_answer answer = {.sent = call->renewed, .counter = seat->number};
+    bool is_there = entry->number != 0 && entry->number == seat->number;
+    answer.verdict = is_there ? HF_VERDICT_OK : HF_VERDICT_REFUSED;
+    if (!is_there) {
+        answer.counter = 0;
+        if (seat->state != HF_ORDERED_LEAVING) {
+            hf_ordered_seat_detach(seat);
+        }
+    }
+    hf_ordered_give(call->store, seat, HF_VERB_CONFIRM, &answer);
+}
+
+static void on_read(struct hf_wire_call *wire_call,
+                    const struct hf_wire_reply *reply, struct hf_instant now)
+{
+    struct hf_ordered_call *call = (struct hf_ordered_call *)(void *)wire_call;
+    struct hf_ordered_seat *seat;
+    (void)now;
+    for (size_t i = 0; (seat = pop_proof(call)) != NULL; i++) {
+        if (reply->outcome == HF_WIRE_DONE) {
+            HF_ASSERT(i < reply->n_entries);
+            give_proof(call, seat, &reply->entries[i].entry);
+        } else {
+            hf_ordered_give_undone(call->store, seat, HF_VERB_CONFIRM, reply);
+        }
+    }
+    hf_ordered_call_free(call);
+}
+
+/* Read the first of `from`, which are moved. @return false: no memory. */
+static bool read_some(struct hf_ordered_call *from, struct hf_instant renewed,
+                      struct hf_instant now)
+{
+    struct hf_wire_key keys[HF_WIRE_READ_MAX];
+    struct hf_ordered *store = from->store;
+    struct hf_ordered_call *call =
+        hf_ordered_call_new(store, on_read, from->session, NULL, NULL);
+    if (call == NULL) {
+        return false;
+    }
+    struct hf_ordered_seat **end = &call->seats;
+    struct hf_ordered_seat *seat;
+    size_t n = 0;
+    while (n < HF_WIRE_READ_MAX && (seat = pop_proof(from)) != NULL) {
+        if (seat->session == NULL) { /* released, and removed, meanwhile */
+            hf_ordered_give_refusal(store, seat, HF_VERB_CONFIRM);
+            continue;
+        }
+        keys[n++] = hf_ordered_key(seat);
+        seat->next_proving = NULL;
+        *end = seat;
+        end = &seat->next_proving;
+    }
+    call->renewed = renewed;
+    if (n == 0) {
+        hf_ordered_call_free(call);
+    } else if (!store->wire_ops->read(store->wire, keys, n, &call->wire, now)) {
+        hf_ordered_call_fail(call, now);
+    }
+    return true;
+}
+
+/* ---- Strangers ----------------------------------------------------------- */
+
+static void on_cleaned(struct hf_wire_call *wire_call,
+                       const struct hf_wire_reply *reply, struct hf_instant now)
+{
+    (void)reply;
+    (void)now;
+    hf_ordered_call_free((struct hf_ordered_call *)(void *)wire_call);
+}
+
+static bool is_stranger(struct hf_ordered *store,
+                        const struct hf_ordered_session *session,
+                        const struct hf_wire_entry *entry)
+{
+    struct hf_ask ask = {.name = entry->name.data,
+                         .name_len = entry->name.len,
+                         .owner = entry->owner.data,
+                         .owner_len = entry->owner.len};
+    const struct hf_ordered_seat *seat = hf_ordered_seat_find(store, &ask);
+    return seat == NULL || seat->session != session ||
+           (seat->state == HF_ORDERED_LEAVING && !seat->release.is_pending);
+}
+
+static void remove_stranger(struct hf_ordered *store,
+                            struct hf_ordered_session *session,
+                            const struct hf_wire_entry *entry,
+                            struct hf_instant now)
+{
+    struct hf_wire_key key = {entry->name, session->id, entry->owner,
+                              entry->entry.mode};
+    struct hf_ordered_call *call =
+        hf_ordered_call_new(store, on_cleaned, session, NULL, NULL);
+    if (call != NULL &&
+        !store->wire_ops->remove(store->wire, &key, &call->wire, now)) {
+        hf_ordered_call_free(call);
+    }
+}
+
+static void on_owned(struct hf_wire_call *wire_call,
+                     const struct hf_wire_reply *reply, struct hf_instant now)
+{
+    struct hf_ordered_call *call = (struct hf_ordered_call *)(void *)wire_call;
+    for (size_t i = 0; reply->outcome == HF_WIRE_DONE && i < reply->n_entries;
+         i++) {
+        if (is_stranger(call->store, call->session, &reply->entries[i])) {
+            remove_stranger(call->store, call->session, &reply->entries[i],
+                            now);
+        }
+    }
+    hf_ordered_call_free(call);
+}
+
+static void clean(struct hf_ordered *store, struct hf_ordered_session *session,
+                  struct hf_instant now)
+{
+    struct hf_ordered_call *call =
+        hf_ordered_call_new(store, on_owned, session, NULL, NULL);
+    if (call != NULL && !store->wire_ops->owned(store->wire, session->id,
+                                                &call->wire, now)) {
+        hf_ordered_call_free(call);
+    }
+}
+
+/* ---- Renewing ------------------------------------------------------------ */
+
+static void fail_proofs(struct hf_ordered_call *call,
+                        const struct hf_wire_reply *reply)
+{
+    struct hf_ordered_seat *seat;
+    while ((seat = pop_proof(call)) != NULL) {
+        if (reply->outcome == HF_WIRE_GONE) {
+            hf_ordered_seat_detach(seat);
+            hf_ordered_give_refusal(call->store, seat, HF_VERB_CONFIRM);
+        } else {
+            hf_ordered_give_undone(call->store, seat, HF_VERB_CONFIRM, reply);
+        }
+    }
+}
+
+static void on_renewed(struct hf_wire_call *wire_call,
+                       const struct hf_wire_reply *reply, struct hf_instant now)
+{
+    static const struct hf_wire_reply no_memory = {
+        .outcome = HF_WIRE_UNSENT,
+        .fault = HF_NO_MEMORY,
+        .reason = "out of memory"};
+    static const struct hf_wire_reply gone = {.outcome = HF_WIRE_GONE};
+    struct hf_ordered_call *call = (struct hf_ordered_call *)(void *)wire_call;
+    struct hf_ordered_session *session = call->session;
+    if (reply->outcome == HF_WIRE_GONE) {
+        hf_ordered_session_gone(session);
+    }
+    if (session->phase == HF_ORDERED_GONE) {
+        fail_proofs(call, &gone);
+    } else if (reply->outcome == HF_WIRE_DONE) {
+        session->renewed = hf_instant_max(session->renewed, reply->sent);
+        while (call->seats != NULL && read_some(call, reply->sent, now)) {
+        }
+        fail_proofs(call, &no_memory);
+        if (session->is_doubtful) {
+            clean(call->store, session, now);
+        }
+    } else {
+        fail_proofs(call, reply);
+    }
+    hf_ordered_call_free(call);
+}
+
+/* One renewal for all requests that wait for it. */
+static void renew(struct hf_ordered *store, struct hf_ordered_session *session,
+                  struct hf_instant now)
+{
+    static const struct hf_wire_reply no_memory = {
+        .outcome = HF_WIRE_UNSENT,
+        .fault = HF_NO_MEMORY,
+        .reason = "out of memory"};
+    struct hf_ordered_seat *seat;
+    struct hf_ordered_call *call =
+        hf_ordered_call_new(store, on_renewed, session, NULL, NULL);
+    if (call == NULL) {
+        fail_asking(store, session, &no_memory);
+        return; /* the CONFIRMs wait for the next one */
+    }
+    while ((seat = pop_proving(session)) != NULL) {
+        seat->next_proving = call->seats;
+        call->seats = seat;
+    }
+    if (!store->wire_ops->renew(store->wire, session->id, &call->wire, now)) {
+        hf_ordered_call_fail(call, now);
+    }
+    create_asking(store, session, now); /* UNSENT too, if that was */
+}
+
+/* A session in which an entry may still appear is closed when it holds nothing:
+ * then none can. */
+static void close_doubtful(struct hf_ordered *store,
+                           struct hf_ordered_session *session,
+                           struct hf_instant now)
+{
+    struct hf_ordered_call *call =
+        hf_ordered_call_new(store, on_cleaned, session, NULL, NULL);
+    if (call == NULL) {
+        return;
+    }
+    session->phase = HF_ORDERED_GONE;
+    if (!store->wire_ops->close(store->wire, session->id, &call->wire, now)) {
+        hf_ordered_call_free(call);
+    }
+}
+
+static void serve(struct hf_ordered *store, struct hf_ordered_session *session,
+                  struct hf_instant now)
+{
+    bool has_requests = session->asking != NULL || session->proving != NULL;
+    switch (session->phase) {
+    case HF_ORDERED_OPENING:
+        if (has_requests && session->calls == 0) {
+            open(store, session, now);
+        }
+        break;
+    case HF_ORDERED_OPEN:
+        if (has_requests) {
+            renew(store, session, now);
+        } else if (session->is_doubtful && session->n_seats == 0 &&
+                   session->calls == 0 &&
+                   store->status == HF_NODE_STATUS_VOTING) {
+            close_doubtful(store, session, now);
+        }
+        break;
+    case HF_ORDERED_GONE:
+        end_requests(store, session);
+        break;
+    }
+}
+
+void hf_ordered_flush(struct hf_ordered *store, struct hf_instant now)
+{
+    for (struct hf_ordered_session *session = store->sessions; session != NULL;
+         session = session->next) {
+        serve(store, session, now);
+    }
+    for (struct hf_ordered_session **at = &store->sessions; *at != NULL;) {
+        struct hf_ordered_session *session = *at;
+        if (session->phase != HF_ORDERED_OPEN && session->n_seats == 0 &&
+            session->calls == 0) {
+            *at = session->next;
+            free(session);
+        } else {
+            at = &session->next;
+        }
+    }
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* WHAT A WAITER WAITS FOR
+ *
+ * The waiters of a name share one watch, for the ends of all its entries. If the
+ * entry that one of them waits for has ended, the name is listed once, for all
+ * of them: the end alone proves nothing, since that entry may have waited too.
+ * A waiter that holds now is told by a push.
+ *
+ * The watch begins after the list that said "wait", so no end is missed between
+ * them. An end may be reported before the list that is older than it: then the
+ * name is listed again. When a watch fails, a list takes its place, and begins
+ * the next one. And each waiter lists with its heartbeat, so an event that was
+ * lost without a trace costs that much time and no more.
+ *
+ * Cost: one list for each end that one of our waiters waited for. */
+#include "store/ordered/ordered.h"
+
+#include "base/assert.h"
+
+/* A watch that fails at once is not begun anew at once, but by the next
+ * heartbeat. In milliseconds. */
+#define WATCH_AGAIN_MS 500
+
+static bool is_waiter(const struct hf_ordered_seat *seat)
+{
+    return seat->state == HF_ORDERED_WAITING && seat->session != NULL &&
+           seat->session->phase == HF_ORDERED_OPEN;
+}
+
+static bool has_waiter(const struct hf_ordered_name *name)
+{
+    const struct hf_ordered_seat *seat = name->seats;
+    while (seat != NULL && !is_waiter(seat)) {
+        seat = seat->next;
+    }
+    return seat != NULL;
+}
+
+void hf_ordered_watch(struct hf_ordered *store, struct hf_ordered_name *name,
+                      uint64_t revision, struct hf_instant now)
+{
+    struct hf_bytes bytes = {name->bytes, name->len};
+    struct hf_instant again =
+        hf_instant_add(name->watched_at, hf_span_ms(WATCH_AGAIN_MS));
+    if (!has_waiter(name)) {
+        if (name->watch != NULL) {
+            store->wire_ops->unwatch(store->wire, name->watch);
+            name->watch = NULL;
+            name->watched_at = HF_LONG_AGO;
+        }
+        return;
+    }
+    if (name->watch == NULL && revision > 0 && !hf_instant_before(now, again)) {
+        name->watched_at = now;
+        name->watch =
+            store->wire_ops->watch(store->wire, bytes, revision, name, now);
+    } else if (name->seen > revision && revision > 0) {
+        hf_ordered_list(store, name, now);
+    }
+}
+
+/* ---- Listing ------------------------------------------------------------- */
+
+static void judge_waiter(struct hf_ordered *store, struct hf_ordered_seat *seat,
+                         const struct hf_wire_reply *reply)
+{
+    const struct hf_wire_entry *own = hf_ordered_entry_own(seat, reply);
+    struct hf_entry_verdict verdict;
+    hf_ordered_entry_judge(store, reply, own, &verdict);
+    switch (verdict.turn) {
+    case HF_ENTRY_UNPROVEN: /* gone: the next heartbeat makes another one */
+        break;
+    case HF_ENTRY_WAITS:
+        seat->number = own->entry.number;
+        seat->behind = reply->entries[verdict.watch].entry.number;
+        break;
+    case HF_ENTRY_HOLDS:
+        seat->number = own->entry.number;
+        seat->behind = 0;
+        seat->state = HF_ORDERED_HELD;
+        seat->must_push = true;
+        break;
+    }
+}
+
+/* The client may ask, and so change the seats, from inside of a push. */
+static void push_all(struct hf_ordered *store, struct hf_ordered_name *name)
+{
+    struct hf_ordered_seat *seat = name->seats;
+    while (seat != NULL) {
+        if (seat->must_push) {
+            seat->must_push = false;
+            store->env.push(store->env.client, 0, seat->cookie, seat->number);
+            seat = name->seats;
+        } else {
+            seat = seat->next;
+        }
+    }
+}
+
+static void on_listed(struct hf_wire_call *wire_call,
+                      const struct hf_wire_reply *reply, struct hf_instant now)
+{
+    struct hf_ordered_call *call = (struct hf_ordered_call *)(void *)wire_call;
+    struct hf_ordered *store = call->store;
+    struct hf_ordered_name *name = call->name;
+    bool is_done = reply->outcome == HF_WIRE_DONE;
+    bool must_list = name->must_list && is_done;
+    name->is_listing = false;
+    name->must_list = false;
+    for (struct hf_ordered_seat *seat = name->seats; seat != NULL && is_done;
+         seat = seat->next) {
+        if (is_waiter(seat)) {
+            judge_waiter(store, seat, reply);
+        }
+    }
+    push_all(store, name);
+    if (must_list) {
+        hf_ordered_list(store, name, now);
+    } else if (is_done) {
+        hf_ordered_watch(store, name, reply->revision, now);
+    }
+    hf_ordered_call_free(call);
+    hf_ordered_name_drop(store, name);
+}
+
+void hf_ordered_list(struct hf_ordered *store, struct hf_ordered_name *name,
+                     struct hf_instant now)
+{
+    struct hf_bytes bytes = {name->bytes, name->len};
+    if (name->is_listing) {
+        name->must_list = true;
+        return;
+    }
+    struct hf_ordered_call *call =
+        hf_ordered_call_new(store, on_listed, NULL, name, NULL);
+    if (call == NULL) {
+        return; /* the next heartbeat lists */
+    }
+    name->is_listing = true;
+    if (!store->wire_ops->list(store->wire, bytes, &call->wire, now)) {
+        name->is_listing = false;
+        hf_ordered_call_free(call); /* the same */
+    }
+}
+
+/* ---- Events -------------------------------------------------------------- */
+
+void hf_ordered_ended(struct hf_ordered *store, void *user, uint64_t revision,
+                      struct hf_instant now)
+{
+    struct hf_ordered_name *name = user;
+    HF_ASSERT(name->watch != NULL);
+    name->seen = name->seen < revision ? revision : name->seen;
+    if (has_waiter(name)) {
+        hf_ordered_list(store, name, now);
+    }
+}
+
+void hf_ordered_unwatched(struct hf_ordered *store, void *user,
+                          struct hf_instant now)
+{
+    struct hf_ordered_name *name = user;
+    name->watch = NULL;
+    if (has_waiter(name)) {
+        hf_ordered_list(store, name, now);
+    }
+}

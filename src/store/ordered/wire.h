@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The wire of a store that agrees by consensus: few primitives, all that
+ * store/ordered/ knows of a server. etcd has one; a wire of another store, or a
+ * simulated one, fills the same table.
+ *
+ *     machine ── open, renew, create, list, … (call) ──▶ wire
+ *     machine ◀── call->done(call, reply) ─────────────  wire
+ *     machine ◀── hf_ordered_up() / down() ────────────  wire
+ *     machine ◀── hf_ordered_ended() / unwatched() ────  wire
+ *
+ * What a wire must keep:
+ * - A call that was accepted is done exactly once, from the loop, unless the
+ *   wire is closed. A primitive that returns false accepted nothing.
+ * - While one connection lasts, the server executes calls in the order in which
+ *   they were made. After it breaks, a call that was LOST may still be executed
+ *   at any later time.
+ * - Each reply is linearizable: it has all that was executed before the call
+ *   was made. RENEW need not be, which is why it proves nothing by itself.
+ * - `sent` is read before the first byte is given to the network. */
+#ifndef HF_ORDERED_WIRE_H
+#define HF_ORDERED_WIRE_H
+
+#include "base/time.h"
+#include "core/entries.h"
+#include "store/store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hf_wire; /* the store's own; it is passed back to it */
+struct hf_wire_watch;
+
+/* The most entries in one READ. */
+#define HF_WIRE_READ_MAX 128
+
+/* Which entry: what the client knows before the store has given it a number.
+ * All borrowed for the call. */
+struct hf_wire_key {
+    struct hf_bytes name;
+    const uint8_t *session; /* HF_SESSION_ID_LEN bytes */
+    struct hf_bytes owner;
+    enum hf_mode mode;
+};
+
+/* An entry in a reply. */
+struct hf_wire_entry {
+    struct hf_entry entry; /* READ: number 0: there is none. OWNED: no number */
+    struct hf_bytes owner; /* of an entry of another program: any text */
+    struct hf_bytes name;  /* OWNED */
+};
+
+enum hf_wire_outcome {
+    HF_WIRE_DONE,   /* executed */
+    HF_WIRE_GONE,   /* there is no such session, and will be none: its entries
+                       are gone, and nothing was created */
+    HF_WIRE_UNSENT, /* the server has not seen it */
+    HF_WIRE_LOST,   /* it may have been executed, or may be later */
+    HF_WIRE_ERROR   /* refused: nothing has changed */
+};
+
+struct hf_wire_reply {
+    enum hf_wire_outcome outcome;
+    struct hf_instant sent;
+    uint8_t session[HF_SESSION_ID_LEN]; /* OPEN */
+    int64_t ttl_ms;     /* OPEN: as the server decided; it may be longer */
+    bool has_changed;   /* CREATE: created; REMOVE: there was one */
+    uint64_t revision;  /* CREATE, LIST: the moment of the list */
+    struct hf_wire_entry *entries; /* CREATE, LIST: live entries of the name, in
+                                      any order; READ: as asked; OWNED. Borrowed
+                                      until `done` returns */
+    size_t n_entries;
+    enum hf_status fault; /* UNSENT, LOST, ERROR */
+    const char *reason;   /* the same; borrowed */
+};
+
+struct hf_wire_call;
+typedef void hf_wire_done_fn(struct hf_wire_call *call,
+                             const struct hf_wire_reply *reply,
+                             struct hf_instant now);
+
+/* A call under way; embedded in its owner, which keeps it until `done`. */
+struct hf_wire_call {
+    hf_wire_done_fn *done;
+    unsigned kind;  /* of the wire */
+    unsigned count; /* of the wire */
+};
+
+/* When CREATE creates its entry. In each case the reply has the list, with the
+ * new entry if there is one. A repeated CREATE never makes a second entry. */
+enum hf_wire_when {
+    HF_WIRE_UNLESS_OWN, /* it does not exist yet */
+    HF_WIRE_IF_FREE,    /* the name has no entry */
+    HF_WIRE_IF_SINCE    /* no entry of the name is newer than `revision` */
+};
+
+/* Open a session that lives for `ttl_s` after each renewal. */
+typedef bool hf_wire_open_fn(struct hf_wire *wire, int64_t ttl_s,
+                             struct hf_wire_call *call, struct hf_instant now);
+
+/* Renew a session, close it with all its entries, or list all its entries. LOST
+ * renewal: it proves nothing. */
+typedef bool hf_wire_session_fn(struct hf_wire *wire, const uint8_t *session,
+                                struct hf_wire_call *call,
+                                struct hf_instant now);
+
+/* Create an entry of a live session, and list. LOST: it may be created as long
+ * as the session lives. */
+typedef bool hf_wire_create_fn(struct hf_wire *wire,
+                               const struct hf_wire_key *key,
+                               enum hf_wire_when when, uint64_t revision,
+                               struct hf_wire_call *call,
+                               struct hf_instant now);
+
+typedef bool hf_wire_list_fn(struct hf_wire *wire, struct hf_bytes name,
+                             struct hf_wire_call *call, struct hf_instant now);
+
+/* The numbers of up to HF_WIRE_READ_MAX entries, at one moment. */
+typedef bool hf_wire_read_fn(struct hf_wire *wire,
+                             const struct hf_wire_key *keys, size_t n,
+                             struct hf_wire_call *call, struct hf_instant now);
+
+/* Remove an entry, by session and owner. LOST: it may still be removed. */
+typedef bool hf_wire_remove_fn(struct hf_wire *wire,
+                               const struct hf_wire_key *key,
+                               struct hf_wire_call *call,
+                               struct hf_instant now);
+
+/** Report the ends of entries of a name after `revision`, by
+ * hf_ordered_ended(user); and once hf_ordered_unwatched(user), when the watch
+ * has failed and is freed. @return NULL: no memory. */
+typedef struct hf_wire_watch *hf_wire_watch_fn(struct hf_wire *wire,
+                                               struct hf_bytes name,
+                                               uint64_t revision, void *user,
+                                               struct hf_instant now);
+typedef void hf_wire_unwatch_fn(struct hf_wire *wire,
+                                struct hf_wire_watch *watch);
+
+struct hf_wire_ops {
+    hf_wire_open_fn *open;
+    hf_wire_session_fn *renew;
+    hf_wire_session_fn *close;
+    hf_wire_session_fn *owned;
+    hf_wire_create_fn *create;
+    hf_wire_list_fn *list;
+    hf_wire_read_fn *read;
+    hf_wire_remove_fn *remove;
+    hf_wire_watch_fn *watch;
+    hf_wire_unwatch_fn *unwatch;
+};
+
+#endif
