@@ -8,7 +8,7 @@
  * A session is a lease, an entry a key of that lease, its number the key's
  * create_revision:
  *
- *     PREFIX NAME / LEASE-MODE-OWNER    lock:nightly/694d7f1c2a3b4c05-x-9f…:host:…
+ *     PREFIX NAME / LEASE-MODE TTL-OWNER   lock:nightly/694d7f1c2a3b4c05-x30-9f…
  *
  * `etcdctl lock` and concurrency.Mutex of Go write NAME/LEASE and hold in order
  * of create_revision, so each excludes the other. Theirs are exclusive entries.

@@ -39,7 +39,7 @@ static size_t unescape(char *text, size_t len)
 {
     size_t n = 0;
     for (size_t i = 0; i < len; i++) {
-        int high = i + 2 < len + 0 && text[i] == '%' ? digit(text[i + 1]) : -1;
+        int high = i + 2 < len && text[i] == '%' ? digit(text[i + 1]) : -1;
         int low = high < 0 ? -1 : digit(text[i + 2]);
         if (low >= 0) {
             text[n++] = (char)(high << 4 | low);
@@ -62,10 +62,10 @@ void hf_etcd_key_folder(struct hf_etcd_text *text, const char *prefix,
 void hf_etcd_key_entry(struct hf_etcd_text *text, const char *prefix,
                        const struct hf_wire_key *key)
 {
-    char lease[32];
-    snprintf(lease, sizeof(lease), "%llx-%c-",
+    char lease[48];
+    snprintf(lease, sizeof(lease), "%llx-%c%lld-",
              (unsigned long long)hf_etcd_lease_of(key->session),
-             key->mode == HF_SHARED ? 's' : 'x');
+             key->mode == HF_SHARED ? 's' : 'x', (long long)key->ttl_s);
     hf_etcd_key_folder(text, prefix, key->name);
     hf_etcd_text_say(text, lease);
     escape(text, key->owner);
@@ -92,22 +92,40 @@ static size_t read_lease(const char *text, size_t len, uint64_t *lease)
     return n;
 }
 
+/* "-x30-": the mode and the ttl. @return its length; 0: it is none. */
+static size_t read_kind(const char *text, size_t len, struct hf_wire_entry *out)
+{
+    size_t n = 2;
+    int64_t ttl_s = 0;
+    if (len < 4 || text[0] != '-' || (text[1] != 'x' && text[1] != 's')) {
+        return 0;
+    }
+    while (n < len && n < 10 && text[n] >= '0' && text[n] <= '9') {
+        ttl_s = 10 * ttl_s + (text[n++] - '0');
+    }
+    if (ttl_s == 0 || n == len || text[n] != '-') {
+        return 0;
+    }
+    out->entry.mode = text[1] == 's' ? HF_SHARED : HF_EXCLUSIVE;
+    out->ttl_s = ttl_s;
+    return n + 1;
+}
+
 void hf_etcd_key_read(char *rest, size_t len, struct hf_wire_entry *out)
 {
     uint64_t lease;
     size_t n = read_lease(rest, len, &lease);
-    bool is_ours = n > 0 && len > n + 3 && rest[n] == '-' &&
-                   (rest[n + 1] == 'x' || rest[n + 1] == 's') &&
-                   rest[n + 2] == '-';
     out->entry.mode = HF_EXCLUSIVE;
+    out->ttl_s = 0;
     memset(&out->entry.owner, 0, sizeof(out->entry.owner));
+    size_t kind = n == 0 ? 0 : read_kind(rest + n, len - n, out);
     out->owner = (struct hf_bytes){rest, len};
-    if (!is_ours) {
+    if (kind == 0) {
         return;
     }
-    out->entry.mode = rest[n + 1] == 's' ? HF_SHARED : HF_EXCLUSIVE;
-    out->owner.data = rest + n + 3;
-    out->owner.len = unescape(rest + n + 3, len - n - 3);
+    n += kind;
+    out->owner.data = rest + n;
+    out->owner.len = unescape(rest + n, len - n);
     hf_etcd_session_of(lease, out->entry.owner.session);
     hf_ordered_attempt(out->owner, out->entry.owner.attempt);
 }

@@ -144,6 +144,7 @@ static void name_holder(struct hf_answer *answer,
         answer->owner = first->owner.data;
         answer->owner_len = first->owner.len;
         answer->counter = first->entry.number;
+        answer->left_ms = first->ttl_s > 0 ? first->ttl_s * 1000 : -1;
     }
 }
 

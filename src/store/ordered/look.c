@@ -2,6 +2,8 @@
 /* INSPECT and QUEUE: one list, each entry judged as its owner judges it. */
 #include "store/ordered/ordered.h"
 
+#include "core/owner.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +30,20 @@ static bool reserve(struct hf_ordered *store, size_t n)
     return true;
 }
 
+/* When its session was renewed last is not known: at most its whole ttl. */
+static int64_t left_of(const struct hf_wire_entry *entry)
+{
+    return entry->ttl_s > 0 ? entry->ttl_s * 1000 : -1;
+}
+
+/* Since when: its owner says. In microseconds. */
+static uint64_t ticket_of(const struct hf_wire_entry *entry)
+{
+    struct hf_holder who = {0};
+    hf_owner_describe(entry->owner.data, entry->owner.len, &who);
+    return who.since_s > 0 ? (uint64_t)who.since_s * 1000000 : 0;
+}
+
 /* In order of numbers, an entry holds if it is the first, or all up to it
  * share. */
 static void fill(struct hf_ordered *store, const struct hf_wire_reply *reply,
@@ -47,7 +63,8 @@ static void fill(struct hf_ordered *store, const struct hf_wire_reply *reply,
             .is_shared = is_shared,
             .owner = entry->owner.data,
             .owner_len = entry->owner.len,
-            .left_ms = -1,
+            .left_ms = left_of(entry),
+            .ticket = ticket_of(entry),
         };
         answer->waiting += !holds;
         answer->sharers += holds && is_shared;
@@ -58,7 +75,7 @@ static void fill(struct hf_ordered *store, const struct hf_wire_reply *reply,
         answer->counter = reply->entries[0].entry.number;
         answer->owner = reply->entries[0].owner.data;
         answer->owner_len = reply->entries[0].owner.len;
-        answer->left_ms = -1;
+        answer->left_ms = left_of(&reply->entries[0]);
     }
     if (answer->verb == HF_VERB_QUEUE) {
         answer->seats = store->listed;

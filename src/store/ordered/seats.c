@@ -172,6 +172,7 @@ struct hf_wire_key hf_ordered_key(const struct hf_ordered_seat *seat)
         .session = seat->session->id,
         .owner = {seat->owner, seat->owner_len},
         .mode = seat->mode,
+        .ttl_s = seat->session->ttl_s,
     };
 }
 

@@ -344,7 +344,7 @@ static void remove_stranger(struct hf_ordered *store,
                             struct hf_instant now)
 {
     struct hf_wire_key key = {entry->name, session->id, entry->owner,
-                              entry->entry.mode};
+                              entry->entry.mode, entry->ttl_s};
     struct hf_ordered_call *call =
         hf_ordered_call_new(store, on_cleaned, session, NULL, NULL);
     if (call != NULL &&

@@ -41,6 +41,7 @@ struct hf_wire_key {
     const uint8_t *session; /* HF_SESSION_ID_LEN bytes */
     struct hf_bytes owner;
     enum hf_mode mode;
+    int64_t ttl_s; /* of its session: others see how long it may outlive us */
 };
 
 /* An entry in a reply. */
@@ -48,6 +49,7 @@ struct hf_wire_entry {
     struct hf_entry entry; /* READ: number 0: there is none. OWNED: no number */
     struct hf_bytes owner; /* of an entry of another program: any text */
     struct hf_bytes name;  /* OWNED */
+    int64_t ttl_s;         /* 0: not known */
 };
 
 enum hf_wire_outcome {
