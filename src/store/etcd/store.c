@@ -140,9 +140,9 @@ static void examine(struct hf_etcd *etcd)
          "an entry lives as long as its lease, whole seconds, at least two by "
          "default; a new leader extends all leases");
     if (etcd->n_endpoints == 1) {
-        find(etcd, HF_FINDING_WARNING,
-             "one endpoint is named: name all members, so that the next one is "
-             "used when it fails");
+        find(etcd, HF_FINDING_OK,
+             "one endpoint is named: of a cluster, name all members, so that "
+             "the next one is used when it fails");
     }
 }
 

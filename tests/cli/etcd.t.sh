@@ -1,0 +1,238 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 400
+# Commands on a real etcd: exit codes, order, fences, dead holders, a lease that
+# is revoked, a server that stands still, other programs' locks, odd names.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/servers.sh"
+. "$(dirname "$0")/../lib/holders.sh"
+. "$(dirname "$0")/../lib/etcd.sh"
+
+have_etcd || skip_all 'no etcd'
+
+# ---- The URL -------------------------------------------------------------------
+
+refuses() { # CODE PATTERN WHAT URL
+    capture timeout 60 holdfast run -n -u "$4" job -- echo ran
+    is "$code" "$1" "$3: exit $1"
+    like "$err" "$2" "$3: the message"
+    unlike "$err$out" 'secret|^ran' "$3: no password is shown, and nothing runs"
+}
+refuses 64 'write etcd://HOST:PORT,HOST:PORT' 'no host' 'etcd://'
+refuses 64 'write etcd://HOST:PORT,HOST:PORT' 'a port' 'etcd://h:99999'
+refuses 64 'write etcd://HOST:PORT,HOST:PORT' 'a path' 'etcd://h/db'
+refuses 64 'user and password of etcd are not part' 'a login' 'etcd://u:secret@h'
+refuses 64 'TLS to etcd is not part' 'etcds' 'etcds://h'
+refuses 64 'unknown URL parameter "databse"' 'an unknown parameter' 'etcd://h?databse=1'
+refuses 69 '127.0.0.1:1.*Connection refused' 'no server' 'etcd://127.0.0.1:1'
+capture ldd "$HF_BUILD/holdfast"
+unlike "$out" 'jansson|http_parser' 'the command is not linked with a parser of JSON'
+
+# ---- One command -----------------------------------------------------------------
+
+etcd_start || skip_all 'etcd does not start'
+export HOLDFAST_URL="$ETCD_URL?node_timeout=3s&connect_timeout=5s"
+keys() { etcd_ctl get --prefix '' --keys-only | grep -v '^$'; }
+is_empty() { [ -z "$(keys)" ]; }
+# shellcheck disable=SC2016 # the command's own variables
+capture timeout 60 holdfast run nightly -- sh -c 'echo "$HOLDFAST_FENCE"; exit 7'
+is "$code" 7 'the exit code of the command'
+first=$out
+like "$first" '^[1-9][0-9]*$' 'it has a fence'
+ok 'nothing is left' is_empty
+capture timeout 60 holdfast doctor
+is "$code" 0 'doctor: fit'
+like "$out$err" 'etcd 3\.[0-9.]+, cluster [0-9a-f]+' 'doctor names version and cluster'
+capture timeout 60 holdfast doctor --init
+isnt "$code" 0 'doctor --init is refused'
+like "$err$out" 'there is nothing to declare' '... with the reason'
+
+begin holder nightly
+ok 'a holder' wait_until 20 holds holder
+key=$(keys)
+number=$(etcd_ctl get --prefix lock:nightly/ -w fields | sed -n 's/^"CreateRevision" : //p')
+is "$(sed -n 's/^holder //p' "$W/held")" "$number" 'the fence is the create_revision of its key'
+like "$key" '^lock:nightly/[0-9a-f]+-x30-[0-9a-f]{32}:' 'the key names lease, mode, ttl and owner'
+gives 75 'a try while it is held' run -n nightly -- true
+like "$err" 'held by .* pid [0-9]+' 'it names the holder'
+is "$(keys)" "$key" 'a failed try has left nothing'
+gives 75 'a shared try' run -n -s nightly -- true
+is "$(keys)" "$key" 'it has left nothing'
+gives 75 'a wait that ends' run -w 0.3 nightly -- true
+is "$(keys)" "$key" 'it has left nothing'
+gives 0 'its queue is shown' ls nightly
+like "$out" 'held by .* pid [0-9]+' 'with the holder'
+capture timeout 60 holdfast run -n --unfair nightly -- true
+is "$code" 78 'unfair is refused'
+like "$err" 'would reverse fences' '... with the reason'
+
+# ---- Order -----------------------------------------------------------------------
+
+waiters() { [ "$(keys | grep -c '^lock:nightly/')" = "$1" ]; }
+for i in 1 2 3; do
+    begin "w$i" -w 60 nightly
+    ok "waiter $i" wait_until 20 waiters $((i + 1))
+done
+for i in 1 2 3; do
+    end "$([ "$i" = 1 ] && echo holder || echo "w$((i - 1))")"
+    ok "waiter $i is next" wait_until 20 holds "w$i"
+done
+is "$(awk '{print $1}' "$W/held" | tr '\n' ' ')" 'holder w1 w2 w3 ' 'first come, first served'
+ok 'fences rise' sort -nCu -k2 "$W/held"
+end w3
+ok 'nothing is left' wait_until 20 is_empty
+
+begin r1 -s doc
+begin r2 -s doc
+ok 'a reader' wait_until 20 holds r1
+ok 'another one beside it' wait_until 20 holds r2
+begin w -w 60 doc
+waits() { [ "$(keys | grep -c -- '-x30-')" = 1 ]; }
+ok 'a writer waits' wait_until 20 waits
+gives 75 'a reader behind it is refused' run -n -s doc -- true
+end r1
+end r2
+ok 'then the writer holds' wait_until 20 holds w
+end w
+begin several -t 5s b a c
+ok 'several names' wait_until 20 holds several
+is "$(keys | wc -l)" 3 '... are three keys'
+gives 75 'each excludes' run -n a -- true
+end several
+ok 'all are gone' wait_until 20 is_empty
+
+# ---- A dead holder, a revoked lease -----------------------------------------------
+
+begin dead -t 3s nightly
+ok 'a holder' wait_until 20 holds dead
+last=$(sed -n 's/^dead //p' "$W/held")
+# The wrapper alone would not do: its keeper releases.
+mapfile -t children < <(pgrep -P "$begun" && pgrep -P "$(pgrep -d, -P "$begun")")
+killed=$(now_ms)
+kill -9 "$begun" "${children[@]}"
+# shellcheck disable=SC2016 # the command's own variables
+capture timeout 60 holdfast run -t 3s -w 30 nightly -- sh -c 'echo "$HOLDFAST_FENCE"'
+took=$(($(now_ms) - killed))
+is "$code" 0 'a killed holder is followed'
+ok "not before its lease has ended ($took ms)" [ "$took" -ge 1000 ]
+ok 'with a greater fence' [ "${out:-0}" -gt "$last" ]
+
+lease_of() { keys | sed -n "s|^lock:$1/\([0-9a-f]*\)-.*|\1|p"; }
+is_over() { is_gone "$1"; }
+begin revoked -t 9s nightly
+ok 'a holder' wait_until 20 holds revoked
+etcd_ctl lease revoke "$(lease_of nightly)" >/dev/null
+ok 'its lease is revoked: its command is ended' wait_until 8 is_over "$begun"
+wait "$begun"
+is "$?" 76 '... with exit 76'
+
+begin deleted -t 9s nightly
+ok 'a holder' wait_until 20 holds deleted
+etcd_ctl del --prefix lock:nightly/ >/dev/null
+ok 'its key is deleted: its command is ended' wait_until 8 is_over "$begun"
+wait "$begun"
+is "$?" 76 '... with exit 76'
+
+begin holder nightly
+ok 'a holder' wait_until 20 holds holder
+begin waiter -t 6s -w 60 nightly
+ok 'a waiter' wait_until 20 waiters 2
+etcd_ctl lease revoke "$(lease_of nightly | tail -n 1)" >/dev/null
+ok 'its lease is revoked: it waits again' wait_until 20 waiters 2
+is "$(has_said waiter acquired && echo held)" '' '... and does not hold'
+end holder
+ok 'it is granted the lock in its turn' wait_until 20 holds waiter
+end waiter
+ok 'nothing is left' wait_until 20 is_empty
+
+# ---- The server ------------------------------------------------------------------
+
+# shellcheck disable=SC2016 # the command's own variables
+holdfast run -t 4s nightly -- sh -c 'echo $$ >"$0"; exec sleep 1000' "$W/stalled" &
+begun=$!
+pids+=("$begun")
+ok 'a holder' wait_until 20 [ -s "$W/stalled" ]
+began=$(now_ms)
+etcd_pause e1
+ok 'the server stands still: its command is ended' wait_until 10 \
+    is_over "$(cat "$W/stalled")"
+took=$(($(now_ms) - began))
+ok "... within the lease ($took ms)" [ "$took" -le 4000 ]
+wait "$begun"
+is "$?" 76 '... with exit 76'
+capture timeout 60 holdfast run -n nightly -- echo ran
+is "$code" 69 'a try without a server'
+etcd_continue e1
+fence() { # shellcheck disable=SC2016 # the command's own variables
+    timeout 60 holdfast run -w 40 nightly -- sh -c 'echo "$HOLDFAST_FENCE"'
+}
+before=$(fence)
+etcd_kill e1
+ok 'the server restarts' etcd_restart e1
+after=$(fence)
+ok "fences rise across its restart ($before, $after)" [ "${after:-0}" -gt "${before:-0}" ]
+begin restart -t 20s nightly
+ok 'a holder' wait_until 20 holds restart
+etcd_kill e1
+ok 'the server restarts' etcd_restart e1
+gives 75 'its lock is still held' run -n nightly -- true
+renewals() { grep -c '"event":"renewed"' "$W/events.restart"; }
+n=$(renewals)
+renews() { [ "$(renewals)" -gt "$n" ]; }
+ok '... and renewed' wait_until 20 renews
+end restart
+ok 'nothing is left' wait_until 20 is_empty
+
+# ---- Other programs ----------------------------------------------------------------
+
+mkfifo "$W/until"
+etcd_ctl_lock() { # until something is written to $W/until
+    ETCDCTL_API=3 exec etcdctl --endpoints "http://127.0.0.1:${ETCD_PORT[e1]}" \
+        lock "lock:$1" --ttl 5 -- sh -c "echo in >'$W/ctl'; read -r x <'$W/until'"
+}
+has_ctl() { [ -s "$W/ctl" ]; }
+rm -f "$W/ctl"
+etcd_ctl_lock shared-name &
+ctl=$!
+ok 'etcdctl lock holds' wait_until 20 has_ctl
+gives 75 'a try is refused' run -n shared-name -- true
+begin after -w 60 shared-name
+ok 'a waiter' wait_until 20 eval '[ "$(keys | grep -c "^lock:shared-name/")" = 2 ]'
+is "$(holds after && echo held)" '' 'it waits'
+echo x >"$W/until"
+ok 'it is granted the lock when etcdctl has ended' wait_until 20 holds after
+wait "$ctl" 2>/dev/null
+rm -f "$W/ctl"
+etcd_ctl_lock shared-name &
+ctl=$!
+ok 'etcdctl lock waits' wait_until 20 eval '[ "$(keys | grep -c "^lock:shared-name/")" = 2 ]'
+is "$(has_ctl && echo held)" '' 'while we hold'
+end after
+ok 'then it holds' wait_until 20 has_ctl
+echo x >"$W/until"
+wait "$ctl" 2>/dev/null
+
+# ---- Names -----------------------------------------------------------------------
+
+long=$(printf '%1024s' '' | tr ' ' '\377')
+for name in 'with space' 'a/b' 'a%2Fb' 'é' '%' "$long"; do
+    begin odd "$name"
+    ok "a name: ${name:0:9}" wait_until 20 holds odd
+    gives 75 'it excludes' run -n "$name" -- true
+    unlike "$(keys)" 'lock:[^/]*/[^/]*/' 'its key has one folder'
+    end odd
+    ok 'it is gone' wait_until 20 is_empty
+done
+begin below a/b
+ok 'a/b is held' wait_until 20 holds below
+gives 0 '... and a is free' run -n a -- true
+gives 0 '... and a%2Fb is another name' run -n 'a%2Fb' -- true
+end below
+
+# ---- Several endpoints -------------------------------------------------------------
+
+export HOLDFAST_URL="etcd://127.0.0.1:1,127.0.0.1:${ETCD_PORT[e1]},127.0.0.1:2?connect_timeout=5s"
+for i in 1 2 3 4; do
+    gives 0 "an endpoint that answers is found ($i)" run -n job -- true
+done
+finish
