@@ -58,10 +58,11 @@ static const char stores_text[] =
 
 static const char kinds_text[] =
     "\nWhat each can do. A lock that is not released ends with its lease,\n"
-    "or at once with its holder's process or connection. Where locks have\n"
-    "fences, --permits, --once, --min-hold, break, extend and ls without a\n"
+    "or at once with its holder's process or connection. Where locks are\n"
+    "records, --permits, --once, --min-hold, break, extend and ls without a\n"
     "name work, too.\n\n"
-    "  store                         ends with   fences queue  shared values\n";
+    "  store                         ends with   fences queue  shared values "
+    "records\n";
 
 static const struct {
     const char *shown, *url;
@@ -73,6 +74,7 @@ static const struct {
     {"postgres://...?lock=advisory", "postgres://u@h/d?lock=advisory"},
     {"mysql://", "mysql://u@h/"},
     {"mysql://...?lock=named", "mysql://u@h/?lock=named"},
+    {"etcd://", "etcd://h"},
 };
 
 static const char *ending(unsigned can)
@@ -80,13 +82,14 @@ static const char *ending(unsigned can)
     if ((can & HF_CAP_LIVENESS) != 0) {
         return "process";
     }
-    return (can & HF_CAP_RECORDS) != 0 ? "lease" : "connection";
+    return (can & HF_CAP_FENCES) != 0 ? "lease" : "connection";
 }
 
 static void print_kind(struct cli_out *out, const char *shown, const char *url)
 {
-    static const unsigned columns[] = {HF_CAP_RECORDS, HF_CAP_QUEUE,
-                                       HF_CAP_SHARED, HF_CAP_VALUES};
+    static const unsigned columns[] = {HF_CAP_FENCES, HF_CAP_QUEUE,
+                                       HF_CAP_SHARED, HF_CAP_VALUES,
+                                       HF_CAP_RECORDS};
     unsigned can;
     cli_out_text(out, "  ");
     cli_out_text(out, shown);

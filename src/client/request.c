@@ -170,8 +170,8 @@ enum hf_status hf_client_need_records(const struct hf_client *client,
         return HF_OK;
     }
     return hf_fail(error, HF_UNSUPPORTED,
-                   "a lock of this store is a session of its server, with no "
-                   "record beside it: %s",
+                   "this store keeps no records of locks beside its server's "
+                   "own sessions: %s",
                    lacked);
 }
 

@@ -5,7 +5,7 @@
  * A store that agrees by consensus has no rules of its own for locks. Each
  * contender creates an entry below the name, and the store gives it an order
  * number, greater than all before. All contenders read the list and apply this
- * rule. No store uses it yet. Several permits are several lists: the rule knows
+ * rule (store/ordered). Several permits are several lists: the rule knows
  * none.
  *
  * Calling sequence: create an entry; list; hf_entries_judge(). If it WAITS,

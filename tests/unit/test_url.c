@@ -474,9 +474,10 @@ static void capabilities(void **state)
     assert_int_equal(can, 0);
     assert_int_equal(hf_store_capabilities("redis://a", &can, NULL), HF_OK);
     assert_int_equal(can, HF_CAP_QUEUE | HF_CAP_SHARED | HF_CAP_VALUES |
-                              HF_CAP_RECORDS);
+                              HF_CAP_RECORDS | HF_CAP_FENCES);
     assert_int_equal(hf_store_capabilities("redis://a,b,c", &can, NULL), HF_OK);
-    assert_int_equal(can, HF_CAP_QUEUE | HF_CAP_SHARED | HF_CAP_RECORDS);
+    assert_int_equal(can, HF_CAP_QUEUE | HF_CAP_SHARED | HF_CAP_RECORDS |
+                              HF_CAP_FENCES);
     assert_int_equal(hf_store_capabilities(NULL, &can, NULL), HF_OK);
     assert_true((can & HF_CAP_LIVENESS) != 0);
 }

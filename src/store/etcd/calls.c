@@ -29,7 +29,8 @@ static struct hf_etcd_text *begin(struct hf_etcd *etcd)
     return &etcd->body;
 }
 
-/* "key":"BASE64 OF FOLDER","range_end":"…": the folder, and what is after it. */
+/* "key":"BASE64 OF FOLDER","range_end":"…": the folder, and what is after it.
+ */
 static void say_range(struct hf_etcd *etcd, struct hf_bytes name)
 {
     struct hf_etcd_text folder = {0};
@@ -68,9 +69,9 @@ static bool post(struct hf_etcd *etcd, enum hf_etcd_kind kind, const char *path,
         .headers = "Content-Type: application/json\r\n",
         .body = etcd->body.bytes,
         .body_len = etcd->body.len,
-        .timeout = hf_span_max(
-            hf_span_ms(SILENCE_MS_MIN),
-            hf_span_scale(etcd->node_timeout, SILENCE_TIMEOUTS)),
+        .timeout =
+            hf_span_max(hf_span_ms(SILENCE_MS_MIN),
+                        hf_span_scale(etcd->node_timeout, SILENCE_TIMEOUTS)),
         .cookie = kind,
         .user = call,
     };

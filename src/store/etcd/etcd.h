@@ -8,7 +8,7 @@
  * A session is a lease, an entry a key of that lease, its number the key's
  * create_revision:
  *
- *     PREFIX NAME / LEASE-MODE TTL-OWNER   lock:nightly/694d7f1c2a3b4c05-x30-9f…
+ *     PREFIX NAME / LEASE-MODE TTL-OWNER lock:nightly/694d7f1c2a3b4c05-x30-9f…
  *
  * `etcdctl lock` and concurrency.Mutex of Go write NAME/LEASE and hold in order
  * of create_revision, so each excludes the other. Theirs are exclusive entries.
@@ -44,7 +44,8 @@ struct hf_etcd_endpoint {
     char shown[128]; /* HOST:PORT */
 };
 
-/* ---- text.c: bodies of requests ------------------------------------------- */
+/* ---- text.c: bodies of requests -------------------------------------------
+ */
 
 struct hf_etcd_text {
     char *bytes; /* NULL: nothing yet, or no memory */
@@ -65,7 +66,8 @@ void hf_etcd_text_base64(struct hf_etcd_text *text, const void *bytes,
 /** Decode in place. @return its length; SIZE_MAX: it is no base64. */
 size_t hf_etcd_base64_read(const char *text, size_t len, char *out);
 
-/* ---- key.c ---------------------------------------------------------------- */
+/* ---- key.c ----------------------------------------------------------------
+ */
 
 /* "PREFIX NAME/". The escape is injective, and leaves no '/' in a name, so that
  * no name's keys are below another name. */
@@ -86,7 +88,8 @@ bool hf_etcd_key_cut(const char *prefix, char *key, size_t len,
 uint64_t hf_etcd_lease_of(const uint8_t session[HF_SESSION_ID_LEN]);
 void hf_etcd_session_of(uint64_t lease, uint8_t out[HF_SESSION_ID_LEN]);
 
-/* ---- The store ------------------------------------------------------------ */
+/* ---- The store ------------------------------------------------------------
+ */
 
 enum hf_etcd_phase {
     HF_ETCD_WAITING,
@@ -94,7 +97,7 @@ enum hf_etcd_phase {
     HF_ETCD_GREETING,
     HF_ETCD_READY,
     HF_ETCD_BREAKING, /* until the loop reports what was lost */
-    HF_ETCD_FOREIGN /* another cluster: for good */
+    HF_ETCD_FOREIGN   /* another cluster: for good */
 };
 
 struct hf_etcd_watch {
@@ -128,8 +131,8 @@ struct hf_etcd {
     struct hf_span rtt;
     enum hf_status fault; /* of the connection that breaks */
     char why[200];
-    struct hf_etcd_text body;  /* of the request that is being written */
-    char *arena;               /* of the reply that is being read */
+    struct hf_etcd_text body; /* of the request that is being written */
+    char *arena;              /* of the reply that is being read */
     size_t arena_cap;
     struct hf_wire_entry *entries;
     size_t entries_cap;
@@ -143,14 +146,16 @@ static inline struct hf_etcd *hf_etcd_of_wire(struct hf_wire *wire)
     return (struct hf_etcd *)(void *)wire;
 }
 
-/* ---- target.c ------------------------------------------------------------- */
+/* ---- target.c -------------------------------------------------------------
+ */
 
 enum hf_status hf_etcd_target_read(struct hf_etcd *etcd,
                                    const struct hf_url *url,
                                    struct hf_error *error);
 void hf_etcd_target_free(struct hf_etcd *etcd);
 
-/* ---- calls.c -------------------------------------------------------------- */
+/* ---- calls.c --------------------------------------------------------------
+ */
 
 enum hf_etcd_kind {
     HF_ETCD_GREET,
@@ -169,18 +174,20 @@ extern const struct hf_wire_ops hf_etcd_wire;
 /** Ask what the server is. @return false: no memory. */
 bool hf_etcd_greet(struct hf_etcd *etcd, struct hf_instant now);
 
-/* ---- replies.c ------------------------------------------------------------ */
+/* ---- replies.c ------------------------------------------------------------
+ */
 
 struct json_t;
 
-/** Do the call. @return the reply as JSON, of a greeting; NULL: none. */
+/* Read the reply to a call, or to the greeting, and say that it is done. */
 void hf_etcd_take(struct hf_etcd *etcd, const struct hf_http_pending *request,
                   const struct hf_http_reply *http, struct hf_instant now);
 
 /** A number, which JSON has as a string; 0: absent. */
 uint64_t hf_etcd_number(const struct json_t *object, const char *name);
 
-/* ---- node.c --------------------------------------------------------------- */
+/* ---- node.c ---------------------------------------------------------------
+ */
 
 void hf_etcd_node_open(struct hf_etcd *etcd, struct hf_instant now);
 void hf_etcd_node_close(struct hf_etcd *etcd, bool forked);
@@ -189,7 +196,8 @@ void hf_etcd_node_resume(struct hf_etcd *etcd, struct hf_instant now);
 /* Before a request: a connection that was idle may have been closed. */
 void hf_etcd_node_look(struct hf_etcd *etcd, struct hf_instant now);
 
-/** The reply to the greeting. @param body  NULL: it failed, as said in `why`. */
+/** The reply to the greeting. @param body  NULL: it failed, as said in `why`.
+ */
 void hf_etcd_node_greeted(struct hf_etcd *etcd, const struct json_t *body,
                           struct hf_instant now);
 
@@ -202,7 +210,8 @@ void hf_etcd_node_fail(struct hf_etcd *etcd, enum hf_status fault,
 bool hf_etcd_node_is_same(struct hf_etcd *etcd, const struct json_t *body,
                           struct hf_instant now);
 
-/* ---- watch.c -------------------------------------------------------------- */
+/* ---- watch.c --------------------------------------------------------------
+ */
 
 struct hf_wire_watch *hf_etcd_watch(struct hf_wire *wire, struct hf_bytes name,
                                     uint64_t revision, void *user,
@@ -212,7 +221,8 @@ void hf_etcd_unwatch(struct hf_wire *wire, struct hf_wire_watch *watch);
 /* Free those that were dropped; all: the store closes. */
 void hf_etcd_watches_free(struct hf_etcd *etcd, bool all, bool forked);
 
-/* ---- store.c -------------------------------------------------------------- */
+/* ---- store.c --------------------------------------------------------------
+ */
 
 extern const struct hf_store_ops hf_store_etcd;
 

@@ -18,8 +18,7 @@ static void escape(struct hf_etcd_text *text, struct hf_bytes bytes)
     for (size_t i = 0; i < bytes.len; i++) {
         unsigned char byte = from[i];
         char escaped[3] = {'%', hex[byte >> 4], hex[byte & 15]};
-        bool is_plain =
-            byte > ' ' && byte < 0x7f && byte != '/' && byte != '%';
+        bool is_plain = byte > ' ' && byte < 0x7f && byte != '/' && byte != '%';
         if (is_plain) {
             hf_etcd_text_add(text, &byte, 1);
         } else {
@@ -143,8 +142,7 @@ bool hf_etcd_key_cut(const char *prefix, char *key, size_t len,
         return false;
     }
     hf_etcd_key_read(slash + 1, len - (size_t)(slash + 1 - key), out);
-    out->name =
-        (struct hf_bytes){name, unescape(name, (size_t)(slash - name))};
+    out->name = (struct hf_bytes){name, unescape(name, (size_t)(slash - name))};
     return true;
 }
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* THE CONNECTION, AND THE ENDPOINTS IN TURN
  *
- * One endpoint serves until it fails: it cannot be reached, is silent, or has no
- * leader. Then the next one is tried at once, and when each has failed, after a
- * back-off. The node is DOWN only then.
+ * One endpoint serves until it fails: it cannot be reached, is silent, or has
+ * no leader. Then the next one is tried at once, and when each has failed,
+ * after a back-off. The node is DOWN only then.
  *
  * The greeting asks for the status, which needs no rights: version, leader, and
- * the cluster. A lease of one cluster means nothing to another, and its revisions
- * begin anew: if the cluster changes under a live client, all is lost, and
- * nothing is granted any more. */
+ * the cluster. A lease of one cluster means nothing to another, and its
+ * revisions begin anew: if the cluster changes under a live client, all is
+ * lost, and nothing is granted any more. */
 #include "store/etcd/etcd.h"
 
 #include "base/assert.h"
@@ -48,8 +48,8 @@ static void arm(struct hf_etcd *etcd)
          watch = watch->next) {
         at = watch->is_dropped ? HF_LONG_AGO : at;
     }
-    if (etcd->jobs != 0 && (etcd->phase == HF_ETCD_READY ||
-                            etcd->phase == HF_ETCD_FOREIGN)) {
+    if (etcd->jobs != 0 &&
+        (etcd->phase == HF_ETCD_READY || etcd->phase == HF_ETCD_FOREIGN)) {
         at = HF_LONG_AGO;
     }
     hf_timer_set(&etcd->timer, at);

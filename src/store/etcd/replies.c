@@ -20,11 +20,11 @@
 #include <string.h>
 
 enum { /* codes of gRPC after which nothing was done */
-    CODE_INVALID = 3,
-    CODE_DENIED = 7,
-    CODE_EXHAUSTED = 8,
-    CODE_PRECONDITION = 9,
-    CODE_UNAUTHENTICATED = 16
+       CODE_INVALID = 3,
+       CODE_DENIED = 7,
+       CODE_EXHAUSTED = 8,
+       CODE_PRECONDITION = 9,
+       CODE_UNAUTHENTICATED = 16
 };
 
 uint64_t hf_etcd_number(const struct json_t *object, const char *name)
@@ -68,7 +68,8 @@ static void take_error(struct hf_etcd *etcd, const json_t *body,
         reply->outcome = HF_WIRE_GONE;
         return;
     }
-    bool wants_user = text != NULL && strstr(text, "user name is empty") != NULL;
+    bool wants_user =
+        text != NULL && strstr(text, "user name is empty") != NULL;
     switch (code) {
     case CODE_INVALID:
     case CODE_DENIED:
@@ -114,10 +115,10 @@ static bool reserve(struct hf_etcd *etcd, size_t bytes, size_t entries)
 /* A key as bytes, in the arena. @return its length; SIZE_MAX: no key. */
 static size_t read_key(const json_t *text, char *out)
 {
-    return json_is_string(text) ? hf_etcd_base64_read(json_string_value(text),
-                                                      json_string_length(text),
-                                                      out)
-                                : SIZE_MAX;
+    return json_is_string(text)
+               ? hf_etcd_base64_read(json_string_value(text),
+                                     json_string_length(text), out)
+               : SIZE_MAX;
 }
 
 /* The part after the last '/' is the entry: a name has none, and what is deeper
@@ -280,8 +281,8 @@ static void read_reply(struct hf_etcd *etcd,
                        const struct hf_http_reply *http, const json_t *body,
                        struct hf_wire_reply *reply)
 {
-    bool is_error = http->status != 200 ||
-                    json_object_get(body, "error") != NULL;
+    bool is_error =
+        http->status != 200 || json_object_get(body, "error") != NULL;
     if (is_error) {
         const json_t *error = json_object_get(body, "error");
         take_error(etcd, json_is_object(error) ? error : body, http->status,
@@ -319,8 +320,8 @@ void hf_etcd_take(struct hf_etcd *etcd, const struct hf_http_pending *request,
         hf_etcd_node_greeted(etcd, is_done ? body : NULL, now);
     } else {
         if (is_done) {
-            etcd->rtt = hf_span_smooth(etcd->rtt,
-                                       hf_instant_until(request->sent, now));
+            etcd->rtt =
+                hf_span_smooth(etcd->rtt, hf_instant_until(request->sent, now));
         }
         call->done(call, &reply, now);
     }

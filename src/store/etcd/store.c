@@ -131,10 +131,10 @@ static void find(struct hf_etcd *etcd, enum hf_severity severity,
 static void examine(struct hf_etcd *etcd)
 {
     char text[320];
-    snprintf(text, sizeof(text), "etcd %s, cluster %llx, by %s of %u endpoint%s",
-             etcd->version, (unsigned long long)etcd->cluster,
-             etcd->endpoints[etcd->at].shown, etcd->n_endpoints,
-             etcd->n_endpoints == 1 ? "" : "s");
+    snprintf(text, sizeof(text),
+             "etcd %s, cluster %llx, by %s of %u endpoint%s", etcd->version,
+             (unsigned long long)etcd->cluster, etcd->endpoints[etcd->at].shown,
+             etcd->n_endpoints, etcd->n_endpoints == 1 ? "" : "s");
     find(etcd, HF_FINDING_OK, text);
     find(etcd, HF_FINDING_OK,
          "an entry lives as long as its lease, whole seconds, at least two by "

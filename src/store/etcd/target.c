@@ -41,8 +41,8 @@ static enum hf_status read_endpoint(struct hf_etcd *etcd, struct hf_piece at,
     } else {
         host = hf_piece_cut(&at, ':', &has_port);
     }
-    if (host.len == 0 || (has_port && (!hf_piece_number(at, UINT16_MAX, &port) ||
-                                       port == 0))) {
+    if (host.len == 0 ||
+        (has_port && (!hf_piece_number(at, UINT16_MAX, &port) || port == 0))) {
         return refuse_address(error);
     }
     enum hf_status status =
@@ -88,8 +88,8 @@ static enum hf_status read_address(struct hf_etcd *etcd, const char *address,
         if (etcd->n_endpoints == HF_ETCD_ENDPOINTS_MAX) {
             return refuse_address(error);
         }
-        status = read_endpoint(etcd, hf_piece_cut(&hosts, ',', &has_more),
-                               error);
+        status =
+            read_endpoint(etcd, hf_piece_cut(&hosts, ',', &has_more), error);
     }
     return status;
 }

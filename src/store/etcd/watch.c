@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* WATCHES
  *
- * One for each name with waiters, on a connection of its own: a reply without an
- * end lets no other reply follow. It reports deletions below the name, from
+ * One for each name with waiters, on a connection of its own: a reply without
+ * an end lets no other reply follow. It reports deletions below the name, from
  * after a revision, and nothing that is put. "hasleader" makes a member that
  * lost its leader end the stream; without it the stream would be silent.
  *

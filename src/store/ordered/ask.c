@@ -70,8 +70,8 @@ static void acquire(struct hf_ordered *store, const struct hf_ask *ask,
         seat = hf_ordered_seat_add(store, ask);
     }
     if (seat == NULL) {
-        give_plain(store, ask, HF_VERDICT_UNSENT, HF_NO_MEMORY,
-                   "out of memory", now);
+        give_plain(store, ask, HF_VERDICT_UNSENT, HF_NO_MEMORY, "out of memory",
+                   now);
         return;
     }
     HF_ASSERT(!seat->acquire.is_pending);
@@ -249,7 +249,7 @@ void hf_ordered_close(struct hf_ordered *store, struct hf_instant now)
          session = session->next) {
         if (session->phase == HF_ORDERED_OPEN && session->n_seats == 0) {
             (void)store->wire_ops->close(store->wire, session->id,
-                                          &store->closing, now);
+                                         &store->closing, now);
         }
     }
 }

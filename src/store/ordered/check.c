@@ -16,11 +16,10 @@ static void check_seat(const struct hf_ordered_session *session,
 
 /* OE-1: a request waits for a renewal in the list of its own session, and is
  *       pending.
- * OE-2: a session that is open has a ttl, no shorter than was asked for, and was
- *       renewed.
- * OE-3: a seat that holds has a number; the entry that a waiter waits for has a
- *       smaller one.
- * OE-4: a call is counted in the session that it refers to. */
+ * OE-2: a session that is open has a ttl, no shorter than was asked for, and
+ * was renewed. OE-3: a seat that holds has a number; the entry that a waiter
+ * waits for has a smaller one. OE-4: a call is counted in the session that it
+ * refers to. */
 void hf_ordered_check(const struct hf_ordered *store)
 {
     size_t n_seats = 0;
@@ -29,8 +28,8 @@ void hf_ordered_check(const struct hf_ordered *store)
         n_seats += session->n_seats;
         if (session->phase == HF_ORDERED_OPEN) {
             HF_ASSERT(session->ttl_ms >= session->ttl_s * 1000);
-            HF_ASSERT(!hf_instant_before(session->renewed,
-                                         (struct hf_instant){0}));
+            HF_ASSERT(
+                !hf_instant_before(session->renewed, (struct hf_instant){0}));
         }
         for (const struct hf_ordered_seat *seat = session->asking; seat != NULL;
              seat = seat->next_asking) {

@@ -94,8 +94,7 @@ hf_ordered_entry_own(const struct hf_ordered_seat *seat,
 static bool reserve(struct hf_ordered *store, size_t n)
 {
     if (n > store->judged_cap) {
-        struct hf_entry *judged =
-            realloc(store->judged, n * sizeof(*judged));
+        struct hf_entry *judged = realloc(store->judged, n * sizeof(*judged));
         if (judged == NULL) {
             return false;
         }
@@ -183,10 +182,9 @@ static void give_queued(struct hf_ordered *store, struct hf_ordered_seat *seat,
 
 /* Not in the list. A try was refused, or met something newer; a waiter's entry
  * is always listed with its create. */
-static void take_unproven(struct hf_ordered *store,
-                          struct hf_ordered_seat *seat,
-                          const struct hf_wire_reply *reply,
-                          struct hf_instant now)
+static void
+take_unproven(struct hf_ordered *store, struct hf_ordered_seat *seat,
+              const struct hf_wire_reply *reply, struct hf_instant now)
 {
     bool is_shared = seat->mode == HF_SHARED;
     for (size_t i = 0; i < reply->n_entries; i++) {

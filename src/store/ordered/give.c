@@ -70,8 +70,10 @@ void hf_ordered_give_undone(struct hf_ordered *store,
                             const struct hf_wire_reply *reply)
 {
     static const enum hf_verdict verdicts[] = {
-        [HF_WIRE_DONE] = HF_VERDICT_UNKNOWN,  [HF_WIRE_GONE] = HF_VERDICT_UNSENT,
-        [HF_WIRE_UNSENT] = HF_VERDICT_UNSENT, [HF_WIRE_LOST] = HF_VERDICT_UNKNOWN,
+        [HF_WIRE_DONE] = HF_VERDICT_UNKNOWN,
+        [HF_WIRE_GONE] = HF_VERDICT_UNSENT,
+        [HF_WIRE_UNSENT] = HF_VERDICT_UNSENT,
+        [HF_WIRE_LOST] = HF_VERDICT_UNKNOWN,
         [HF_WIRE_ERROR] = HF_VERDICT_ERROR,
     };
     bool is_gone = reply->outcome == HF_WIRE_GONE;

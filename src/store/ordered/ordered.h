@@ -84,8 +84,8 @@ struct hf_ordered_name {
     struct hf_ordered_seat *seats;
     struct hf_wire_watch *watch; /* NULL: none */
     struct hf_instant watched_at;
-    uint64_t seen;    /* the last end that a watch has reported */
-    unsigned calls;   /* under way */
+    uint64_t seen;  /* the last end that a watch has reported */
+    unsigned calls; /* under way */
     bool is_listing;
     bool must_list; /* again, when the list under way is there */
     size_t len;
@@ -179,7 +179,8 @@ void hf_ordered_ended(struct hf_ordered *store, void *user, uint64_t revision,
 void hf_ordered_unwatched(struct hf_ordered *store, void *user,
                           struct hf_instant now);
 
-/* ---- seats.c -------------------------------------------------------------- */
+/* ---- seats.c --------------------------------------------------------------
+ */
 
 struct hf_ordered_name *hf_ordered_name_find(struct hf_ordered *store,
                                              const void *name, size_t len);
@@ -205,11 +206,10 @@ void hf_ordered_seat_detach(struct hf_ordered_seat *seat);
 struct hf_wire_key hf_ordered_key(const struct hf_ordered_seat *seat);
 
 /** A call with these, counted in each of them. @return NULL: no memory. */
-struct hf_ordered_call *hf_ordered_call_new(struct hf_ordered *store,
-                                            hf_wire_done_fn *done,
-                                            struct hf_ordered_session *session,
-                                            struct hf_ordered_name *name,
-                                            struct hf_ordered_seat *seat);
+struct hf_ordered_call *
+hf_ordered_call_new(struct hf_ordered *store, hf_wire_done_fn *done,
+                    struct hf_ordered_session *session,
+                    struct hf_ordered_name *name, struct hf_ordered_seat *seat);
 
 /* Free it; what it counted in may be freed next. */
 void hf_ordered_call_free(struct hf_ordered_call *call);
@@ -221,9 +221,11 @@ void hf_ordered_call_fail(struct hf_ordered_call *call, struct hf_instant now);
 void hf_ordered_name_drop(struct hf_ordered *store,
                           struct hf_ordered_name *name);
 
-/* ---- session.c ------------------------------------------------------------ */
+/* ---- session.c ------------------------------------------------------------
+ */
 
-/** The session for a lease, opened if there is none. @return NULL: no memory. */
+/** The session for a lease, opened if there is none. @return NULL: no memory.
+ */
 struct hf_ordered_session *hf_ordered_session_for(struct hf_ordered *store,
                                                   int64_t ttl_ms,
                                                   struct hf_instant now);
@@ -236,7 +238,8 @@ void hf_ordered_session_asks(struct hf_ordered_seat *seat);
 void hf_ordered_session_proves(struct hf_ordered_seat *seat);
 void hf_ordered_session_forget(struct hf_ordered_seat *seat);
 
-/* ---- entry.c -------------------------------------------------------------- */
+/* ---- entry.c --------------------------------------------------------------
+ */
 
 /* Its session is renewed, or being renewed on the same connection: create. */
 void hf_ordered_entry_create(struct hf_ordered *store,
@@ -254,7 +257,8 @@ void hf_ordered_entry_judge(struct hf_ordered *store,
                             const struct hf_wire_entry *own,
                             struct hf_entry_verdict *out);
 
-/* ---- give.c --------------------------------------------------------------- */
+/* ---- give.c ---------------------------------------------------------------
+ */
 
 /* Answer a request of the seat: cookie and verb are filled in. Before that the
  * seat is dropped, if it has no entry and the client will not RELEASE it. */
@@ -274,28 +278,32 @@ void hf_ordered_give_undone(struct hf_ordered *store,
                             struct hf_ordered_seat *seat, enum hf_verb verb,
                             const struct hf_wire_reply *reply);
 
-/* ---- release.c ------------------------------------------------------------ */
+/* ---- release.c ------------------------------------------------------------
+ */
 
 void hf_ordered_release(struct hf_ordered *store, struct hf_ordered_seat *seat,
                         const struct hf_ask *ask, struct hf_instant now);
 
-/* ---- watch.c -------------------------------------------------------------- */
+/* ---- watch.c --------------------------------------------------------------
+ */
 
 /* A list of the name, for all its waiters. */
 void hf_ordered_list(struct hf_ordered *store, struct hf_ordered_name *name,
                      struct hf_instant now);
 
-/** A list of @p revision has shown that a waiter of the name waits: watch it for
- * ends after that. Without a waiter: stop to watch it. */
+/** A list of @p revision has shown that a waiter of the name waits: watch it
+ * for ends after that. Without a waiter: stop to watch it. */
 void hf_ordered_watch(struct hf_ordered *store, struct hf_ordered_name *name,
                       uint64_t revision, struct hf_instant now);
 
-/* ---- look.c --------------------------------------------------------------- */
+/* ---- look.c ---------------------------------------------------------------
+ */
 
 void hf_ordered_look(struct hf_ordered *store, const struct hf_ask *ask,
                      struct hf_instant now);
 
-/* ---- check.c -------------------------------------------------------------- */
+/* ---- check.c --------------------------------------------------------------
+ */
 
 /* Assert OE-1 to OE-6, which hold between two events. */
 void hf_ordered_check(const struct hf_ordered *store);

@@ -23,8 +23,7 @@ static void on_removed(struct hf_wire_call *wire_call,
         hf_ordered_give_undone(store, seat, HF_VERB_RELEASE, reply);
         return;
     }
-    answer.verdict =
-        reply->has_changed ? HF_VERDICT_OK : HF_VERDICT_REFUSED;
+    answer.verdict = reply->has_changed ? HF_VERDICT_OK : HF_VERDICT_REFUSED;
     hf_ordered_seat_detach(seat);
     hf_ordered_give(store, seat, HF_VERB_RELEASE, &answer);
 }

@@ -178,11 +178,10 @@ struct hf_wire_key hf_ordered_key(const struct hf_ordered_seat *seat)
 
 /* ---- Calls --------------------------------------------------------------- */
 
-struct hf_ordered_call *hf_ordered_call_new(struct hf_ordered *store,
-                                            hf_wire_done_fn *done,
-                                            struct hf_ordered_session *session,
-                                            struct hf_ordered_name *name,
-                                            struct hf_ordered_seat *seat)
+struct hf_ordered_call *
+hf_ordered_call_new(struct hf_ordered *store, hf_wire_done_fn *done,
+                    struct hf_ordered_session *session,
+                    struct hf_ordered_name *name, struct hf_ordered_seat *seat)
 {
     struct hf_ordered_call *call = calloc(1, sizeof(*call));
     if (call == NULL) {

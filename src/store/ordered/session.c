@@ -9,16 +9,16 @@
  *
  * The requests of one flush() share one renewal. A CONFIRM's read is sent when
  * the renewal was answered: a server that had lost the session, or the entry,
- * before that cannot answer both. An ACQUIRE's create follows the renewal on its
- * connection without waiting, since the store itself refuses a create of a
+ * before that cannot answer both. An ACQUIRE's create follows the renewal on
+ * its connection without waiting, since the store itself refuses a create of a
  * session that is gone; its answer waits for both.
  *
  * A session that opens is renewed by that. S is the sending, never the receipt:
  * the server begins the ttl later.
  *
- * While a session is doubtful, each renewal also lists all its entries. Those of
- * no seat were created after their release; they are removed, by owner: a number
- * is not known of an entry that is still being created. */
+ * While a session is doubtful, each renewal also lists all its entries. Those
+ * of no seat were created after their release; they are removed, by owner: a
+ * number is not known of an entry that is still being created. */
 #include "store/ordered/ordered.h"
 
 #include "base/assert.h"
@@ -86,8 +86,8 @@ void hf_ordered_session_forget(struct hf_ordered_seat *seat)
 
 /* ---- Opening ------------------------------------------------------------- */
 
-/* A session that nothing has renewed for so long may have ended: a new one costs
- * the same round trip, and no failed attempt. */
+/* A session that nothing has renewed for so long may have ended: a new one
+ * costs the same round trip, and no failed attempt. */
 static bool is_stale(const struct hf_ordered_session *session,
                      struct hf_instant now)
 {
@@ -201,10 +201,9 @@ static void on_opened(struct hf_wire_call *wire_call,
 static void open(struct hf_ordered *store, struct hf_ordered_session *session,
                  struct hf_instant now)
 {
-    static const struct hf_wire_reply no_memory = {
-        .outcome = HF_WIRE_UNSENT,
-        .fault = HF_NO_MEMORY,
-        .reason = "out of memory"};
+    static const struct hf_wire_reply no_memory = {.outcome = HF_WIRE_UNSENT,
+                                                   .fault = HF_NO_MEMORY,
+                                                   .reason = "out of memory"};
     struct hf_ordered_call *call =
         hf_ordered_call_new(store, on_opened, session, NULL, NULL);
     if (call == NULL) {
@@ -338,10 +337,9 @@ static bool is_stranger(struct hf_ordered *store,
            (seat->state == HF_ORDERED_LEAVING && !seat->release.is_pending);
 }
 
-static void remove_stranger(struct hf_ordered *store,
-                            struct hf_ordered_session *session,
-                            const struct hf_wire_entry *entry,
-                            struct hf_instant now)
+static void
+remove_stranger(struct hf_ordered *store, struct hf_ordered_session *session,
+                const struct hf_wire_entry *entry, struct hf_instant now)
 {
     struct hf_wire_key key = {entry->name, session->id, entry->owner,
                               entry->entry.mode, entry->ttl_s};
@@ -372,8 +370,8 @@ static void clean(struct hf_ordered *store, struct hf_ordered_session *session,
 {
     struct hf_ordered_call *call =
         hf_ordered_call_new(store, on_owned, session, NULL, NULL);
-    if (call != NULL && !store->wire_ops->owned(store->wire, session->id,
-                                                &call->wire, now)) {
+    if (call != NULL &&
+        !store->wire_ops->owned(store->wire, session->id, &call->wire, now)) {
         hf_ordered_call_free(call);
     }
 }
@@ -397,10 +395,9 @@ static void fail_proofs(struct hf_ordered_call *call,
 static void on_renewed(struct hf_wire_call *wire_call,
                        const struct hf_wire_reply *reply, struct hf_instant now)
 {
-    static const struct hf_wire_reply no_memory = {
-        .outcome = HF_WIRE_UNSENT,
-        .fault = HF_NO_MEMORY,
-        .reason = "out of memory"};
+    static const struct hf_wire_reply no_memory = {.outcome = HF_WIRE_UNSENT,
+                                                   .fault = HF_NO_MEMORY,
+                                                   .reason = "out of memory"};
     static const struct hf_wire_reply gone = {.outcome = HF_WIRE_GONE};
     struct hf_ordered_call *call = (struct hf_ordered_call *)(void *)wire_call;
     struct hf_ordered_session *session = call->session;
@@ -427,10 +424,9 @@ static void on_renewed(struct hf_wire_call *wire_call,
 static void renew(struct hf_ordered *store, struct hf_ordered_session *session,
                   struct hf_instant now)
 {
-    static const struct hf_wire_reply no_memory = {
-        .outcome = HF_WIRE_UNSENT,
-        .fault = HF_NO_MEMORY,
-        .reason = "out of memory"};
+    static const struct hf_wire_reply no_memory = {.outcome = HF_WIRE_UNSENT,
+                                                   .fault = HF_NO_MEMORY,
+                                                   .reason = "out of memory"};
     struct hf_ordered_seat *seat;
     struct hf_ordered_call *call =
         hf_ordered_call_new(store, on_renewed, session, NULL, NULL);

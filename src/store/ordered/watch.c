@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* WHAT A WAITER WAITS FOR
  *
- * The waiters of a name share one watch, for the ends of all its entries. If the
- * entry that one of them waits for has ended, the name is listed once, for all
- * of them: the end alone proves nothing, since that entry may have waited too.
- * A waiter that holds now is told by a push.
+ * The waiters of a name share one watch, for the ends of all its entries. If
+ * the entry that one of them waits for has ended, the name is listed once, for
+ * all of them: the end alone proves nothing, since that entry may have waited
+ * too. A waiter that holds now is told by a push.
  *
  * The watch begins after the list that said "wait", so no end is missed between
  * them. An end may be reported before the list that is older than it: then the

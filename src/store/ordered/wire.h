@@ -65,9 +65,9 @@ struct hf_wire_reply {
     enum hf_wire_outcome outcome;
     struct hf_instant sent;
     uint8_t session[HF_SESSION_ID_LEN]; /* OPEN */
-    int64_t ttl_ms;     /* OPEN: as the server decided; it may be longer */
-    bool has_changed;   /* CREATE: created; REMOVE: there was one */
-    uint64_t revision;  /* CREATE, LIST: the moment of the list */
+    int64_t ttl_ms;    /* OPEN: as the server decided; it may be longer */
+    bool has_changed;  /* CREATE: created; REMOVE: there was one */
+    uint64_t revision; /* CREATE, LIST: the moment of the list */
     struct hf_wire_entry *entries; /* CREATE, LIST: live entries of the name, in
                                       any order; READ: as asked; OWNED. Borrowed
                                       until `done` returns */
@@ -108,11 +108,10 @@ typedef bool hf_wire_session_fn(struct hf_wire *wire, const uint8_t *session,
 
 /* Create an entry of a live session, and list. LOST: it may be created as long
  * as the session lives. */
-typedef bool hf_wire_create_fn(struct hf_wire *wire,
-                               const struct hf_wire_key *key,
-                               enum hf_wire_when when, uint64_t revision,
-                               struct hf_wire_call *call,
-                               struct hf_instant now);
+typedef bool
+hf_wire_create_fn(struct hf_wire *wire, const struct hf_wire_key *key,
+                  enum hf_wire_when when, uint64_t revision,
+                  struct hf_wire_call *call, struct hf_instant now);
 
 typedef bool hf_wire_list_fn(struct hf_wire *wire, struct hf_bytes name,
                              struct hf_wire_call *call, struct hf_instant now);
@@ -123,18 +122,16 @@ typedef bool hf_wire_read_fn(struct hf_wire *wire,
                              struct hf_wire_call *call, struct hf_instant now);
 
 /* Remove an entry, by session and owner. LOST: it may still be removed. */
-typedef bool hf_wire_remove_fn(struct hf_wire *wire,
-                               const struct hf_wire_key *key,
-                               struct hf_wire_call *call,
-                               struct hf_instant now);
+typedef bool
+hf_wire_remove_fn(struct hf_wire *wire, const struct hf_wire_key *key,
+                  struct hf_wire_call *call, struct hf_instant now);
 
 /** Report the ends of entries of a name after `revision`, by
  * hf_ordered_ended(user); and once hf_ordered_unwatched(user), when the watch
  * has failed and is freed. @return NULL: no memory. */
-typedef struct hf_wire_watch *hf_wire_watch_fn(struct hf_wire *wire,
-                                               struct hf_bytes name,
-                                               uint64_t revision, void *user,
-                                               struct hf_instant now);
+typedef struct hf_wire_watch *
+hf_wire_watch_fn(struct hf_wire *wire, struct hf_bytes name, uint64_t revision,
+                 void *user, struct hf_instant now);
 typedef void hf_wire_unwatch_fn(struct hf_wire *wire,
                                 struct hf_wire_watch *watch);
 
