@@ -117,6 +117,7 @@ is "$code" 0 'a killed holder is followed'
 ok "not before its lease has ended ($took ms)" [ "$took" -ge 1000 ]
 ok 'with a greater fence' [ "${out:-0}" -gt "$last" ]
 
+waiters_of() { [ "$(keys | grep -c "^lock:$1/")" = "$2" ]; }
 lease_of() { keys | sed -n "s|^lock:$1/\([0-9a-f]*\)-.*|\1|p"; }
 is_over() { is_gone "$1"; }
 begin revoked -t 9s nightly
@@ -182,6 +183,36 @@ renews() { [ "$(renewals)" -gt "$n" ]; }
 ok '... and renewed' wait_until 20 renews
 end restart
 ok 'nothing is left' wait_until 20 is_empty
+
+# ---- A create that lands late --------------------------------------------------------
+#
+# While the server stands still, the connection of a client is given up with a create
+# in it. Nothing orders that create before what is asked on the next connection: the
+# client looks for what its lease holds. The key that is put here is such a create.
+
+plain=$HOLDFAST_URL
+export HOLDFAST_URL="$ETCD_URL?node_timeout=100ms&connect_timeout=5s"
+begin other late-b
+ok 'a holder' wait_until 20 holds other
+begin both -t 24s -w 60 late-a late-b
+ok 'a client with one lock waits for another' wait_until 20 waiters_of late-b 2
+mine=$(lease_of late-a)
+is "$mine" "$(lease_of late-b | grep -xF "$mine")" 'both are of one lease'
+etcd_pause e1
+paused=$(now_ms)
+# A heartbeat is sent each 2 s, and given up after a second.
+is_given_up() { [ $(($(now_ms) - paused)) -ge 5000 ]; }
+ok 'its server stands still' wait_until 10 is_given_up
+etcd_continue e1
+owner="0123456789abcdef0123456789abcdef:host:1:1700000000"
+etcd_ctl put "--lease=$mine" "lock:late-c/$mine-x24-$owner" '' >/dev/null
+ok 'a create that lands late is removed' wait_until 12 waiters_of late-c 0
+is "$(lease_of late-a)" "$mine" '... and nothing else is'
+ok '... also in the queue' waiters_of late-b 2
+end other
+ok 'the waiter is granted both' wait_until 20 holds both
+end both
+HOLDFAST_URL=$plain
 
 # ---- Other programs ----------------------------------------------------------------
 

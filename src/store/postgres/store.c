@@ -184,9 +184,8 @@ static hf_store_kind_fn pg_kind;
 const struct hf_store_ops hf_store_postgres = {
     .name = "postgres",
     .schemes = schemes,
-    .capabilities =
-        HF_CAP_QUEUE | HF_CAP_SHARED | HF_CAP_VALUES | HF_CAP_RECORDS |
-        HF_CAP_FENCES,
+    .capabilities = HF_CAP_QUEUE | HF_CAP_SHARED | HF_CAP_VALUES |
+                    HF_CAP_RECORDS | HF_CAP_FENCES,
     .retry_base = {RETRY_BASE_MS * INT64_C(1000000)},
     .retry_cap = {RETRY_CAP_MS * INT64_C(1000000)},
     .node_timeout = {NODE_TIMEOUT_MS_DEFAULT * INT64_C(1000000)},

@@ -323,9 +323,8 @@ static void redis_job_cancel(struct hf_store *base)
 const struct hf_store_ops hf_store_redis = {
     .name = "redis",
     .schemes = schemes,
-    .capabilities =
-        HF_CAP_QUEUE | HF_CAP_SHARED | HF_CAP_VALUES | HF_CAP_RECORDS |
-        HF_CAP_FENCES,
+    .capabilities = HF_CAP_QUEUE | HF_CAP_SHARED | HF_CAP_VALUES |
+                    HF_CAP_RECORDS | HF_CAP_FENCES,
     .retry_base = {RETRY_BASE_MS * INT64_C(1000000)},
     .retry_cap = {RETRY_CAP_MS * INT64_C(1000000)},
     .open = redis_open,
