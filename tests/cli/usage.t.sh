@@ -217,7 +217,7 @@ is "$table" "$(grep -xFf <(echo "$table") "$HF_SOURCE/docs/stores.md")" \
 mkdir "$W/empty"
 cp "$HF_BUILD/holdfast" "$W/empty"
 like "$(HOLDFAST_MODULE_DIR=$W/empty "$W/empty/holdfast" help stores)" \
-    $'\n  redis://A,B,C .* no\n  postgres:// +not installed\n' \
+    $'\n  redis://A,B,C .* yes\n  postgres:// +not installed\n' \
     '… and which modules are missing'
 refused 64 'unknown command rum: did you mean run' 'help of a slip' \
     holdfast help rum

@@ -22,7 +22,7 @@ keeps started
 keeps async test_extend test_lost test_detach_and_adopt test_release_reserved \
     test_list test_bad_arguments
 keeps names test_wait_for_one
-keeps multi_name_deadlock 'test_tries_that_meet?'
+keeps multi_name_deadlock test_tries_that_meet?
 keeps multi_name_handle test_renewed_and_extended test_kept_taken \
     test_one_is_lost test_release_is_told_once test_lost_while_waiting
 are_gone() { [ -z "$(etcd_ctl get --prefix '' --keys-only)" ]; }
