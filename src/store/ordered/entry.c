@@ -218,6 +218,7 @@ static void take_entry(struct hf_ordered *store, struct hf_ordered_seat *seat,
         take_unproven(store, seat, reply, now);
         return;
     }
+    HF_ASSERT(own != NULL);
     seat->number = own->entry.number;
     seat->rounds = 0;
     if (verdict.turn == HF_ENTRY_HOLDS) {

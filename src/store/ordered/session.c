@@ -198,8 +198,9 @@ static void on_opened(struct hf_wire_call *wire_call,
     hf_ordered_call_free(call);
 }
 
-static void open(struct hf_ordered *store, struct hf_ordered_session *session,
-                 struct hf_instant now)
+static void open_session(struct hf_ordered *store,
+                         struct hf_ordered_session *session,
+                         struct hf_instant now)
 {
     static const struct hf_wire_reply no_memory = {.outcome = HF_WIRE_UNSENT,
                                                    .fault = HF_NO_MEMORY,
@@ -468,7 +469,7 @@ static void serve(struct hf_ordered *store, struct hf_ordered_session *session,
     switch (session->phase) {
     case HF_ORDERED_OPENING:
         if (has_requests && session->calls == 0) {
-            open(store, session, now);
+            open_session(store, session, now);
         }
         break;
     case HF_ORDERED_OPEN:
