@@ -213,9 +213,9 @@ bool hf_etcd_node_is_same(struct hf_etcd *etcd, const struct json_t *body,
 /* ---- watch.c --------------------------------------------------------------
  */
 
-struct hf_wire_watch *hf_etcd_watch(struct hf_wire *wire, struct hf_bytes name,
-                                    uint64_t revision, void *user,
-                                    struct hf_instant now);
+bool hf_etcd_watch(struct hf_wire *wire, struct hf_bytes name,
+                   uint64_t revision, void *user, struct hf_instant now,
+                   struct hf_wire_watch **out);
 void hf_etcd_unwatch(struct hf_wire *wire, struct hf_wire_watch *watch);
 
 /* Free those that were dropped; all: the store closes. */

@@ -91,7 +91,7 @@ static size_t read_lease(const char *text, size_t len, uint64_t *lease)
     return n;
 }
 
-/* "-x30-": the mode and the ttl. @return its length; 0: it is none. */
+/** "-x30-": the mode and the ttl. @return its length; 0: it is none. */
 static size_t read_kind(const char *text, size_t len, struct hf_wire_entry *out)
 {
     size_t n = 2;

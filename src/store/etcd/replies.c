@@ -112,7 +112,7 @@ static bool reserve(struct hf_etcd *etcd, size_t bytes, size_t entries)
     return true;
 }
 
-/* A key as bytes, in the arena. @return its length; SIZE_MAX: no key. */
+/** A key as bytes, in the arena. @return its length; SIZE_MAX: no key. */
 static size_t read_key(const json_t *text, char *out)
 {
     return json_is_string(text)
@@ -140,7 +140,7 @@ static bool take_kv(struct hf_etcd *etcd, const json_t *kv, char *at,
     return out->entry.number != 0;
 }
 
-/* @return false: not as etcd writes it, or no memory. */
+/** @return false: not as etcd writes it, or no memory. */
 static bool take_range(struct hf_etcd *etcd, const json_t *range,
                        size_t body_len, struct hf_wire_reply *reply)
 {

@@ -186,9 +186,9 @@ static void watch_free(struct hf_etcd_watch *watch, bool quiet)
     free(watch);
 }
 
-struct hf_wire_watch *hf_etcd_watch(struct hf_wire *wire, struct hf_bytes name,
-                                    uint64_t revision, void *user,
-                                    struct hf_instant now)
+bool hf_etcd_watch(struct hf_wire *wire, struct hf_bytes name,
+                   uint64_t revision, void *user, struct hf_instant now,
+                   struct hf_wire_watch **out)
 {
     static const struct hf_http_events events = {
         .opened = on_opened,
@@ -198,9 +198,10 @@ struct hf_wire_watch *hf_etcd_watch(struct hf_wire *wire, struct hf_bytes name,
         .closed = on_closed,
     };
     struct hf_etcd *etcd = hf_etcd_of_wire(wire);
+    *out = NULL;
     struct hf_etcd_watch *watch = calloc(1, sizeof(*watch));
     if (watch == NULL) {
-        return NULL;
+        return false;
     }
     hf_http_init(&watch->http, etcd->ordered.env.loop, &events, &limits);
     watch->etcd = etcd;
@@ -209,11 +210,12 @@ struct hf_wire_watch *hf_etcd_watch(struct hf_wire *wire, struct hf_bytes name,
     write_body(watch, name);
     if (!start(watch, now)) {
         watch_free(watch, false);
-        return NULL;
+        return false;
     }
     watch->next = etcd->watches;
     etcd->watches = watch;
-    return (struct hf_wire_watch *)(void *)watch;
+    *out = (struct hf_wire_watch *)(void *)watch;
+    return true;
 }
 
 /* A callback of its connection may be on the stack. */

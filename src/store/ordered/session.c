@@ -282,7 +282,7 @@ static void on_read(struct hf_wire_call *wire_call,
     hf_ordered_call_free(call);
 }
 
-/* Read the first of `from`, which are moved. @return false: no memory. */
+/** Read the first of `from`, which are moved. @return false: no memory. */
 static bool read_some(struct hf_ordered_call *from, struct hf_instant renewed,
                       struct hf_instant now)
 {

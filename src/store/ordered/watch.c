@@ -52,8 +52,8 @@ void hf_ordered_watch(struct hf_ordered *store, struct hf_ordered_name *name,
     }
     if (name->watch == NULL && revision > 0 && !hf_instant_before(now, again)) {
         name->watched_at = now;
-        name->watch =
-            store->wire_ops->watch(store->wire, bytes, revision, name, now);
+        (void)store->wire_ops->watch(store->wire, bytes, revision, name, now,
+                                     &name->watch);
     } else if (name->seen > revision && revision > 0) {
         hf_ordered_list(store, name, now);
     }

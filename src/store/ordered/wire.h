@@ -128,10 +128,10 @@ hf_wire_remove_fn(struct hf_wire *wire, const struct hf_wire_key *key,
 
 /** Report the ends of entries of a name after `revision`, by
  * hf_ordered_ended(user); and once hf_ordered_unwatched(user), when the watch
- * has failed and is freed. @return NULL: no memory. */
-typedef struct hf_wire_watch *
+ * has failed and is freed. @return false: no memory, and *out is NULL. */
+typedef bool
 hf_wire_watch_fn(struct hf_wire *wire, struct hf_bytes name, uint64_t revision,
-                 void *user, struct hf_instant now);
+                 void *user, struct hf_instant now, struct hf_wire_watch **out);
 typedef void hf_wire_unwatch_fn(struct hf_wire *wire,
                                 struct hf_wire_watch *watch);
 
