@@ -233,7 +233,7 @@ static void take_entry(struct hf_ordered *store, struct hf_ordered_seat *seat,
     give_queued(store, seat, reply, verdict.ahead);
 }
 
-/* Something newer than the request was asked for, or its session has ended, or
+/** Something newer than the request was asked for, or its session has ended, or
  * it was released. @return true: it is dealt with. */
 static bool is_settled(struct hf_ordered *store, struct hf_ordered_seat *seat,
                        const struct hf_wire_reply *reply, struct hf_instant now)
