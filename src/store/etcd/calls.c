@@ -120,6 +120,7 @@ static bool call_renew(struct hf_wire *wire, const uint8_t *session,
                        struct hf_wire_call *call, struct hf_instant now)
 {
     hf_etcd_node_look(hf_etcd_of_wire(wire), now);
+    call->note = hf_etcd_of_wire(wire)->term;
     return of_lease(wire, session, "\"}", HF_ETCD_RENEW, "/v3/lease/keepalive",
                     call, now);
 }
@@ -205,7 +206,7 @@ static bool call_read(struct hf_wire *wire, const struct hf_wire_key *keys,
         hf_etcd_text_say(&etcd->body, ",\"keys_only\":true}}");
     }
     hf_etcd_text_say(&etcd->body, "]}");
-    call->count = (unsigned)n;
+    call->note = n;
     return post(etcd, HF_ETCD_READ, "/v3/kv/txn", call, now);
 }
 

@@ -127,6 +127,8 @@ struct hf_etcd {
     struct hf_span node_timeout;
     struct hf_span connect_timeout;
     uint64_t cluster; /* 0: not known yet */
+    uint64_t term;    /* of the last reply on this connection that was agreed
+                         by a majority; 0: none */
     char version[40];
     struct hf_span rtt;
     enum hf_status fault; /* of the connection that breaks */

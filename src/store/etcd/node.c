@@ -64,6 +64,7 @@ static void connect_now(struct hf_etcd *etcd, struct hf_instant now)
                                       .port = endpoint->port};
     HF_ASSERT(etcd->phase == HF_ETCD_WAITING);
     etcd->phase = HF_ETCD_OPENING;
+    etcd->term = 0;
     hf_http_start(&etcd->http, &target, etcd->connect_timeout, now);
 }
 

@@ -174,14 +174,14 @@ static bool take_txn(struct hf_etcd *etcd, const json_t *body, size_t body_len,
     return range != NULL && take_range(etcd, range, body_len, reply);
 }
 
-static bool take_read(struct hf_etcd *etcd, const json_t *body, unsigned count,
+static bool take_read(struct hf_etcd *etcd, const json_t *body, size_t count,
                       struct hf_wire_reply *reply)
 {
     const json_t *responses = json_object_get(body, "responses");
     if (json_array_size(responses) != count || !reserve(etcd, 1, count)) {
         return false;
     }
-    for (unsigned i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         const json_t *range =
             json_object_get(json_array_get(responses, i), "response_range");
         const json_t *kv = json_array_get(json_object_get(range, "kvs"), 0);
@@ -261,7 +261,7 @@ static bool take_body(struct hf_etcd *etcd,
     case HF_ETCD_LIST:
         return take_range(etcd, body, body_len, reply);
     case HF_ETCD_READ:
-        return take_read(etcd, body, call->count, reply);
+        return take_read(etcd, body, (size_t)call->note, reply);
     case HF_ETCD_REMOVE:
         reply->has_changed = hf_etcd_number(body, "deleted") > 0;
         return true;
@@ -274,6 +274,40 @@ static const json_t *header_of(const json_t *body)
 {
     const json_t *result = json_object_get(body, "result");
     return json_object_get(result != NULL ? result : body, "header");
+}
+
+/* The term of the last entry that the member has applied. A member that is
+ * asked for what a majority agrees on has applied what the leader of that
+ * moment has, so the term is that leader's. The leader itself answers a
+ * keepalive from its memory: it may have been replaced, and the member that
+ * forwards the keepalive may not know it either. (etcd 3.4.23: applierV3.Range,
+ * EtcdServer.LeaseRenew) */
+static bool take_term(struct hf_etcd *etcd,
+                      const struct hf_http_pending *request, const json_t *body,
+                      struct hf_wire_reply *reply)
+{
+    const struct hf_wire_call *call = request->user;
+    switch ((enum hf_etcd_kind)request->cookie) {
+    case HF_ETCD_RENEW:
+        reply->term = call->note;
+        return true;
+    case HF_ETCD_OPEN:
+        etcd->term = hf_etcd_number(header_of(body), "raft_term");
+        reply->term = HF_WIRE_TERM_ANY;
+        return etcd->term != 0;
+    case HF_ETCD_CREATE:
+    case HF_ETCD_LIST:
+    case HF_ETCD_READ:
+    case HF_ETCD_REMOVE:
+        etcd->term = hf_etcd_number(header_of(body), "raft_term");
+        reply->term = etcd->term;
+        return etcd->term != 0;
+    case HF_ETCD_GREET:
+    case HF_ETCD_CLOSE:
+    case HF_ETCD_OWNED:
+        break;
+    }
+    return true;
 }
 
 static void read_reply(struct hf_etcd *etcd,
@@ -290,7 +324,8 @@ static void read_reply(struct hf_etcd *etcd,
         return;
     }
     reply->revision = hf_etcd_number(header_of(body), "revision");
-    if (!take_body(etcd, request, body, http->body_len, reply)) {
+    if (!take_term(etcd, request, body, reply) ||
+        !take_body(etcd, request, body, http->body_len, reply)) {
         reply->outcome = HF_WIRE_LOST;
         reply->fault = HF_UNAVAILABLE;
         reply->reason = "its answer cannot be read, or memory is exhausted";

@@ -3,8 +3,13 @@
  *
  * One for each name with waiters, on a connection of its own: a reply without
  * an end lets no other reply follow. It reports deletions below the name, from
- * after a revision, and nothing that is put. "hasleader" makes a member that
- * lost its leader end the stream; without it the stream would be silent.
+ * after a revision, each with the number of the key that was deleted, and
+ * nothing that is put. "hasleader" makes a member that lost its leader end the
+ * stream; without it the stream would be silent.
+ *
+ * The server delivers what came before the watch was there up to 100 ms late
+ * (syncWatchersLoop of etcd). So if the revision has moved until then, as the
+ * first message tells, that is taken for an end: the name is listed.
  *
  * The stream is one JSON text a line. A watch that is canceled keeps its stream
  * open, so that is an end of ours. Any end is reported once: the machine lists,
@@ -51,8 +56,17 @@ static void take_message(struct hf_etcd_watch *watch, const json_t *message,
     if (result == NULL || json_is_true(json_object_get(result, "canceled")) ||
         !hf_etcd_node_is_same(watch->etcd, header, now)) {
         fail(watch, now);
-    } else if (json_array_size(events) > 0) {
-        hf_ordered_ended(&watch->etcd->ordered, watch->user, revision, now);
+    }
+    if (json_is_true(json_object_get(result, "created")) &&
+        revision > watch->revision && !watch->is_dropped) {
+        hf_ordered_ended(&watch->etcd->ordered, watch->user, 0, revision, now);
+    }
+    for (size_t i = 0; !watch->is_dropped && i < json_array_size(events); i++) {
+        const json_t *ended =
+            json_object_get(json_array_get(events, i), "prev_kv");
+        hf_ordered_ended(&watch->etcd->ordered, watch->user,
+                         hf_etcd_number(ended, "create_revision"), revision,
+                         now);
     }
 }
 
@@ -148,7 +162,8 @@ static void write_body(struct hf_etcd_watch *watch, struct hf_bytes name)
         folder.bytes[folder.len - 1]++;
     }
     hf_etcd_text_base64(body, folder.bytes, folder.len);
-    hf_etcd_text_say(body, "\",\"filters\":[\"NOPUT\"],\"start_revision\":\"");
+    hf_etcd_text_say(body, "\",\"filters\":[\"NOPUT\"],\"prev_kv\":true,"
+                           "\"start_revision\":\"");
     hf_etcd_text_number(body, watch->revision + 1);
     hf_etcd_text_say(body, "\"}}");
     body->has_failed |= folder.has_failed;

@@ -262,8 +262,9 @@ static bool is_settled(struct hf_ordered *store, struct hf_ordered_seat *seat,
         hf_ordered_give_undone(store, seat, HF_VERB_ACQUIRE, reply);
         return true;
     }
-    if (hf_instant_before(session->renewed, seat->acquire.asked)) {
-        hf_ordered_session_asks(seat); /* its renewal was not answered */
+    if (hf_instant_before(session->renewed, seat->acquire.asked) ||
+        !hf_ordered_is_of_term(session->term, reply)) {
+        hf_ordered_session_asks(seat); /* it has no renewal that counts */
         hf_ordered_flush(store, now);
         return true;
     }

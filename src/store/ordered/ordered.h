@@ -106,6 +106,7 @@ struct hf_ordered_session {
     int64_t ttl_ms;            /* as the server decided */
     struct hf_instant renewed; /* sending of the last renewal that was answered;
                                   OPENING: none */
+    uint64_t term;             /* of that renewal */
     struct hf_ordered_seat *asking;  /* ACQUIREs for the next renewal */
     struct hf_ordered_seat *proving; /* CONFIRMs for the next renewal */
     bool is_doubtful; /* a CREATE, or a REMOVE, was lost: there may be an entry
@@ -142,6 +143,7 @@ struct hf_ordered_call {
     struct hf_ordered_name *name;
     struct hf_ordered_seat *seat;
     struct hf_instant renewed; /* READ: sending of the renewal before it */
+    uint64_t term;             /* READ: of that renewal */
     enum hf_verb verb;
     uint64_t cookie;
     struct hf_ordered_seat *seats; /* CONFIRMs, linked by next_proving */
@@ -173,9 +175,10 @@ void hf_ordered_ask(struct hf_ordered *store, const struct hf_ask *ask,
                     struct hf_instant now);
 void hf_ordered_flush(struct hf_ordered *store, struct hf_instant now);
 
-/** Entries of the name have ended, the last one at @p revision. */
-void hf_ordered_ended(struct hf_ordered *store, void *user, uint64_t revision,
-                      struct hf_instant now);
+/** An entry of the name has ended, at or before @p revision. @p number  0: it
+ * is not known which. */
+void hf_ordered_ended(struct hf_ordered *store, void *user, uint64_t number,
+                      uint64_t revision, struct hf_instant now);
 void hf_ordered_unwatched(struct hf_ordered *store, void *user,
                           struct hf_instant now);
 
@@ -232,6 +235,13 @@ struct hf_ordered_session *hf_ordered_session_for(struct hf_ordered *store,
 
 /* It has ended, with all its entries. */
 void hf_ordered_session_gone(struct hf_ordered_session *session);
+
+/* Was the renewal of @p term executed by the leader of the reply? */
+static inline bool hf_ordered_is_of_term(uint64_t term,
+                                         const struct hf_wire_reply *reply)
+{
+    return term == HF_WIRE_TERM_ANY || (term != 0 && term == reply->term);
+}
 
 /* Have the seat's request wait for the next renewal. */
 void hf_ordered_session_asks(struct hf_ordered_seat *seat);

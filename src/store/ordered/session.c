@@ -16,6 +16,11 @@
  * A session that opens is renewed by that. S is the sending, never the receipt:
  * the server begins the ttl later.
  *
+ * A renewal may be answered by a leader that was replaced before S without
+ * knowing it: then the new one did not renew the session. So a renewal counts
+ * only with a reply of the term in which it was sent (wire.h); else it is sent
+ * again.
+ *
  * While a session is doubtful, each renewal also lists all its entries. Those
  * of no seat were created after their release; they are removed, by owner: a
  * number is not known of an entry that is still being created. */
@@ -179,6 +184,7 @@ static void on_opened(struct hf_wire_call *wire_call,
         session->phase = HF_ORDERED_OPEN;
         session->ttl_ms = reply->ttl_ms;
         session->renewed = reply->sent;
+        session->term = reply->term;
         memcpy(session->id, reply->session, sizeof(session->id));
         if (has_later(session)) {
             renew(store, session, now);
@@ -249,6 +255,21 @@ static struct hf_ordered_seat *pop_proof(struct hf_ordered_call *call)
     return seat;
 }
 
+/** A new leader may have come before the renewal was sent: the next renewal is
+ * sent at once. @return false: it needs none. */
+static bool
+prove_again(const struct hf_ordered_call *call, struct hf_ordered_seat *seat,
+            const struct hf_wire_reply *reply, const struct hf_entry *entry)
+{
+    bool is_there = entry->number != 0 && entry->number == seat->number;
+    if (!is_there || seat->session != call->session ||
+        hf_ordered_is_of_term(call->term, reply)) {
+        return false;
+    }
+    hf_ordered_session_proves(seat);
+    return true;
+}
+
 static void give_proof(struct hf_ordered_call *call,
                        struct hf_ordered_seat *seat,
                        const struct hf_entry *entry)
@@ -269,21 +290,31 @@ static void on_read(struct hf_wire_call *wire_call,
                     const struct hf_wire_reply *reply, struct hf_instant now)
 {
     struct hf_ordered_call *call = (struct hf_ordered_call *)(void *)wire_call;
+    struct hf_ordered *store = call->store;
     struct hf_ordered_seat *seat;
-    (void)now;
+    bool must_renew = false;
     for (size_t i = 0; (seat = pop_proof(call)) != NULL; i++) {
-        if (reply->outcome == HF_WIRE_DONE) {
-            HF_ASSERT(i < reply->n_entries);
-            give_proof(call, seat, &reply->entries[i].entry);
+        if (reply->outcome != HF_WIRE_DONE) {
+            hf_ordered_give_undone(store, seat, HF_VERB_CONFIRM, reply);
+            continue;
+        }
+        HF_ASSERT(i < reply->n_entries);
+        const struct hf_entry *entry = &reply->entries[i].entry;
+        if (prove_again(call, seat, reply, entry)) {
+            must_renew = true;
         } else {
-            hf_ordered_give_undone(call->store, seat, HF_VERB_CONFIRM, reply);
+            give_proof(call, seat, entry);
         }
     }
     hf_ordered_call_free(call);
+    if (must_renew) {
+        hf_ordered_flush(store, now);
+    }
 }
 
 /** Read the first of `from`, which are moved. @return false: no memory. */
-static bool read_some(struct hf_ordered_call *from, struct hf_instant renewed,
+static bool read_some(struct hf_ordered_call *from,
+                      const struct hf_wire_reply *renewal,
                       struct hf_instant now)
 {
     struct hf_wire_key keys[HF_WIRE_READ_MAX];
@@ -306,7 +337,8 @@ static bool read_some(struct hf_ordered_call *from, struct hf_instant renewed,
         *end = seat;
         end = &seat->next_proving;
     }
-    call->renewed = renewed;
+    call->renewed = renewal->sent;
+    call->term = renewal->term;
     if (n == 0) {
         hf_ordered_call_free(call);
     } else if (!store->wire_ops->read(store->wire, keys, n, &call->wire, now)) {
@@ -408,8 +440,9 @@ static void on_renewed(struct hf_wire_call *wire_call,
     if (session->phase == HF_ORDERED_GONE) {
         fail_proofs(call, &gone);
     } else if (reply->outcome == HF_WIRE_DONE) {
-        session->renewed = hf_instant_max(session->renewed, reply->sent);
-        while (call->seats != NULL && read_some(call, reply->sent, now)) {
+        session->renewed = reply->sent;
+        session->term = reply->term;
+        while (call->seats != NULL && read_some(call, reply, now)) {
         }
         fail_proofs(call, &no_memory);
         if (session->is_doubtful) {

@@ -4,13 +4,14 @@
  * The waiters of a name share one watch, for the ends of all its entries. If
  * the entry that one of them waits for has ended, the name is listed once, for
  * all of them: the end alone proves nothing, since that entry may have waited
- * too. A waiter that holds now is told by a push.
+ * too. Other ends change nothing for them, so of many clients that wait one
+ * lists. A waiter that holds now is told by a push.
  *
  * The watch begins after the list that said "wait", so no end is missed between
- * them. An end may be reported before the list that is older than it: then the
- * name is listed again. When a watch fails, a list takes its place, and begins
- * the next one. And each waiter lists with its heartbeat, so an event that was
- * lost without a trace costs that much time and no more.
+ * them. An end may be reported before a list that is older than it: `seen`
+ * shows it, and the name is listed again. When a watch fails, a list takes its
+ * place, and begins the next one. And each waiter lists with its heartbeat, so
+ * an event that was lost without a trace costs that much time and no more.
  *
  * Cost: one list for each end that one of our waiters waited for. */
 #include "store/ordered/ordered.h"
@@ -27,13 +28,20 @@ static bool is_waiter(const struct hf_ordered_seat *seat)
            seat->session->phase == HF_ORDERED_OPEN;
 }
 
-static bool has_waiter(const struct hf_ordered_name *name)
+/* Waits one of them for this entry? 0: any may. */
+static bool is_awaited(const struct hf_ordered_name *name, uint64_t number)
 {
     const struct hf_ordered_seat *seat = name->seats;
-    while (seat != NULL && !is_waiter(seat)) {
+    while (seat != NULL &&
+           !(is_waiter(seat) && (number == 0 || seat->behind == number))) {
         seat = seat->next;
     }
     return seat != NULL;
+}
+
+static bool has_waiter(const struct hf_ordered_name *name)
+{
+    return is_awaited(name, 0);
 }
 
 void hf_ordered_watch(struct hf_ordered *store, struct hf_ordered_name *name,
@@ -146,13 +154,13 @@ void hf_ordered_list(struct hf_ordered *store, struct hf_ordered_name *name,
 
 /* ---- Events -------------------------------------------------------------- */
 
-void hf_ordered_ended(struct hf_ordered *store, void *user, uint64_t revision,
-                      struct hf_instant now)
+void hf_ordered_ended(struct hf_ordered *store, void *user, uint64_t number,
+                      uint64_t revision, struct hf_instant now)
 {
     struct hf_ordered_name *name = user;
     HF_ASSERT(name->watch != NULL);
     name->seen = name->seen < revision ? revision : name->seen;
-    if (has_waiter(name)) {
+    if (!name->is_listing && is_awaited(name, number)) {
         hf_ordered_list(store, name, now);
     }
 }

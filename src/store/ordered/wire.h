@@ -15,7 +15,8 @@
  *   they were made. After it breaks, a call that was LOST may still be executed
  *   at any later time.
  * - Each reply is linearizable: it has all that was executed before the call
- *   was made. RENEW need not be, which is why it proves nothing by itself.
+ *   was made. RENEW need not be, which is why it proves nothing by itself: it
+ *   may be answered by a leader that was replaced before, without knowing it.
  * - `sent` is read before the first byte is given to the network. */
 #ifndef HF_ORDERED_WIRE_H
 #define HF_ORDERED_WIRE_H
@@ -30,6 +31,13 @@
 
 struct hf_wire; /* the store's own; it is passed back to it */
 struct hf_wire_watch;
+
+/* A renewal of term A and a reply of term A that was asked for after it: no
+ * leader came between them, so the renewal was executed by the leader. A new
+ * leader gives each session its whole ttl again, so one that came after the
+ * renewal was sent does no harm. A wire whose renewals go through the log has
+ * one term. */
+#define HF_WIRE_TERM_ANY UINT64_MAX
 
 /* The most entries in one READ. */
 #define HF_WIRE_READ_MAX 128
@@ -66,6 +74,9 @@ struct hf_wire_reply {
     struct hf_instant sent;
     uint8_t session[HF_SESSION_ID_LEN]; /* OPEN */
     int64_t ttl_ms;    /* OPEN: as the server decided; it may be longer */
+    uint64_t term;     /* OPEN: HF_WIRE_TERM_ANY. CREATE, LIST, READ: the term
+                          of the leader that executed it. RENEW: of the last of
+                          these on its connection, before it; 0: none */
     bool has_changed;  /* CREATE: created; REMOVE: there was one */
     uint64_t revision; /* CREATE, LIST: the moment of the list */
     struct hf_wire_entry *entries; /* CREATE, LIST: live entries of the name, in
@@ -84,8 +95,7 @@ typedef void hf_wire_done_fn(struct hf_wire_call *call,
 /* A call under way; embedded in its owner, which keeps it until `done`. */
 struct hf_wire_call {
     hf_wire_done_fn *done;
-    unsigned kind;  /* of the wire */
-    unsigned count; /* of the wire */
+    uint64_t note; /* of the wire */
 };
 
 /* When CREATE creates its entry. In each case the reply has the list, with the
@@ -126,9 +136,10 @@ typedef bool
 hf_wire_remove_fn(struct hf_wire *wire, const struct hf_wire_key *key,
                   struct hf_wire_call *call, struct hf_instant now);
 
-/** Report the ends of entries of a name after `revision`, by
- * hf_ordered_ended(user); and once hf_ordered_unwatched(user), when the watch
- * has failed and is freed. @return false: no memory, and *out is NULL. */
+/** Report each end of an entry of a name after `revision`, by
+ * hf_ordered_ended(user) with its number, or 0; and once
+ * hf_ordered_unwatched(user), when the watch has failed and is freed.
+ * @return false: no memory, and *out is NULL. */
 typedef bool
 hf_wire_watch_fn(struct hf_wire *wire, struct hf_bytes name, uint64_t revision,
                  void *user, struct hf_instant now, struct hf_wire_watch **out);
