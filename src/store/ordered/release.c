@@ -4,7 +4,8 @@
  * The entry is removed on the connection of its create, so after it. If the
  * connection broke between, the create may still be executed, by a server that
  * had it in its hands: nothing orders it before a remove on another connection.
- * Then the session is doubtful for the rest of its life (session.c). */
+ * Then the session is doubtful for the rest of its life (session.c). So it is
+ * after a remove that was not executed, since the client may give it up. */
 #include "store/ordered/ordered.h"
 
 static void on_removed(struct hf_wire_call *wire_call,
@@ -15,7 +16,7 @@ static void on_removed(struct hf_wire_call *wire_call,
     struct hf_ordered_seat *seat = call->seat;
     struct hf_answer answer = {.sent = reply->sent, .counter = seat->number};
     (void)now;
-    if (reply->outcome == HF_WIRE_LOST) {
+    if (reply->outcome != HF_WIRE_DONE) {
         call->session->is_doubtful = true;
     }
     hf_ordered_call_free(call);
@@ -67,6 +68,7 @@ void hf_ordered_release(struct hf_ordered *store, struct hf_ordered_seat *seat,
     struct hf_ordered_call *call =
         hf_ordered_call_new(store, on_removed, seat->session, NULL, seat);
     if (call == NULL) {
+        seat->session->is_doubtful = true;
         hf_ordered_give_fault(store, seat, HF_VERB_RELEASE, HF_VERDICT_UNSENT,
                               HF_NO_MEMORY, "out of memory");
     } else if (!store->wire_ops->remove(store->wire, &key, &call->wire, now)) {
