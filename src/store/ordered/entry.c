@@ -35,7 +35,9 @@ static void fail_memory(struct hf_ordered *store, struct hf_ordered_seat *seat)
     if (seat->number == 0 && !seat->is_unsure) {
         hf_ordered_seat_detach(seat);
     }
-    hf_ordered_give_fault(store, seat, HF_VERB_ACQUIRE, HF_VERDICT_UNSENT,
+    hf_ordered_give_fault(store, seat, HF_VERB_ACQUIRE,
+                          seat->is_unsure ? HF_VERDICT_UNKNOWN
+                                          : HF_VERDICT_UNSENT,
                           HF_NO_MEMORY, "out of memory");
 }
 
@@ -264,6 +266,7 @@ static bool is_settled(struct hf_ordered *store, struct hf_ordered_seat *seat,
     }
     if (hf_instant_before(session->renewed, seat->acquire.asked) ||
         !hf_ordered_is_of_term(session->term, reply)) {
+        seat->is_unsure |= hf_ordered_entry_own(seat, reply) != NULL;
         hf_ordered_session_asks(seat); /* it has no renewal that counts */
         hf_ordered_flush(store, now);
         return true;

@@ -77,8 +77,12 @@ void hf_ordered_give_undone(struct hf_ordered *store,
         [HF_WIRE_ERROR] = HF_VERDICT_ERROR,
     };
     bool is_gone = reply->outcome == HF_WIRE_GONE;
+    /* An earlier request of this ACQUIRE may have created its entry. */
+    bool is_unsure = verb == HF_VERB_ACQUIRE && seat->is_unsure && !is_gone;
     HF_ASSERT(reply->outcome != HF_WIRE_DONE);
-    hf_ordered_give_fault(store, seat, verb, verdicts[reply->outcome],
+    hf_ordered_give_fault(store, seat, verb,
+                          is_unsure ? HF_VERDICT_UNKNOWN
+                                    : verdicts[reply->outcome],
                           is_gone ? HF_UNAVAILABLE : reply->fault,
                           is_gone ? "its session has ended" : reply->reason);
 }
