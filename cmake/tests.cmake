@@ -6,6 +6,7 @@
 #   tests/conformance/*.c     the same against real servers; if NAME.t.sh
 #                             stands beside NAME.c, that script drives it
 #   tests/sim/*.c             the same, with the parts of the simulator
+#   tests/ordered/*.c         the same, with src/store/ordered
 #   tests/postgres/*.c        the same, with libpq
 #   tests/mysql/*.c           the same, with libmariadb
 #   tests/guard/*.c           tools of tests, with libpq and SQLite's library
@@ -126,6 +127,12 @@ endforeach()
 if(TARGET hf_sim)
   hf_programs(tests/sim hf_sim hf_sim_redis m)
 endif()
+
+# The machine of ordered entries on a simulated wire: no store of this build.
+hf_glob(HF_ORDERED_SOURCES "src/store/ordered/*.c")
+add_library(hf_ordered OBJECT ${HF_ORDERED_SOURCES})
+target_link_libraries(hf_ordered PUBLIC holdfast_parts PRIVATE hf_settings)
+hf_programs(tests/ordered hf_ordered)
 if(libpq_FOUND)
   hf_programs(tests/postgres PkgConfig::libpq)
 endif()

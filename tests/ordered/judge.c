@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* THE ORACLES: ordered_world.h says what each one claims
+ *
+ * They compare what a client was told with what the store really did. */
+#include "parts.h"
+
+/* Milliseconds. In calm, a session is renewed each third of a ttl, and twice
+ * that is enough to find and remove a stranger. */
+#define ORPHAN_MS 4000
+
+/* Milliseconds. Eight times a message of at most 3 ms, and some more. */
+#define TURN_MS 100
+
+/* The same, in calm: no request is under way for so long. */
+#define ANSWER_MS 10000
+
+static bool excludes(enum hf_mode a, enum hf_mode b)
+{
+    return a != HF_SHARED || b != HF_SHARED;
+}
+
+/* ---- EXCLUSION ----------------------------------------------------------- */
+
+static void judge_exclusion(struct world *world, const struct slot *slot)
+{
+    for (unsigned i = 0; i < world->plan->n_clients; i++) {
+        for (unsigned j = 0; j < SLOTS_MAX; j++) {
+            const struct slot *other = &world->clients[i].slots[j];
+            if (other == slot || other->name != slot->name ||
+                !hf_instant_before(world->now, other->until)) {
+                continue;
+            }
+            bool is_excused = other->is_revoked || slot->is_revoked;
+            if (excludes(slot->mode, other->mode) && !is_excused) {
+                violate(world, "EXCLUSION: two believe that they hold");
+            }
+            world->report->shared +=
+                slot->mode == HF_SHARED && other->mode == HF_SHARED;
+        }
+    }
+}
+
+/* ---- PROOF and DEADLINE -------------------------------------------------- */
+
+static void judge_entry(struct world *world, const struct hf_answer *answer,
+                        const struct entry *entry)
+{
+    const struct session *session = &world->server.sessions[entry->session];
+    if (hf_instant_before(session->proven, answer->sent)) {
+        violate(world, answer->sent.ns == session->untrue.ns
+                           ? "PROOF: the session had ended before the renewal"
+                           : "DEADLINE: counted from after its renewal");
+    }
+    /* Of several renewals the latest counts: then this one was before it. */
+    bool is_last = answer->sent.ns == session->proven.ns;
+    if (answer->verb == HF_VERB_CONFIRM && !entry->is_live && is_last &&
+        hf_instant_before(entry->ended, session->renewed)) {
+        violate(world, "PROOF: the entry had ended before the renewal");
+    }
+}
+
+void judge_ok(struct client *client, struct slot *slot,
+              const struct hf_answer *answer, struct hf_instant asked)
+{
+    struct world *world = client->world;
+    const struct entry *entry =
+        server_entry(world, slot->attempt, answer->counter);
+    if (entry == NULL) {
+        violate(world, "PROOF: no such entry has ever been");
+        return;
+    }
+    if (hf_instant_before(answer->sent, asked) ||
+        hf_instant_before(world->now, answer->sent)) {
+        violate(world, "DEADLINE: not between request and answer");
+    }
+    judge_entry(world, answer, entry);
+    if (answer->verb == HF_VERB_CONFIRM && slot->number != 0 &&
+        slot->stage == STAGE_HOLDING && slot->number != answer->counter) {
+        violate(world, "PROOF: another entry than that which was granted");
+    }
+    struct hf_instant until =
+        hf_instant_add(answer->sent, hf_span_ms(slot->ttl_ms));
+    if (hf_instant_before(world->now, until)) { /* else it came too late */
+        judge_exclusion(world, slot);
+    }
+}
+
+/* ---- FENCE --------------------------------------------------------------- */
+
+static void judge_queue(struct world *world, const struct slot *slot)
+{
+    for (unsigned i = world->server.first_live; i < world->server.n_entries;
+         i++) {
+        const struct entry *entry = &world->server.entries[i];
+        if (entry->is_live && entry->name == slot->name &&
+            entry->number < slot->number && excludes(entry->mode, slot->mode)) {
+            violate(world, "FENCE: an earlier entry was passed over");
+        }
+    }
+}
+
+void judge_grant(struct client *client, struct slot *slot)
+{
+    struct world *world = client->world;
+    world->report->grants += !slot->is_keeper;
+    if (slot->is_revoked) {
+        return;
+    }
+    judge_queue(world, slot);
+    for (unsigned i = 0; i < world->n_grants; i++) {
+        const struct grant *grant = &world->grants[i];
+        if (grant->name == slot->name && grant->number >= slot->number &&
+            excludes(grant->mode, slot->mode)) {
+            violate(world, "FENCE: a later holder with a smaller counter");
+        }
+    }
+    if (world->n_grants < GRANTS_MAX) {
+        world->grants[world->n_grants++] =
+            (struct grant){slot->name, slot->mode, slot->number};
+    }
+}
+
+/* ---- TRY ----------------------------------------------------------------- */
+
+void judge_refused_try(struct client *client, struct slot *slot)
+{
+    struct world *world = client->world;
+    world->report->refusals++;
+    world->is_refused[slot->attempt] = true; /* server.c: none is created */
+    for (unsigned i = world->server.first_live; i < world->server.n_entries;
+         i++) {
+        const struct entry *entry = &world->server.entries[i];
+        if (entry->is_live && entry->attempt == slot->attempt) {
+            violate(world, "TRY: a refused try has left its entry");
+        }
+    }
+}
+
+/* ---- HERD ---------------------------------------------------------------- */
+
+void judge_wake(struct client *client)
+{
+    struct end *end = client->world->hearing;
+    if (end == NULL) {
+        return;
+    }
+    client->world->report->wakes++;
+    end->has_woken |= 1U << client->index;
+    if ((end->has_woken & ~end->may_wake) != 0) {
+        violate(client->world, "HERD: an end that it does not wait for");
+    }
+}
+
+/* ---- LIVE ---------------------------------------------------------------- */
+
+static bool is_waiting(const struct client *client, uint32_t attempt)
+{
+    bool is_waiting = false;
+    for (unsigned i = 0; i < SLOTS_MAX; i++) {
+        is_waiting |= client->slots[i].attempt == attempt &&
+                      client->slots[i].stage == STAGE_WAITING;
+    }
+    return is_waiting;
+}
+
+void judge_turns(struct world *world)
+{
+    struct hf_instant since = hf_instant_sub(world->now, hf_span_ms(TURN_MS));
+    const struct server *server = &world->server;
+    for (unsigned i = server->first_live;
+         i < server->n_entries && !world->is_faulty; i++) {
+        const struct entry *entry = &server->entries[i];
+        unsigned client = server->sessions[entry->session].client;
+        if (entry->is_live && hf_instant_before(entry->turn, since) &&
+            is_waiting(&world->clients[client], entry->attempt)) {
+            violate(world, "LIVE: a waiter does not see that it is its turn");
+        }
+    }
+}
+
+/* ---- ONCE ---------------------------------------------------------------- */
+
+static bool is_overdue(const struct world *world, const struct request *request)
+{
+    struct hf_instant due =
+        hf_instant_add(request->asked, hf_span_ms(ANSWER_MS));
+    return request->cookie != 0 && hf_instant_before(due, world->now);
+}
+
+void judge_answers(struct world *world)
+{
+    for (unsigned i = 0; i < world->plan->n_clients; i++) {
+        for (unsigned j = 0; j < SLOTS_MAX; j++) {
+            const struct slot *slot = &world->clients[i].slots[j];
+            if (is_overdue(world, &slot->acquire) ||
+                is_overdue(world, &slot->confirm) ||
+                is_overdue(world, &slot->release)) {
+                violate(world, "ONCE: a request is not answered");
+            }
+        }
+    }
+}
+
+/* ---- ORPHAN -------------------------------------------------------------- */
+
+void judge_orphans(struct world *world, bool are_none_allowed)
+{
+    struct hf_instant since = hf_instant_sub(world->now, hf_span_ms(ORPHAN_MS));
+    for (unsigned i = world->server.first_live; i < world->server.n_entries;
+         i++) {
+        const struct entry *entry = &world->server.entries[i];
+        if (entry->is_live && are_none_allowed) {
+            violate(world, "ORPHAN: an entry when all sessions have ended");
+        } else if (entry->is_live && world->is_over[entry->attempt] &&
+                   hf_instant_before(entry->created, since)) {
+            violate(world, "ORPHAN: an entry of an attempt that is over");
+        }
+    }
+}

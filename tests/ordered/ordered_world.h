@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A small world for src/store/ordered in virtual time, out of one seed: each
+ * client runs the shipped machine on a simulated wire (store/ordered/wire.h) to
+ * one store that agrees by consensus. After each event it checks:
+ *
+ *   EXCLUSION  until the end of its lease, counted from `sent` of its last
+ *              proof, no holder has another one beside it, unless they share
+ *   FENCE      of holders that exclude each other, the later one has the
+ *              greater counter; no earlier entry is passed over
+ *   PROOF      OK to CONFIRM: the entry existed, with its owner, after the
+ *              renewal was executed
+ *   DEADLINE   `sent` of an OK is not before its request, and not after the
+ *              sending of a renewal of its session that was executed
+ *   ONCE       each request is answered once
+ *   TRY        a refused try has left nothing
+ *   HERD       the end of one entry makes only those clients list whose entry
+ *              waits for just that one
+ *   LIVE       without faults: a waiter holds soon after its turn has come
+ *
+ * and at the end, when the faults are over:
+ *
+ *   LIVE       each waiter is granted the lock
+ *   ORPHAN     no entry of an attempt that is over is kept alive by a session
+ *              that is still renewed; and when no session is, none is left
+ *
+ * An entry that was taken away by hand excuses its owner from EXCLUSION and
+ * FENCE: the store has said itself that the lock is free. */
+#ifndef HF_TESTS_ORDERED_WORLD_H
+#define HF_TESTS_ORDERED_WORLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct world_plan {
+    uint64_t seed;
+    unsigned n_clients;
+    bool breaks;  /* connections close; requests are lost, land later, or are
+                     refused */
+    bool pauses;  /* clients pause, also for longer than a lease */
+    bool revokes; /* sessions are taken away by hand */
+    bool deaf;    /* events of watches are lost, late or doubled; watches end */
+    unsigned events; /* how long the run is */
+};
+
+struct world_report {
+    const char *violation; /* NULL: none */
+    uint64_t violated_ms;
+    uint64_t grants;
+    uint64_t shared; /* of them, beside another holder */
+    uint64_t renewals;
+    uint64_t waits; /* answers QUEUED */
+    uint64_t pushes;
+    uint64_t refusals; /* of tries */
+    uint64_t expiries; /* of sessions with an entry */
+    uint64_t revokes;  /* the same */
+    uint64_t losses;   /* CONFIRMs refused */
+    uint64_t errors;   /* requests refused, and not executed */
+    uint64_t lost;     /* calls whose answer was lost */
+    uint64_t late;     /* calls executed after their connection broke */
+    uint64_t ghosts;   /* of them, CREATEs of attempts that were over */
+    uint64_t stale;    /* renewals answered for a session that had ended */
+    uint64_t wakes;    /* lists for the end of an entry */
+    uint64_t unheard;  /* events of watches that were lost */
+};
+
+void world_run(const struct world_plan *plan, struct world_report *report);
+
+#endif

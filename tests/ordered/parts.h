@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of this world share.
+ *
+ *     ordered_world.c  time, faults, the order of events
+ *     server.c         the store: one log, sessions that expire
+ *     sim_wire.c       the wire: connections, calls, watches
+ *     contender.c      attempts of clients: what they ask
+ *     judge.c          the oracles */
+#ifndef HF_TESTS_ORDERED_PARTS_H
+#define HF_TESTS_ORDERED_PARTS_H
+
+#include "ordered_world.h"
+
+#include "store/ordered/ordered.h"
+
+#define CLIENTS_MAX 5
+#define SLOTS_MAX 5 /* attempts of a client at a time; the first two keep a */
+#define KEEPERS 2   /* session of each ttl renewed */
+#define NAMES 3     /* that clients contend for */
+#define SESSIONS_MAX 4096
+#define ENTRIES_MAX 32768
+#define LIVE_MAX 256 /* entries of a name at one moment */
+#define ENDS_MAX 1024
+#define OWNER_LEN 32 /* digits of the attempt's number */
+#define GRANTS_MAX 16384
+
+/* ---- The store ----------------------------------------------------------- */
+
+struct session {
+    unsigned client;
+    int64_t ttl_s;
+    bool is_alive;
+    struct hf_instant ends;    /* if nothing renews it */
+    struct hf_instant ended;   /* not alive: when */
+    struct hf_instant proven;  /* sending of the latest renewal executed */
+    struct hf_instant renewed; /* when that was executed */
+    struct hf_instant untrue;  /* sending of one answered after its end */
+};
+
+struct entry {
+    unsigned name;
+    unsigned session;
+    uint32_t attempt;
+    enum hf_mode mode;
+    bool is_live;
+    uint64_t number;
+    struct hf_instant created;
+    struct hf_instant turn; /* nothing is before it: since when */
+    struct hf_instant ended;
+    uint64_t awaited; /* ended: number of the entry that it waited for */
+};
+
+/* The end of an entry, as watches report it. */
+struct end {
+    unsigned name;
+    uint64_t number;
+    uint64_t revision;
+    unsigned may_wake; /* clients, as bits */
+    unsigned has_woken;
+};
+
+struct server {
+    uint64_t revision;
+    struct session sessions[SESSIONS_MAX];
+    unsigned n_sessions;
+    struct entry entries[ENTRIES_MAX];
+    unsigned n_entries;
+    unsigned first_live;       /* those before have ended */
+    struct end ends[ENDS_MAX]; /* a ring */
+    unsigned n_ends;
+};
+
+/* ---- The wire ------------------------------------------------------------ */
+
+enum kind {
+    KIND_OPEN,
+    KIND_RENEW,
+    KIND_CLOSE,
+    KIND_OWNED,
+    KIND_CREATE,
+    KIND_LIST,
+    KIND_READ,
+    KIND_REMOVE
+};
+
+struct key {
+    unsigned name;
+    unsigned session;
+    uint32_t attempt;
+    enum hf_mode mode;
+    int64_t ttl_s;
+};
+
+/* A call under way: its request, later the reply to it. */
+struct letter {
+    struct letter *next;
+    enum kind kind;
+    unsigned client;
+    struct hf_wire_call *call; /* NULL: its connection is gone */
+    bool is_answer;
+    struct hf_instant sent;
+    struct hf_instant at; /* of arrival; never before the one in front */
+    enum hf_wire_when when;
+    uint64_t since;
+    int64_t ttl_s;
+    unsigned session;
+    unsigned name;
+    struct key keys[SLOTS_MAX + 1];
+    size_t n_keys;
+    enum hf_wire_outcome outcome;
+    bool has_changed;
+    uint64_t revision;
+    unsigned listed[LIVE_MAX]; /* entries; READ: ENTRIES_MAX: none */
+    size_t n_listed;
+};
+
+struct heard {
+    struct heard *next;
+    uint64_t number; /* 0: not known */
+    uint64_t revision;
+    struct hf_instant at;
+    bool is_end; /* of the watch */
+};
+
+struct hf_wire_watch {
+    struct hf_wire_watch *next;
+    struct hf_wire *wire;
+    unsigned name;
+    uint64_t revision;
+    void *user;
+    struct heard *heard;
+};
+
+struct hf_wire {
+    struct world *world;
+    unsigned client;
+    bool is_up;
+    struct hf_instant up_at; /* not up: when it will be */
+    struct letter *letters;
+    struct hf_wire_watch *watches;
+};
+
+/* ---- Clients ------------------------------------------------------------- */
+
+enum stage {
+    STAGE_IDLE,
+    STAGE_ASKING,
+    STAGE_WAITING,
+    STAGE_HOLDING,
+    STAGE_OVER
+};
+
+struct request {
+    uint64_t cookie; /* 0: none is pending */
+    struct hf_instant asked;
+};
+
+struct slot {
+    uint32_t attempt; /* its number; never used again */
+    enum stage stage; /* OVER: RELEASE is to be answered */
+    unsigned name;
+    enum hf_mode mode;
+    bool is_keeper;
+    bool waits;
+    bool has_doubt; /* it may have left something */
+    bool is_revoked;
+    int64_t ttl_ms;
+    uint64_t number;
+    struct request acquire, confirm, release;
+    uint64_t cookie;         /* of the last ACQUIRE */
+    struct hf_instant until; /* it believes that it holds */
+    struct hf_instant timer;
+    struct hf_instant ends; /* it releases then */
+    struct hf_instant over;
+};
+
+struct client {
+    struct world *world;
+    unsigned index;
+    struct hf_ordered ordered;
+    struct hf_wire wire;
+    struct hf_instant resumes; /* paused until then */
+    struct slot slots[SLOTS_MAX];
+};
+
+struct grant {
+    unsigned name;
+    enum hf_mode mode;
+    uint64_t number;
+};
+
+struct world {
+    const struct world_plan *plan;
+    struct world_report *report;
+    uint64_t random;
+    struct hf_instant now;
+    struct server server;
+    struct client clients[CLIENTS_MAX];
+    struct letter *ghosts; /* requests whose connection is gone */
+    uint32_t attempts;
+    bool is_refused[ENTRIES_MAX]; /* tries, by attempt */
+    bool is_over[ENTRIES_MAX];
+    uint64_t cookies;
+    struct grant grants[GRANTS_MAX];
+    unsigned n_grants;
+    struct end *hearing; /* its event is on the stack */
+    bool is_dispatching; /* clients may ask from inside of an answer */
+    bool is_faulty;      /* the plan has a fault */
+    bool is_calm;        /* no faults, no new attempts */
+    bool is_closing;     /* the keepers end, too */
+};
+
+uint64_t draw(struct world *world, uint64_t below);
+struct hf_instant later_us(const struct world *world, uint64_t us);
+void violate(struct world *world, const char *what);
+
+/* ---- server.c ------------------------------------------------------------ */
+
+/* Execute the request, and fill in the reply. */
+void server_execute(struct world *world, struct letter *letter);
+
+/* Sessions whose time is over. */
+void server_expire(struct world *world);
+struct hf_instant server_next(const struct world *world);
+void server_end_session(struct world *world, unsigned session);
+void server_elect(struct world *world); /* all sessions are extended */
+
+/** The entry of an attempt, latest first. @return NULL: none. */
+struct entry *server_entry(struct world *world, uint32_t attempt,
+                           uint64_t number);
+
+/* ---- sim_wire.c ---------------------------------------------------------- */
+
+extern const struct hf_wire_ops sim_wire_ops;
+
+void wire_up(struct client *client);
+void wire_break(struct client *client);
+struct hf_instant wire_next(const struct client *client);
+
+/* Do what is due of this client: a request, a reply, an event. */
+void wire_step(struct client *client);
+void wire_ghosts(struct world *world);
+struct hf_instant wire_next_ghost(const struct world *world);
+
+/* An entry has ended: to all watches of its name. */
+void wire_publish(struct world *world, const struct end *end);
+void wire_cancel_watch(struct client *client);
+void wire_free(struct client *client);
+
+/* ---- contender.c --------------------------------------------------------- */
+
+void contender_open(struct client *client);
+struct hf_instant contender_next(const struct client *client);
+void contender_step(struct client *client); /* all of its slots that are due */
+bool contender_is_idle(const struct client *client);
+void slot_disown(struct world *world, uint32_t attempt); /* by hand */
+
+/* ---- judge.c ------------------------------------------------------------- */
+
+void judge_ok(struct client *client, struct slot *slot,
+              const struct hf_answer *answer, struct hf_instant asked);
+void judge_grant(struct client *client, struct slot *slot);
+void judge_refused_try(struct client *client, struct slot *slot);
+void judge_wake(struct client *client);
+
+/* Without faults: a waiter whose turn it is holds soon. */
+void judge_turns(struct world *world);
+
+/* No fault has delayed a request for so long. */
+void judge_answers(struct world *world);
+
+/* Calm: of attempts that are over nothing is kept alive. */
+void judge_orphans(struct world *world, bool are_none_allowed);
+
+#endif

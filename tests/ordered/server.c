@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* THE STORE: ONE LOG
+ *
+ * Each request is executed at one moment, at the next revision if it changes
+ * something; an entry's number is that of its create. A session ends between
+ * one and two times its ttl after the last renewal that was executed, never
+ * sooner; with all its entries, at one revision. One answer may be untrue: a
+ * renewal is answered by the leader alone, so also for a session that has just
+ * ended (wire.h: RENEW need not be linearizable). */
+#include "parts.h"
+
+#include <stdlib.h>
+
+/* Milliseconds in which a renewal may be answered that proves nothing. */
+#define STALE_MS 300
+
+static struct hf_instant end_of(struct world *world, int64_t ttl_s)
+{
+    uint64_t ttl_us = (uint64_t)ttl_s * 1000000;
+    return later_us(world, ttl_us + draw(world, ttl_us));
+}
+
+static bool excludes(const struct entry *a, const struct entry *b)
+{
+    return a->mode != HF_SHARED || b->mode != HF_SHARED;
+}
+
+/* ---- Ends ---------------------------------------------------------------- */
+
+/* The entry that `entry` waits for. */
+static const struct entry *awaited(const struct server *server,
+                                   const struct entry *entry)
+{
+    const struct entry *last = NULL;
+    for (unsigned i = server->first_live; i < server->n_entries; i++) {
+        const struct entry *other = &server->entries[i];
+        if (other->is_live && other->name == entry->name &&
+            other->number < entry->number && excludes(other, entry)) {
+            last = other;
+        }
+    }
+    return last;
+}
+
+/* Also those whose own entry has ended while it waited: they may not know. */
+static unsigned waiters_of(const struct server *server,
+                           const struct entry *ended)
+{
+    unsigned clients = 0;
+    for (const struct entry *entry = ended + 1;
+         entry < server->entries + server->n_entries; entry++) {
+        bool waits = entry->is_live ? entry->name == ended->name &&
+                                          awaited(server, entry) == ended
+                                    : entry->awaited == ended->number;
+        if (waits) {
+            clients |= 1U << server->sessions[entry->session].client;
+        }
+    }
+    return clients;
+}
+
+static void take_turns(struct world *world, unsigned name)
+{
+    struct server *server = &world->server;
+    for (unsigned i = server->first_live; i < server->n_entries; i++) {
+        struct entry *entry = &server->entries[i];
+        if (entry->is_live && entry->name == name &&
+            hf_instant_is_never(entry->turn) &&
+            awaited(server, entry) == NULL) {
+            entry->turn = world->now;
+        }
+    }
+}
+
+static void end_entry(struct world *world, struct entry *entry)
+{
+    struct server *server = &world->server;
+    struct end *end = &server->ends[server->n_ends++ % ENDS_MAX];
+    *end = (struct end){entry->name, entry->number, server->revision,
+                        waiters_of(server, entry), 0};
+    const struct entry *before = awaited(server, entry);
+    entry->awaited = before == NULL ? 0 : before->number;
+    entry->is_live = false;
+    entry->ended = world->now;
+    while (server->first_live < server->n_entries &&
+           !server->entries[server->first_live].is_live) {
+        server->first_live++;
+    }
+    take_turns(world, entry->name);
+    wire_publish(world, end);
+}
+
+static bool has_entry(const struct server *server, unsigned session)
+{
+    for (unsigned i = server->first_live; i < server->n_entries; i++) {
+        if (server->entries[i].is_live &&
+            server->entries[i].session == session) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void server_end_session(struct world *world, unsigned session)
+{
+    struct server *server = &world->server;
+    server->sessions[session].is_alive = false;
+    server->sessions[session].ended = world->now;
+    server->revision += has_entry(server, session);
+    for (unsigned i = server->first_live; i < server->n_entries; i++) {
+        struct entry *entry = &server->entries[i];
+        if (entry->is_live && entry->session == session) {
+            end_entry(world, entry);
+        }
+    }
+}
+
+struct hf_instant server_next(const struct world *world)
+{
+    struct hf_instant next = HF_NEVER;
+    for (unsigned i = 0; i < world->server.n_sessions; i++) {
+        const struct session *session = &world->server.sessions[i];
+        if (session->is_alive) {
+            next = hf_instant_min(next, session->ends);
+        }
+    }
+    return next;
+}
+
+void server_expire(struct world *world)
+{
+    for (unsigned i = 0; i < world->server.n_sessions; i++) {
+        const struct session *session = &world->server.sessions[i];
+        if (session->is_alive &&
+            !hf_instant_before(world->now, session->ends)) {
+            world->report->expiries += has_entry(&world->server, i);
+            server_end_session(world, i);
+        }
+    }
+}
+
+void server_elect(struct world *world)
+{
+    for (unsigned i = 0; i < world->server.n_sessions; i++) {
+        struct session *session = &world->server.sessions[i];
+        if (session->is_alive) {
+            session->ends =
+                hf_instant_max(session->ends, end_of(world, session->ttl_s));
+        }
+    }
+}
+
+/* ---- Requests ------------------------------------------------------------ */
+
+static void open_session(struct world *world, struct letter *letter)
+{
+    struct server *server = &world->server;
+    if (server->n_sessions == SESSIONS_MAX) {
+        abort();
+    }
+    letter->session = server->n_sessions++;
+    server->sessions[letter->session] = (struct session){
+        .client = letter->client,
+        .ttl_s = letter->ttl_s,
+        .is_alive = true,
+        .ends = end_of(world, letter->ttl_s),
+        .proven = letter->sent,
+        .renewed = world->now,
+        .untrue = HF_LONG_AGO,
+    };
+}
+
+static void renew(struct world *world, struct letter *letter)
+{
+    struct session *session = &world->server.sessions[letter->session];
+    struct hf_instant stale =
+        hf_instant_add(session->ended, hf_span_ms(STALE_MS));
+    if (session->is_alive) {
+        session->ends = end_of(world, session->ttl_s);
+        session->proven = hf_instant_max(session->proven, letter->sent);
+        session->renewed = world->now;
+    } else if (hf_instant_before(world->now, stale) && draw(world, 2) == 0) {
+        world->report->stale++;
+        session->untrue = letter->sent;
+    } else {
+        letter->outcome = HF_WIRE_GONE;
+    }
+}
+
+static void list(struct world *world, struct letter *letter)
+{
+    struct server *server = &world->server;
+    letter->revision = server->revision;
+    for (unsigned i = server->first_live; i < server->n_entries; i++) {
+        const struct entry *entry = &server->entries[i];
+        bool is_listed = letter->kind == KIND_OWNED
+                             ? entry->session == letter->session
+                             : entry->name == letter->name;
+        if (entry->is_live && is_listed) {
+            if (letter->n_listed == LIVE_MAX) {
+                abort();
+            }
+            letter->listed[letter->n_listed++] = i;
+        }
+    }
+    for (size_t i = letter->n_listed; i > 1; i--) { /* in any order */
+        size_t other = (size_t)draw(world, i);
+        unsigned moved = letter->listed[i - 1];
+        letter->listed[i - 1] = letter->listed[other];
+        letter->listed[other] = moved;
+    }
+}
+
+static struct entry *find(struct server *server, const struct key *key)
+{
+    for (unsigned i = server->first_live; i < server->n_entries; i++) {
+        struct entry *entry = &server->entries[i];
+        if (entry->is_live && entry->name == key->name &&
+            entry->session == key->session && entry->attempt == key->attempt) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+static bool may_create(struct server *server, const struct letter *letter)
+{
+    if (letter->when == HF_WIRE_UNLESS_OWN) {
+        return find(server, &letter->keys[0]) == NULL;
+    }
+    for (unsigned i = server->first_live; i < server->n_entries; i++) {
+        const struct entry *entry = &server->entries[i];
+        bool is_new =
+            letter->when == HF_WIRE_IF_FREE || entry->number > letter->since;
+        if (entry->is_live && entry->name == letter->name && is_new) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void create(struct world *world, struct letter *letter)
+{
+    struct server *server = &world->server;
+    const struct key *key = &letter->keys[0];
+    if (!server->sessions[key->session].is_alive) {
+        letter->outcome = HF_WIRE_GONE;
+        return;
+    }
+    if (may_create(server, letter)) {
+        if (server->n_entries == ENTRIES_MAX) {
+            abort();
+        }
+        server->entries[server->n_entries++] = (struct entry){
+            .name = key->name,
+            .session = key->session,
+            .attempt = key->attempt,
+            .mode = key->mode,
+            .is_live = true,
+            .number = ++server->revision,
+            .created = world->now,
+            .turn = HF_NEVER,
+        };
+        take_turns(world, key->name);
+        letter->has_changed = true;
+        if (world->is_refused[key->attempt]) {
+            violate(world, "TRY: an entry of a refused try");
+        }
+        world->report->ghosts += world->is_over[key->attempt];
+    }
+    list(world, letter);
+}
+
+static void read_keys(struct world *world, struct letter *letter)
+{
+    struct server *server = &world->server;
+    letter->n_listed = letter->n_keys;
+    for (size_t i = 0; i < letter->n_keys; i++) {
+        const struct entry *entry = find(server, &letter->keys[i]);
+        letter->listed[i] =
+            entry == NULL ? ENTRIES_MAX : (unsigned)(entry - server->entries);
+    }
+}
+
+static void remove_entry(struct world *world, struct letter *letter)
+{
+    struct entry *entry = find(&world->server, &letter->keys[0]);
+    if (entry != NULL) {
+        world->server.revision++;
+        letter->has_changed = true;
+        end_entry(world, entry);
+    }
+}
+
+void server_execute(struct world *world, struct letter *letter)
+{
+    bool may_err = world->plan->breaks && !world->is_calm;
+    if (may_err && draw(world, 50) == 0) { /* it has no leader, say */
+        letter->outcome = HF_WIRE_ERROR;
+        world->report->errors++;
+        return;
+    }
+    letter->outcome = HF_WIRE_DONE;
+    switch (letter->kind) {
+    case KIND_OPEN:
+        open_session(world, letter);
+        break;
+    case KIND_RENEW:
+        renew(world, letter);
+        break;
+    case KIND_CLOSE:
+        if (world->server.sessions[letter->session].is_alive) {
+            server_end_session(world, letter->session);
+        }
+        break;
+    case KIND_CREATE:
+        create(world, letter);
+        break;
+    case KIND_OWNED:
+    case KIND_LIST:
+        list(world, letter);
+        break;
+    case KIND_READ:
+        read_keys(world, letter);
+        break;
+    case KIND_REMOVE:
+        remove_entry(world, letter);
+        break;
+    }
+}
+
+struct entry *server_entry(struct world *world, uint32_t attempt,
+                           uint64_t number)
+{
+    for (unsigned i = world->server.n_entries; i-- > 0;) {
+        struct entry *entry = &world->server.entries[i];
+        if (entry->attempt == attempt && entry->number == number) {
+            return entry;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Seeds of the small world of ordered entries (ordered_world.h): in each of
+ * them the guarantees hold.
+ *
+ *   test_ordered_world           all tests
+ *   test_ordered_world FIRST N   N seeds of the first and of the last one; the
+ *                                first that breaks a rule is a line, for
+ *                                sim/mutants/run */
+#include "ordered_world.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#ifdef HF_SANITIZED /* the runs are the same, but ten times as long */
+#define SEEDS 15
+#else
+#define SEEDS 200
+#endif
+#define EVENTS 3000
+
+static const struct world_plan no_faults = {.n_clients = 4, .events = EVENTS};
+static const struct world_plan all_faults = {.n_clients = 4,
+                                             .breaks = true,
+                                             .pauses = true,
+                                             .revokes = true,
+                                             .deaf = true,
+                                             .events = EVENTS};
+
+static void add(struct world_report *sum, const struct world_report *report)
+{
+    sum->grants += report->grants;
+    sum->shared += report->shared;
+    sum->renewals += report->renewals;
+    sum->waits += report->waits;
+    sum->pushes += report->pushes;
+    sum->refusals += report->refusals;
+    sum->expiries += report->expiries;
+    sum->revokes += report->revokes;
+    sum->losses += report->losses;
+    sum->errors += report->errors;
+    sum->lost += report->lost;
+    sum->late += report->late;
+    sum->ghosts += report->ghosts;
+    sum->stale += report->stale;
+    sum->wakes += report->wakes;
+    sum->unheard += report->unheard;
+}
+
+static void print(const struct world_report *sum)
+{
+    const struct {
+        const char *what;
+        uint64_t n;
+    } counts[] = {
+        {"grants", sum->grants},
+        {"beside another", sum->shared},
+        {"renewals", sum->renewals},
+        {"waits", sum->waits},
+        {"pushes", sum->pushes},
+        {"refusals", sum->refusals},
+        {"expiries", sum->expiries},
+        {"revokes", sum->revokes},
+        {"losses", sum->losses},
+        {"errors", sum->errors},
+        {"lost answers", sum->lost},
+        {"late requests", sum->late},
+        {"creates after release", sum->ghosts},
+        {"stale renewals", sum->stale},
+        {"wakes", sum->wakes},
+        {"events lost", sum->unheard},
+    };
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        print_message("# %llu %s\n", (unsigned long long)counts[i].n,
+                      counts[i].what);
+    }
+}
+
+static struct world_report run_seeds(struct world_plan plan)
+{
+    struct world_report sum = {0};
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct world_report report;
+        plan.seed = seed;
+        world_run(&plan, &report);
+        if (report.violation != NULL) {
+            fail_msg("seed %llu, at %llu ms: %s", (unsigned long long)seed,
+                     (unsigned long long)report.violated_ms, report.violation);
+        }
+        add(&sum, &report);
+    }
+    print(&sum);
+    /* A run without such events proves nothing. */
+    assert_true(sum.grants > SEEDS * 20);
+    assert_true(sum.shared > SEEDS);
+    assert_true(sum.renewals > SEEDS * 20);
+    assert_true(sum.waits > SEEDS * 20);
+    assert_true(sum.pushes > SEEDS * 5);
+    assert_true(sum.refusals > SEEDS * 2);
+    assert_true(sum.wakes > SEEDS * 5);
+    return sum;
+}
+
+static void without_faults_each_waiter_sees_its_turn(void **state)
+{
+    (void)state;
+    struct world_report sum = run_seeds(no_faults);
+    assert_int_equal(sum.lost + sum.late + sum.losses, 0);
+}
+
+static void requests_that_land_late_leave_nothing(void **state)
+{
+    (void)state;
+    struct world_report sum = run_seeds(
+        (struct world_plan){.n_clients = 3, .breaks = true, .events = EVENTS});
+    assert_true(sum.lost > SEEDS * 5);
+    assert_true(sum.late > SEEDS * 2);
+    assert_true(sum.ghosts > SEEDS / 10);
+}
+
+static void with_all_faults_the_guarantees_hold(void **state)
+{
+    (void)state;
+    struct world_report sum = run_seeds(all_faults);
+    assert_true(sum.expiries > SEEDS);
+    assert_true(sum.revokes > SEEDS);
+    assert_true(sum.losses > SEEDS);
+    assert_true(sum.lost > SEEDS * 5);
+    assert_true(sum.late > SEEDS * 2);
+    assert_true(sum.ghosts > 0);
+    assert_true(sum.errors > SEEDS);
+    assert_true(sum.stale > SEEDS / 4);
+    assert_true(sum.unheard > SEEDS / 4);
+}
+
+/* An assertion of the machine is a rule, too. */
+static uint64_t hunted;
+
+static void on_abort(int signal)
+{
+    (void)signal;
+    printf("seed %llu, crashed\n", (unsigned long long)hunted);
+    fflush(stdout);
+    _Exit(1);
+}
+
+static int hunt(uint64_t first, uint64_t n)
+{
+    const struct world_plan plans[] = {no_faults, all_faults};
+    signal(SIGABRT, on_abort);
+    for (uint64_t i = 0; i < 2 * n; i++) {
+        struct world_plan plan = plans[i % 2];
+        struct world_report report;
+        uint64_t seed = first + i / 2;
+        plan.seed = hunted = seed;
+        world_run(&plan, &report);
+        if (report.violation != NULL) {
+            printf("seed %llu, at %llu ms: %s\n", (unsigned long long)seed,
+                   (unsigned long long)report.violated_ms, report.violation);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_faults_each_waiter_sees_its_turn),
+        cmocka_unit_test(requests_that_land_late_leave_nothing),
+        cmocka_unit_test(with_all_faults_the_guarantees_hold),
+    };
+    if (argc == 3) {
+        return hunt(strtoull(argv[1], NULL, 10), strtoull(argv[2], NULL, 10));
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
