@@ -151,6 +151,8 @@ static void calm_down(struct world *world)
         struct client *client = &world->clients[i];
         client->resumes = hf_instant_min(client->resumes, world->now);
         client->wire.up_at = hf_instant_min(client->wire.up_at, world->now);
+        client->wire.behind_until =
+            hf_instant_min(client->wire.behind_until, world->now);
     }
     serve_all(world);
     run_until(world, hf_instant_add(world->now, hf_span_ms(CLEAN_MS)));
@@ -171,13 +173,15 @@ void world_run(const struct world_plan *plan, struct world_report *report)
     world->plan = plan;
     world->report = report;
     world->random = plan->seed;
+    world->server.term = 1;
     world->is_faulty =
         plan->breaks || plan->pauses || plan->revokes || plan->deaf;
     for (unsigned i = 0; i < plan->n_clients; i++) {
         struct client *client = &world->clients[i];
         client->world = world;
         client->index = i;
-        client->wire = (struct hf_wire){.world = world, .client = i};
+        client->wire = (struct hf_wire){
+            .world = world, .client = i, .behind_until = HF_LONG_AGO};
         contender_open(client);
     }
     for (unsigned i = 0; i < plan->events && report->violation == NULL; i++) {

@@ -35,7 +35,7 @@ struct world_plan {
     uint64_t seed;
     unsigned n_clients;
     bool breaks;  /* connections close; requests are lost, land later, or are
-                     refused */
+                     refused; a member does not know the new leader yet */
     bool pauses;  /* clients pause, also for longer than a lease */
     bool revokes; /* sessions are taken away by hand */
     bool deaf;    /* events of watches are lost, late or doubled; watches end */
@@ -59,6 +59,7 @@ struct world_report {
     uint64_t late;     /* calls executed after their connection broke */
     uint64_t ghosts;   /* of them, CREATEs of attempts that were over */
     uint64_t stale;    /* renewals answered for a session that had ended */
+    uint64_t deposed;  /* renewals answered by a leader that was replaced */
     uint64_t wakes;    /* lists for the end of an entry */
     uint64_t unheard;  /* events of watches that were lost */
 };

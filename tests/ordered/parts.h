@@ -61,6 +61,7 @@ struct end {
 
 struct server {
     uint64_t revision;
+    uint64_t term; /* of the leader */
     struct session sessions[SESSIONS_MAX];
     unsigned n_sessions;
     struct entry entries[ENTRIES_MAX];
@@ -100,6 +101,7 @@ struct letter {
     bool is_answer;
     struct hf_instant sent;
     struct hf_instant at; /* of arrival; never before the one in front */
+    uint64_t term;        /* RENEW: known when it was sent; else of execution */
     enum hf_wire_when when;
     uint64_t since;
     int64_t ttl_s;
@@ -136,6 +138,9 @@ struct hf_wire {
     unsigned client;
     bool is_up;
     struct hf_instant up_at; /* not up: when it will be */
+    uint64_t term; /* of the last reply of this connection that has one */
+    struct hf_instant behind_until; /* its member follows a leader that was
+                                       replaced */
     struct letter *letters;
     struct hf_wire_watch *watches;
 };

@@ -5,14 +5,18 @@
  * something; an entry's number is that of its create. A session ends between
  * one and two times its ttl after the last renewal that was executed, never
  * sooner; with all its entries, at one revision. One answer may be untrue: a
- * renewal is answered by the leader alone, so also for a session that has just
- * ended (wire.h: RENEW need not be linearizable). */
+ * renewal is answered by one member alone, so also for a session that has just
+ * ended, and by a leader that was replaced (wire.h: RENEW need not be
+ * linearizable). That one executes nothing else. */
 #include "parts.h"
 
 #include <stdlib.h>
 
 /* Milliseconds in which a renewal may be answered that proves nothing. */
 #define STALE_MS 300
+
+/* Microseconds until a member knows of a new leader: longer than any ttl. */
+#define BEHIND_US 5000000
 
 static struct hf_instant end_of(struct world *world, int64_t ttl_s)
 {
@@ -141,6 +145,14 @@ void server_expire(struct world *world)
 
 void server_elect(struct world *world)
 {
+    world->server.term++;
+    for (unsigned i = 0; world->plan->breaks && i < world->plan->n_clients;
+         i++) {
+        if (draw(world, 3) == 0) {
+            world->clients[i].wire.behind_until =
+                later_us(world, draw(world, BEHIND_US));
+        }
+    }
     for (unsigned i = 0; i < world->server.n_sessions; i++) {
         struct session *session = &world->server.sessions[i];
         if (session->is_alive) {
@@ -170,12 +182,21 @@ static void open_session(struct world *world, struct letter *letter)
     };
 }
 
+static bool is_behind(const struct world *world, const struct letter *letter)
+{
+    return hf_instant_before(world->now,
+                             world->clients[letter->client].wire.behind_until);
+}
+
 static void renew(struct world *world, struct letter *letter)
 {
     struct session *session = &world->server.sessions[letter->session];
     struct hf_instant stale =
         hf_instant_add(session->ended, hf_span_ms(STALE_MS));
-    if (session->is_alive) {
+    if (is_behind(world, letter)) {
+        world->report->deposed++;
+        session->untrue = letter->sent;
+    } else if (session->is_alive) {
         session->ends = end_of(world, session->ttl_s);
         session->proven = hf_instant_max(session->proven, letter->sent);
         session->renewed = world->now;
@@ -301,6 +322,8 @@ void server_execute(struct world *world, struct letter *letter)
         return;
     }
     letter->outcome = HF_WIRE_DONE;
+    letter->term =
+        letter->kind == KIND_RENEW ? letter->term : world->server.term;
     switch (letter->kind) {
     case KIND_OPEN:
         open_session(world, letter);

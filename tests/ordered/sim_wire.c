@@ -54,6 +54,7 @@ static bool ask(struct hf_wire *wire, struct letter letter,
     copy->client = wire->client;
     copy->call = call;
     copy->sent = now;
+    copy->term = wire->term;
     post(wire->world, wire, copy);
     return true;
 }
@@ -208,12 +209,15 @@ static void finish(struct client *client, struct letter *letter)
         .ttl_ms = letter->ttl_s * 1000,
         .has_changed = letter->has_changed,
         .revision = letter->revision,
-        .term = letter->kind == KIND_OPEN ? HF_WIRE_TERM_ANY : 1,
+        .term = letter->kind == KIND_OPEN ? HF_WIRE_TERM_ANY : letter->term,
         .entries = entries,
         .n_entries = letter->n_listed,
         .fault = HF_UNAVAILABLE,
         .reason = "connection lost",
     };
+    if (letter->outcome == HF_WIRE_DONE && letter->kind != KIND_RENEW) {
+        client->wire.term = letter->term;
+    }
     fill(world, letter, entries, owners, names);
     session_id(letter->session, reply.session);
     world->is_dispatching = true;
@@ -227,6 +231,7 @@ static void finish(struct client *client, struct letter *letter)
 void wire_up(struct client *client)
 {
     client->wire.is_up = true;
+    client->wire.term = 0;
     client->wire.up_at = HF_NEVER;
     hf_ordered_up(&client->ordered, client->world->now);
 }
@@ -441,6 +446,24 @@ struct hf_instant wire_next(const struct client *client)
     return next;
 }
 
+/* A leader that was replaced gets no majority: all but a renewal waits until
+ * its member knows the new one, and what was sent after it waits, too. */
+static bool is_held(const struct client *client, const struct letter *letter)
+{
+    return letter->kind != KIND_RENEW &&
+           hf_instant_before(client->world->now, client->wire.behind_until);
+}
+
+static void hold(struct client *client)
+{
+    for (struct letter *letter = client->wire.letters; letter != NULL;
+         letter = letter->next) {
+        if (!letter->is_answer) {
+            letter->at = hf_instant_max(letter->at, client->wire.behind_until);
+        }
+    }
+}
+
 static void deliver(struct client *client, struct letter **at)
 {
     struct world *world = client->world;
@@ -449,6 +472,9 @@ static void deliver(struct client *client, struct letter **at)
     if (letter->is_answer) {
         finish(client, letter);
         free(letter);
+    } else if (is_held(client, letter)) {
+        *at = letter;
+        hold(client);
     } else {
         server_execute(world, letter);
         letter->is_answer = true;

@@ -48,6 +48,7 @@ static void add(struct world_report *sum, const struct world_report *report)
     sum->late += report->late;
     sum->ghosts += report->ghosts;
     sum->stale += report->stale;
+    sum->deposed += report->deposed;
     sum->wakes += report->wakes;
     sum->unheard += report->unheard;
 }
@@ -72,6 +73,7 @@ static void print(const struct world_report *sum)
         {"late requests", sum->late},
         {"creates after release", sum->ghosts},
         {"stale renewals", sum->stale},
+        {"renewals by a leader that was replaced", sum->deposed},
         {"wakes", sum->wakes},
         {"events lost", sum->unheard},
     };
@@ -135,6 +137,7 @@ static void with_all_faults_the_guarantees_hold(void **state)
     assert_true(sum.ghosts > 0);
     assert_true(sum.errors > SEEDS);
     assert_true(sum.stale > SEEDS / 4);
+    assert_true(sum.deposed > SEEDS);
     assert_true(sum.unheard > SEEDS / 4);
 }
 

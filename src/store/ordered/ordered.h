@@ -315,7 +315,7 @@ void hf_ordered_look(struct hf_ordered *store, const struct hf_ask *ask,
 /* ---- check.c --------------------------------------------------------------
  */
 
-/* Assert OE-1 to OE-6, which hold between two events. */
+/* Assert OE-1 to OE-4, which hold between two events. */
 void hf_ordered_check(const struct hf_ordered *store);
 
 #endif
