@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 300
+# Three members of etcd, of which the leader is killed, or stands still, while
+# eight processes contend for one name and another holds its own. Each holder
+# locks a witness file, which shows two at once; fences must rise.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/servers.sh"
+. "$(dirname "$0")/../lib/holders.sh"
+. "$(dirname "$0")/../lib/etcd.sh"
+
+have_etcd || skip_all 'no etcd'
+etcd_cluster 3 -- --heartbeat-interval 50 --election-timeout 500 ||
+    skip_all 'etcd does not start'
+export HOLDFAST_URL="$ETCD_URL?connect_timeout=3s"
+
+cat >"$W/section" <<'X'
+#!/bin/sh
+exec 8>>"$1/witness"
+flock -n 8 || echo "two at once: $HOLDFAST_FENCE" >>"$1/trouble"
+echo "$HOLDFAST_FENCE" >>"$1/grants"
+sleep 0.02 # sleeps: the load
+X
+chmod +x "$W/section"
+: >"$W/grants"
+contend() {
+    local code
+    while [ ! -e "$W/stop" ]; do
+        holdfast run -q -t 8s -w 60 job -- "$W/section" "$W" 2>>"$W/complaints"
+        code=$?
+        [ $code = 0 ] || echo "a command ended with $code" >>"$W/trouble"
+    done
+}
+for i in 1 2 3 4 5 6 7 8; do
+    contend &
+    contenders[i]=$!
+    pids+=($!)
+done
+
+# As many as all contenders have twice, since now.
+goes_on() { # WHAT
+    local since
+    since=$(wc -l <"$W/grants")
+    has_more() { [ "$(wc -l <"$W/grants")" -ge $((since + 16)) ]; }
+    ok "$1: they are granted the lock" wait_until 60 has_more
+}
+begin keeper -t 8s other
+ok 'a holder' wait_until 20 holds keeper
+goes_on 'three members'
+
+leader=$(etcd_leader)
+like "$leader" '^e[123]$' 'there is a leader'
+etcd_kill "$leader"
+goes_on 'the leader was killed'
+gives 75 'the other lock is still held' run -n other -- true
+ok 'the member is back' etcd_restart "$leader"
+
+has_leader() { leader=$(etcd_leader) && [ -n "$leader" ]; }
+ok 'there is a leader' wait_until 20 has_leader
+etcd_pause "$leader"
+goes_on 'the leader stands still'
+gives 75 'the other lock is still held' run -n other -- true
+etcd_continue "$leader"
+goes_on 'it runs again'
+
+renewed() { grep -c '"event":"renewed"' "$W/events.keeper"; }
+n=$(renewed)
+renews() { [ "$(renewed)" -gt "$n" ]; }
+ok 'the other lock is renewed' wait_until 20 renews
+touch "$W/stop"
+for i in "${!contenders[@]}"; do
+    wait "${contenders[$i]}"
+done
+is "$(cat "$W/trouble" 2>/dev/null)" '' 'never two at once, and each command is run'
+ok 'fences rise' sort -nCu "$W/grants"
+end keeper
+keys() { etcd_ctl get --prefix '' --keys-only | grep -v '^$'; }
+is_empty() { [ -z "$(keys)" ]; }
+ok 'nothing is left' wait_until 20 is_empty
+diag "$(wc -l <"$W/grants") grants; $(sort "$W/complaints" 2>/dev/null | uniq -c)"
+finish
