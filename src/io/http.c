@@ -302,8 +302,7 @@ static void take_bytes(struct hf_http *http, const char *data, size_t len,
         const struct hf_http_pending *oldest = hf_http_oldest(http);
         size_t used = 0;
         if (oldest == NULL || oldest->begin >= n_written) {
-            hf_http_break(http,
-                          "the server sent an HTTP reply without a request");
+            hf_http_break(http, UNASKED);
             return;
         }
         enum hf_http_fed fed = hf_http_parser_feed(&http->parser, data, len,
