@@ -540,7 +540,7 @@ static void in_a_child(enum hf_thread_mode mode)
     assert_int_equal(
         hf_op_start_acquire(client, &request, on_end, NULL, &op, &error),
         HF_OK);
-    pid_t child = fork();
+    pid_t child = fork_while_others_sleep();
     if (child == 0) {
         be_a_child(client, lock, op);
         _exit(0);

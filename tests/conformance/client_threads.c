@@ -337,7 +337,7 @@ static void fork_with(enum hf_thread_mode mode)
     struct hf_client *other = open_client();
     const char *name = fresh_name();
     struct hf_lock *lock = take(client, name, 4000);
-    pid_t child = fork();
+    pid_t child = fork_while_others_sleep();
     if (child == 0) {
         _exit(child_uses(client, lock));
     }

@@ -6,6 +6,7 @@
 
 #include <holdfast/holdfast.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -48,6 +49,44 @@ static inline void pause_ms(int64_t ms)
                             .tv_nsec = (long)(ms % 1000) * 1000000};
     while (nanosleep(&span, &span) != 0) { /* sleeps: see its callers */
     }
+}
+
+/* Whether all threads but this one sleep. */
+static inline bool others_sleep(void)
+{
+    DIR *threads = opendir("/proc/self/task");
+    bool do_sleep = true;
+    assert_non_null(threads);
+    for (struct dirent *at = readdir(threads); at != NULL;
+         at = readdir(threads)) {
+        char path[300], text[400] = "";
+        snprintf(path, sizeof(path), "/proc/self/task/%s/stat", at->d_name);
+        FILE *file = at->d_name[0] == '.' || atol(at->d_name) == gettid()
+                         ? NULL
+                         : fopen(path, "re");
+        if (file != NULL) {
+            const char *end = fgets(text, sizeof(text), file) != NULL
+                                  ? strrchr(text, ')')
+                                  : NULL;
+            do_sleep = do_sleep && (end == NULL || end[2] == 'S');
+            fclose(file);
+        }
+    }
+    closedir(threads);
+    return do_sleep;
+}
+
+/* fork() beside threads of the library, when they sleep: a child in which a
+ * lock of ASan's allocator belongs to a thread that it does not have hangs. The
+ * libc's own allocator has no such locks in a child. */
+static inline pid_t fork_while_others_sleep(void)
+{
+    int64_t end = now_ms() + PATIENCE_MS;
+    while (!others_sleep()) {
+        assert_true(now_ms() < end);
+        pause_ms(1);
+    }
+    return fork();
 }
 
 static inline const char *world_url(void)
