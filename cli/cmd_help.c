@@ -35,6 +35,8 @@ static const char stores_text[] =
     "  mysql://...?lock=named[&key=NAME]\n"
     "                                  the lock of GET_LOCK() with that name,\n"
     "                                  or of the name\n"
+    "  etcd://HOST[:PORT],HOST,...     one etcd cluster, by its module\n"
+    "  etcds://...                     the same with TLS\n"
     "  SCHEME:...                      any other: by module store-SCHEME.so\n\n"
     "Parameters follow ? and are separated by &; in the configuration file\n"
     "they are lines `key = value`:\n"

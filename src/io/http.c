@@ -228,10 +228,12 @@ static void check_opening(struct hf_http *http, struct hf_instant now)
     bool is_securing = http->socket.state == HF_SOCKET_SECURING;
     if (is_late || (is_given_up && is_securing)) {
         char why[120];
-        snprintf(why, sizeof(why), "no %s within %lld ms",
-                 is_securing ? "answer to the TLS handshake (a plain port?)"
-                             : "connection",
-                 (long long)hf_span_ms_floor(http->timeout));
+        snprintf(why, sizeof(why),
+                 is_securing ? "no answer to the TLS handshake within %lld ms "
+                               "(a plain port? use %s://)"
+                             : "no connection within %lld ms",
+                 (long long)hf_span_ms_floor(http->timeout),
+                 http->limits->scheme);
         hf_http_break(http, why);
     } else if (is_given_up) {
         hf_socket_expire(&http->socket, now);
@@ -315,13 +317,16 @@ static void take_bytes(struct hf_http *http, const char *data, size_t len,
 
 /* A TLS port closes a plain connection at its first bytes, also with a reset.
  */
-static const char *reason_of_end(const struct hf_http *http)
+static void break_at_end(struct hf_http *http)
 {
-    return http->has_heard || hf_http_oldest(http) == NULL ||
-                   http->socket.tls != NULL
-               ? http->socket.reason
-               : "the server closed the connection without an answer (a TLS "
-                 "port?)";
+    char why[120];
+    bool is_silent = !http->has_heard && hf_http_oldest(http) != NULL &&
+                     http->socket.tls == NULL;
+    snprintf(why, sizeof(why),
+             "the server closed the connection without an answer (a TLS port? "
+             "use %ss://)",
+             http->limits->scheme);
+    hf_http_break(http, is_silent ? why : http->socket.reason);
 }
 
 /* The connection has ended, which completes a reply without a length. */
@@ -332,7 +337,7 @@ static void take_end(struct hf_http *http, struct hf_instant now)
         take(http, hf_http_parser_feed_end(&http->parser), now);
     }
     if (http->n_closed == n_closed) {
-        hf_http_break(http, reason_of_end(http));
+        break_at_end(http);
     }
 }
 

@@ -75,6 +75,8 @@ struct hf_http_limits {
     size_t head_max;         /* bytes of the heads and trailers of a reply */
     size_t body_max;         /* of a reply that is no stream */
     size_t output_max;       /* of requests that are not written yet */
+    const char *scheme; /* of the store's URLs without TLS, for messages; an 's'
+                           follows where it has TLS */
 };
 
 struct hf_http {

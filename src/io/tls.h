@@ -12,12 +12,13 @@
 #include <sys/types.h>
 
 /* Increase it with each change of the interface below. */
-#define HF_TLS_ABI 2
+#define HF_TLS_ABI 3
 
 struct hf_tls_settings {
-    const char *ca;   /* file; NULL: the system's authorities */
-    const char *cert; /* file; NULL: none */
-    const char *key;  /* file; NULL: in `cert` */
+    const char *ca;     /* file; NULL: the system's authorities */
+    const char *cert;   /* file; NULL: none */
+    const char *key;    /* file; NULL: in `cert` */
+    const char *scheme; /* of URLs without TLS, for messages: a constant */
 };
 
 /* read() and write() return the number of bytes; 0: none now; -1: failed, and

@@ -24,14 +24,18 @@ extern const struct hf_tls_ops hf_tls_module;
 struct context {
     SSL_CTX *ssl;
     BIO_METHOD *stream;
+    const char *scheme;
 };
 
 struct connection {
     SSL *ssl;
+    const char *scheme;
     int fd;
     size_t turn;    /* bytes that may still be read from `fd` */
     bool is_cut;    /* a read was stopped by the end of the turn */
     bool has_none;  /* the server requested a certificate, and we have none */
+    bool has_cert;  /* it requested one, and we have one */
+    bool has_bytes; /* the server has said anything */
     bool has_heard; /* data has arrived after the handshake */
 };
 
@@ -74,6 +78,7 @@ static int stream_read(BIO *bio, char *data, int len)
     } while (n < 0 && errno == EINTR);
     if (n > 0) {
         connection->turn -= (size_t)n;
+        connection->has_bytes = true;
     }
     if (n < 0 && errno == EAGAIN) {
         BIO_set_retry_read(bio);
@@ -139,12 +144,33 @@ static void explain(const char *what, char *reason, size_t size)
 static void explain_end(const struct connection *connection, int error,
                         char *reason, size_t size)
 {
+    if (!connection->has_bytes) {
+        snprintf(reason, size,
+                 "the server closed the connection at the TLS handshake (a "
+                 "plain port? use %s://)",
+                 connection->scheme);
+        return;
+    }
     const char *hint = connection->has_none && !connection->has_heard
                            ? "; it asked for a client certificate: name "
                              "tls_cert and tls_key"
                            : "";
     snprintf(reason, size, "the server closed the connection%s%s%s",
              error != 0 ? ": " : "", error != 0 ? strerror(error) : "", hint);
+}
+
+/* The server's alert about our certificate, which may come after the handshake.
+ */
+static bool is_refused(const struct connection *connection)
+{
+    int reason = ERR_GET_REASON(ERR_peek_error());
+    return connection->has_cert && !connection->has_heard &&
+           (reason == SSL_R_SSLV3_ALERT_BAD_CERTIFICATE ||
+            reason == SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE ||
+            reason == SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED ||
+            reason == SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED ||
+            reason == SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN ||
+            reason == SSL_R_TLSV1_ALERT_UNKNOWN_CA);
 }
 
 /* The result of an SSL call that has not succeeded: 0: not yet, -1: failed. */
@@ -166,10 +192,13 @@ static int judge(const struct connection *connection, int result,
         if (connection->has_none && !connection->has_heard) {
             what = "the server wants a client certificate: name tls_cert and "
                    "tls_key";
+        } else if (is_refused(connection)) {
+            what = "the server refuses the certificate of tls_cert";
         }
         if (ERR_GET_REASON(ERR_peek_error()) == SSL_R_WRONG_VERSION_NUMBER) {
             snprintf(reason, size,
-                     "answers without TLS (a plain port? use redis://)");
+                     "answers without TLS (a plain port? use %s://)",
+                     connection->scheme);
             break;
         }
         explain(what, reason, size);
@@ -189,14 +218,15 @@ static void tls_context_free(void *data)
     free(context);
 }
 
-/* The server requests a certificate, and none is set. It may be optional. */
-static int on_none(SSL *ssl, X509 **cert, EVP_PKEY **key)
+/* The server requests a certificate, which may be optional. One that is set
+ * stays: 1 goes on with what there is. */
+static int on_request(SSL *ssl, void *user)
 {
     struct connection *connection = SSL_get_app_data(ssl);
-    (void)cert;
-    (void)key;
-    connection->has_none = true;
-    return 0;
+    (void)user;
+    connection->has_cert = SSL_get_certificate(ssl) != NULL;
+    connection->has_none = !connection->has_cert;
+    return 1;
 }
 
 static bool trust(SSL_CTX *ssl, const char *ca, char *reason, size_t size)
@@ -249,6 +279,7 @@ static void *tls_context_new(const struct hf_tls_settings *settings,
     }
     /* Whether OpenSSL cleans up at exit is for the program to decide. */
     OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL);
+    context->scheme = settings->scheme;
     context->ssl = SSL_CTX_new(TLS_client_method());
     context->stream = stream_new();
     if (context->ssl == NULL || context->stream == NULL) {
@@ -262,7 +293,7 @@ static void *tls_context_new(const struct hf_tls_settings *settings,
     SSL_CTX_set_options(context->ssl, SSL_OP_IGNORE_UNEXPECTED_EOF);
     SSL_CTX_set_options(context->ssl, SSL_OP_NO_RENEGOTIATION);
     SSL_CTX_set_verify(context->ssl, SSL_VERIFY_PEER, NULL);
-    SSL_CTX_set_client_cert_cb(context->ssl, on_none);
+    SSL_CTX_set_cert_cb(context->ssl, on_request, NULL);
     /* A write may be retried from another buffer: the wire's can move. */
     SSL_CTX_set_mode(context->ssl, SSL_MODE_ENABLE_PARTIAL_WRITE |
                                        SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
@@ -299,6 +330,7 @@ static struct connection *connection_new(struct context *context, int fd)
         return NULL;
     }
     connection->fd = fd;
+    connection->scheme = context->scheme;
     connection->ssl = SSL_new(context->ssl);
     BIO *bio = connection->ssl == NULL ? NULL : BIO_new(context->stream);
     if (bio == NULL) {
@@ -328,6 +360,26 @@ static void *tls_open(void *data, int fd, const char *host, char *reason,
     return NULL;
 }
 
+/* What to do about a certificate that is refused. */
+static const char *remedy(long verdict)
+{
+    switch (verdict) {
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+        return ": name its authority with tls_ca";
+    case X509_V_ERR_HOSTNAME_MISMATCH:
+    case X509_V_ERR_IP_ADDRESS_MISMATCH:
+        return ": write a host that the certificate names";
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+        return ": renew it at the server";
+    default:
+        return "";
+    }
+}
+
 static int tls_handshake(void *data, char *reason, size_t size)
 {
     const struct connection *connection = data;
@@ -340,8 +392,8 @@ static int tls_handshake(void *data, char *reason, size_t size)
     long verdict = SSL_get_verify_result(connection->ssl);
     int over = judge(connection, result, "the handshake failed", reason, size);
     if (over < 0 && verdict != X509_V_OK) {
-        snprintf(reason, size, "TLS: the server's certificate is refused: %s",
-                 X509_verify_cert_error_string(verdict));
+        snprintf(reason, size, "TLS: the server's certificate is refused: %s%s",
+                 X509_verify_cert_error_string(verdict), remedy(verdict));
     }
     return over;
 }

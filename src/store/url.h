@@ -63,10 +63,26 @@ struct hf_url {
 enum hf_status hf_url_parse(const char *text, const char *password,
                             struct hf_url **out, struct hf_error *error);
 
-/** For a module whose store has no parameters of its own and no TLS: refuse
- * both. @return HF_OK; HF_INVALID with a text in @p error. */
+/** For a module whose store has no parameters of its own: refuse them.
+ * @return HF_OK; HF_INVALID with a text in @p error. */
 enum hf_status hf_url_refuse_options(const struct hf_url *url,
                                      struct hf_error *error);
+
+/** For a module, when its URL is not reached over TLS: refuse tls_ca and the
+ * others.
+ * @param secure  the scheme of those that are, for the text; NULL: none is.
+ * @return HF_OK; HF_CONFIG or HF_INVALID with a text in @p error. */
+enum hf_status hf_url_refuse_tls(const struct hf_url *url, const char *secure,
+                                 struct hf_error *error);
+
+struct hf_tls;
+
+/** Load TLS as the URL says: url_tls.c. Reads files.
+ * @param plain  the scheme of URLs without TLS, for messages: a constant.
+ * @return HF_OK; HF_CONFIG with a text in @p error: the module or a file cannot
+ *         be loaded, or all users may read the key. */
+enum hf_status hf_url_load_tls(const struct hf_url *url, const char *plain,
+                               struct hf_tls **out, struct hf_error *error);
 
 /* Free; wipes passwords. NULL is fine. */
 void hf_url_free(struct hf_url *url);

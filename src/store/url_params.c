@@ -292,13 +292,25 @@ enum hf_status hf_url_refuse_options(const struct hf_url *url,
     if (url->n_options > 0) {
         return fail_unknown(url->options[0].name, error);
     }
-    if (url->tls_ca != NULL || url->tls_cert != NULL) {
+    return HF_OK;
+}
+
+enum hf_status hf_url_refuse_tls(const struct hf_url *url, const char *secure,
+                                 struct hf_error *error)
+{
+    const char *given = url->tls_ca != NULL ? "tls_ca" : "tls_cert";
+    if (url->tls_ca == NULL && url->tls_cert == NULL) {
+        return HF_OK;
+    }
+    if (secure == NULL) {
         return hf_fail(error, HF_INVALID,
                        "%s is given, but a %s: store is not reached over TLS",
-                       url->tls_ca != NULL ? "tls_ca" : "tls_cert",
-                       url->scheme);
+                       given, url->scheme);
     }
-    return HF_OK;
+    return hf_fail(error, HF_CONFIG,
+                   "%s is given, but no server of this URL is reached over "
+                   "TLS: write %s://",
+                   given, secure);
 }
 
 void hf_params_free(struct hf_url *url)
@@ -311,7 +323,7 @@ void hf_params_free(struct hf_url *url)
 }
 
 /* Whether the address of a module leads to TLS is known to the module alone,
- * which refuses the options that it does not use (hf_url_refuse_options()). */
+ * which refuses the options that it does not use (hf_url_refuse_tls()). */
 static bool may_have_tls(const struct hf_url *url)
 {
     if (url->address != NULL) {

@@ -22,7 +22,8 @@ refuses 64 'write etcd://HOST:PORT,HOST:PORT' 'no host' 'etcd://'
 refuses 64 'write etcd://HOST:PORT,HOST:PORT' 'a port' 'etcd://h:99999'
 refuses 64 'write etcd://HOST:PORT,HOST:PORT' 'a path' 'etcd://h/db'
 refuses 64 'user and password of etcd are not part' 'a login' 'etcd://u:secret@h'
-refuses 64 'TLS to etcd is not part' 'etcds' 'etcds://h'
+refuses 78 'tls_ca is given, but no server of this URL is reached over TLS: write etcds://' \
+    'TLS without etcds' 'etcd://h?tls_ca=/ca.crt'
 refuses 64 'unknown URL parameter "databse"' 'an unknown parameter' 'etcd://h?databse=1'
 refuses 69 '127.0.0.1:1.*Connection refused' 'no server' 'etcd://127.0.0.1:1'
 capture ldd "$HF_BUILD/holdfast"

@@ -22,7 +22,7 @@ struct client {
 };
 
 static const char *const kept[] = {"Content-Type", NULL};
-static const struct hf_http_limits limits = {kept, 65536, 65536, 65536};
+static const struct hf_http_limits limits = {kept, 65536, 65536, 65536, "etcd"};
 
 static void on_opened(struct hf_http *http, struct hf_instant now)
 {

@@ -79,7 +79,7 @@ rm -rf "$W/e1"
 ok "etcd starts with TLS" etcd_start --tls
 answers "$W/tls/ca.crt" TLS
 capture ask '' 20000 /v3/kv/range "$GET"
-like "$out" 'closed: .*\(a TLS port\?\)' "a plain request to it is told apart"
+like "$out" 'closed: .*\(a TLS port\? use etcds://\)' "a plain request to it is told apart"
 capture ask "$W/tls/other.crt" 20000 /v3/kv/range "$GET"
 like "$out" '^1 lost, unsent
 closed: .*certificate' "another authority's certificate is refused"

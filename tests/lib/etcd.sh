@@ -10,7 +10,8 @@
 #       --tls            TLS for clients; certificates by tls_make
 #       ARGs             go to each server, and override what is given here
 #   $ETCD_URL ${ETCD_PID[NAME]} ${ETCD_PORT[NAME]}
-#   etcd_ctl ARG...                    etcdctl, to all nodes
+#   etcd_ctl ARG...                    etcdctl, to all nodes, with the arguments
+#                                      in ETCD_CTL too
 #   etcd_leader                        the leader's NAME
 #   etcd_stop NAME / etcd_kill NAME    SIGTERM / SIGKILL, and reaped
 #   etcd_pause NAME / etcd_continue NAME     SIGSTOP / SIGCONT
@@ -21,7 +22,7 @@
 # the process, but not of the machine.
 
 declare -A ETCD_PID=() ETCD_PORT=()
-ETCD_URL='' ETCD_TLS='' ETCD_MEMBERS='' ETCD_ARGS=()
+ETCD_URL='' ETCD_TLS='' ETCD_MEMBERS='' ETCD_ARGS=() ETCD_CTL=()
 unset "${!ETCDCTL_@}"
 
 have_etcd() {
@@ -47,7 +48,8 @@ etcd_ctl_at() { # "NAME..." ARG...
     done
     shift
     [ -z "$ETCD_TLS" ] || tls=(--cacert "$W/tls/ca.crt")
-    ETCDCTL_API=3 timeout 20 etcdctl --endpoints "$endpoints" "${tls[@]}" "$@"
+    ETCDCTL_API=3 timeout 20 etcdctl --endpoints "$endpoints" "${tls[@]}" \
+        "${ETCD_CTL[@]}" "$@"
 }
 
 # The leader's own answer: a node that lost its leader may name an old one.

@@ -21,6 +21,8 @@
 #   server_clock_stop NAME...        stand still, all at the beginning of one
 #                                    step of the clock floor
 #   tls_make                         $W/tls/{ca,server,other}.{crt,key}
+#   tls_issue NAME [DAYS [HOSTS [AUTHORITY]]]
+#                                    $W/tls/NAME.{crt,key}; DAYS -1: expired
 #   servers_declare URL              fresh servers have forgotten nothing
 #
 # A fresh server has no vote until max_ttl has passed: declare it, or open it
@@ -227,18 +229,24 @@ server_clock_stop() {
 
 tls_make() {
     local t=$W/tls name
-    [ ! -e "$t/other.crt" ] || return 0
+    [ ! -e "$t/server.crt" ] || return 0
     mkdir -p "$t"
     for name in ca other; do
         openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes \
             -keyout "$t/$name.key" -out "$t/$name.crt" -days 2 \
             -subj "/CN=test $name" 2>/dev/null || return 1
     done
+    tls_issue server
+}
+
+tls_issue() {
+    local t=$W/tls authority=${4:-ca}
     openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes \
-        -keyout "$t/server.key" -out "$t/server.csr" \
-        -subj "/CN=test server" 2>/dev/null || return 1
-    openssl x509 -req -in "$t/server.csr" -CA "$t/ca.crt" -CAkey "$t/ca.key" \
-        -CAcreateserial -out "$t/server.crt" -days 2 -extfile <(
-            echo "subjectAltName=DNS:localhost,IP:127.0.0.1"
+        -keyout "$t/$1.key" -out "$t/$1.csr" \
+        -subj "/CN=test $1" 2>/dev/null || return 1
+    openssl x509 -req -in "$t/$1.csr" -CA "$t/$authority.crt" \
+        -CAkey "$t/$authority.key" -CAcreateserial -out "$t/$1.crt" \
+        -days "${2:-2}" -extfile <(
+            echo "subjectAltName=${3:-DNS:localhost,IP:127.0.0.1}"
         ) 2>/dev/null
 }

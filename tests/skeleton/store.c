@@ -207,6 +207,9 @@ static enum hf_status open_store(const struct hf_url *url,
 {
     *out = NULL;
     enum hf_status status = hf_url_refuse_options(url, error);
+    if (status == HF_OK) {
+        status = hf_url_refuse_tls(url, NULL, error);
+    }
     if (status != HF_OK) {
         return status;
     }

@@ -50,6 +50,7 @@ static const struct hf_http_limits limits = {
     .head_max = HEAD_MAX,
     .body_max = BODY_MAX,
     .output_max = OUTPUT_MAX,
+    .scheme = "mem",
 };
 
 /* ---- What is reported -------------------------------------------------- */

@@ -15,7 +15,7 @@ static void the_end_in_the_middle(void **state)
     } cases[] = {
         {"", "1 lost, unknown\n2 lost, unknown\n"
              "closed: the server closed the connection without an answer "
-             "(a TLS port?)\n"},
+             "(a TLS port? use mems://)\n"},
         {"HTTP/1.1 200 OK\r\nConte",
          "1 lost, unknown\n2 lost, unknown\n"
          "closed: the server closed the connection\n"},

@@ -397,11 +397,15 @@ static void modules(void **state)
     assert_string_equal(url->address, "");
     assert_string_equal(url->password, "sesame");
     assert_string_equal(url->display, "mem:");
-    assert_int_equal(hf_url_refuse_options(url, &error), HF_INVALID);
+    assert_int_equal(hf_url_refuse_options(url, &error), HF_OK);
+    assert_int_equal(hf_url_refuse_tls(url, NULL, &error), HF_INVALID);
     assert_non_null(strstr(error.text, "tls_ca is given, but a mem: store"));
+    assert_int_equal(hf_url_refuse_tls(url, "mems", &error), HF_CONFIG);
+    assert_non_null(strstr(error.text, "reached over TLS: write mems://"));
     hf_url_free(url);
     url = good("mem:a?prefix=x");
     assert_int_equal(hf_url_refuse_options(url, &error), HF_OK);
+    assert_int_equal(hf_url_refuse_tls(url, NULL, &error), HF_OK);
     hf_url_free(url);
     bad("mem:a?dc", HF_INVALID, "no value");
     bad("mem:a mem:b mem:c", HF_CONFIG, "\"mem:\" cannot be given with other");

@@ -119,6 +119,7 @@ struct hf_etcd {
     enum hf_etcd_phase phase;
     struct hf_reconnect reconnect;
     uint64_t seed;
+    struct hf_tls *tls; /* NULL: plain */
     struct hf_etcd_endpoint endpoints[HF_ETCD_ENDPOINTS_MAX];
     unsigned n_endpoints;
     unsigned at;     /* the endpoint in use */
@@ -155,6 +156,12 @@ enum hf_status hf_etcd_target_read(struct hf_etcd *etcd,
                                    const struct hf_url *url,
                                    struct hf_error *error);
 void hf_etcd_target_free(struct hf_etcd *etcd);
+
+/* The scheme of URLs without TLS, for messages; with it an 's' follows. */
+#define HF_ETCD_SCHEME "etcd"
+
+/* The endpoint in use. */
+struct hf_socket_target hf_etcd_target(const struct hf_etcd *etcd);
 
 /* ---- calls.c --------------------------------------------------------------
  */

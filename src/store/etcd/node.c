@@ -30,7 +30,7 @@
 
 static const char *const kept[] = {NULL};
 static const struct hf_http_limits limits = {kept, HEAD_MAX, BODY_MAX,
-                                             OUTPUT_MAX};
+                                             OUTPUT_MAX, HF_ETCD_SCHEME};
 
 static struct hf_etcd *etcd_of(struct hf_http *http)
 {
@@ -59,9 +59,7 @@ static void arm(struct hf_etcd *etcd)
 
 static void connect_now(struct hf_etcd *etcd, struct hf_instant now)
 {
-    const struct hf_etcd_endpoint *endpoint = &etcd->endpoints[etcd->at];
-    struct hf_socket_target target = {.host = endpoint->host,
-                                      .port = endpoint->port};
+    struct hf_socket_target target = hf_etcd_target(etcd);
     HF_ASSERT(etcd->phase == HF_ETCD_WAITING);
     etcd->phase = HF_ETCD_OPENING;
     etcd->term = 0;

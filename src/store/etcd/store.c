@@ -132,9 +132,11 @@ static void examine(struct hf_etcd *etcd)
 {
     char text[320];
     snprintf(text, sizeof(text),
-             "etcd %s, cluster %llx, by %s of %u endpoint%s", etcd->version,
-             (unsigned long long)etcd->cluster, etcd->endpoints[etcd->at].shown,
-             etcd->n_endpoints, etcd->n_endpoints == 1 ? "" : "s");
+             "etcd %s, cluster %llx, by %s of %u endpoint%s, %s TLS",
+             etcd->version, (unsigned long long)etcd->cluster,
+             etcd->endpoints[etcd->at].shown, etcd->n_endpoints,
+             etcd->n_endpoints == 1 ? "" : "s",
+             etcd->tls == NULL ? "without" : "over");
     find(etcd, HF_FINDING_OK, text);
     find(etcd, HF_FINDING_OK,
          "an entry lives as long as its lease, whole seconds, at least two by "

@@ -98,17 +98,26 @@ enum hf_status hf_etcd_target_read(struct hf_etcd *etcd,
                                    const struct hf_url *url,
                                    struct hf_error *error)
 {
-    if (strcmp(url->scheme, "etcds") == 0 || url->tls_ca != NULL ||
-        url->tls_cert != NULL) {
-        return hf_fail(error, HF_UNSUPPORTED,
-                       "TLS to etcd is not part of this version: write "
-                       "etcd://, in a network of your own");
-    }
     if (url->password != NULL) {
         return refuse_login(error);
     }
     enum hf_status status = hf_url_refuse_options(url, error);
-    return status == HF_OK ? read_address(etcd, url->address, error) : status;
+    if (status == HF_OK) {
+        status = read_address(etcd, url->address, error);
+    }
+    if (status != HF_OK) {
+        return status;
+    }
+    return strcmp(url->scheme, HF_ETCD_SCHEME "s") == 0
+               ? hf_url_load_tls(url, HF_ETCD_SCHEME, &etcd->tls, error)
+               : hf_url_refuse_tls(url, HF_ETCD_SCHEME "s", error);
+}
+
+struct hf_socket_target hf_etcd_target(const struct hf_etcd *etcd)
+{
+    const struct hf_etcd_endpoint *endpoint = &etcd->endpoints[etcd->at];
+    return (struct hf_socket_target){
+        .host = endpoint->host, .port = endpoint->port, .tls = etcd->tls};
 }
 
 void hf_etcd_target_free(struct hf_etcd *etcd)
@@ -116,4 +125,5 @@ void hf_etcd_target_free(struct hf_etcd *etcd)
     for (unsigned i = 0; i < HF_ETCD_ENDPOINTS_MAX; i++) {
         free(etcd->endpoints[i].host);
     }
+    hf_tls_free(etcd->tls);
 }

@@ -28,7 +28,7 @@
 
 static const char *const kept[] = {NULL};
 static const struct hf_http_limits limits = {kept, HEAD_MAX, LINE_MAX_BYTES,
-                                             OUTPUT_MAX};
+                                             OUTPUT_MAX, HF_ETCD_SCHEME};
 
 static struct hf_etcd_watch *watch_of(struct hf_http *http)
 {
@@ -173,9 +173,7 @@ static void write_body(struct hf_etcd_watch *watch, struct hf_bytes name)
 static bool start(struct hf_etcd_watch *watch, struct hf_instant now)
 {
     const struct hf_etcd *etcd = watch->etcd;
-    const struct hf_etcd_endpoint *endpoint = &etcd->endpoints[etcd->at];
-    struct hf_socket_target target = {.host = endpoint->host,
-                                      .port = endpoint->port};
+    struct hf_socket_target target = hf_etcd_target(etcd);
     struct hf_http_request request = {
         .method = "POST",
         .path = "/v3/watch",

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* A poll costs the server one script execution, and the waiter a round trip. */
 #define RETRY_BASE_MS 10
@@ -166,31 +165,6 @@ static void close_nodes(struct hf_redis *store, bool forked)
     }
 }
 
-/* A key that all users may read does not authenticate the client. Its group is
- * the administrator's choice. hf_tls_new() refuses a missing file. */
-static bool is_exposed(const char *key)
-{
-    struct stat info;
-    return key != NULL && stat(key, &info) == 0 &&
-           (info.st_mode & (S_IROTH | S_IWOTH)) != 0;
-}
-
-static enum hf_status load_tls(struct hf_redis *store, const struct hf_url *url,
-                               struct hf_error *error)
-{
-    if (is_exposed(url->tls_key)) {
-        return hf_fail(
-            error, HF_CONFIG,
-            "tls_key %s: all users may read or write it; chmod o= it",
-            url->tls_key);
-    }
-    struct hf_tls_settings settings = {
-        .ca = url->tls_ca, .cert = url->tls_cert, .key = url->tls_key};
-    char why[sizeof(error->text)];
-    store->tls = hf_tls_new(&settings, why, sizeof(why));
-    return store->tls == NULL ? refuse(error, HF_CONFIG, why) : HF_OK;
-}
-
 static enum hf_status redis_open(const struct hf_url *url,
                                  const struct hf_store_env *env,
                                  struct hf_store **out, struct hf_error *error)
@@ -213,7 +187,7 @@ static enum hf_status redis_open(const struct hf_url *url,
     store->prefix_len = strlen(url->prefix);
     set_up(store, url);
     if (has_tls(url)) {
-        status = load_tls(store, url, error);
+        status = hf_url_load_tls(url, "redis", &store->tls, error);
     }
     if (status == HF_OK &&
         (!ok || store->prefix == NULL || !open_nodes(store))) {
