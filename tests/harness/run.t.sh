@@ -101,6 +101,18 @@ trial '[ "${HF_BUILD##*/}" = build-c ] || echo 0 >'"'$W/made'"'
 [ -e '"'$W/made'"' ] && echo "ok 1 - a"; echo 1..1'
 is "$code $out" "0 2 passed, 0 failed, 0 skipped" "one that is made meanwhile is awaited"
 
+# Where the time goes: the ten of more than ten tests that took the most of it.
+options=(-b "$W/tree/build" -j 4)
+unlike "$lines" 'most CPU' "of a few tests none is named for its time"
+for i in {1..10}; do
+    cp "$W/tree/tests/cli/x.t.sh" "$W/tree/tests/cli/a$i.t.sh"
+done
+trial 'for ((i = 0; i < 100000; i++)); do :; done
+echo "ok 1 - a"; echo 1..1'
+like "$lines" $'\nbuild: most CPU \(s\): cli/x [0-9]+(, cli/a[0-9]+ 0){9}\n11 programs' \
+    "of eleven the ten that took the most, the first first"
+rm "$W"/tree/tests/cli/a*.t.sh
+
 # What is alone begins when all else has ended, of all builds.
 cat >"$W/tree/tests/cli/y.t.sh" <<END
 #!/bin/bash
