@@ -29,13 +29,13 @@ keeps async
 keeps look
 keeps break
 rows >"$W/before"
-keeps names test_cancel? test_close?
 keeps multi_name_handle
 keeps share
 left=$(rows | comm -13 "$W/before" -)
 is "$left" "" "several names and sharers leave no row"
 # The last: a case that fails leaves its locks until their leases end, and a
 # server on which a lock is held is not declared anew (look).
+keeps names test_cancel? test_close?
 keeps loop test_callback_cancels?
 keeps async_end test_close_in_flight test_release_ends_it
 finish
