@@ -253,6 +253,7 @@ static void configure(struct hf_advisory *store, struct hf_instant now)
     hf_pg_params_number(&params, store->max_ttl_ms + PATIENCE_MS);
     hf_pg_params_number(&params, store->max_ttl_ms / 8000 + 1);
     store->phase = HF_ADVISORY_SETTING;
+    store->connection.owns_session = true;
     ask(store, HF_ADVISORY_SET, set_sql, &params, now);
 }
 

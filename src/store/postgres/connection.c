@@ -14,6 +14,7 @@
  */
 #include "base/assert.h"
 #include "base/fail.h"
+#include "io/clock.h"
 #include "store/postgres/connection_parts.h"
 
 #include <fcntl.h>
@@ -56,6 +57,7 @@ static void drop_results(struct hf_pg_connection *connection)
     connection->rows = NULL;
     connection->error = NULL;
     connection->is_unsure = false;
+    connection->has_label = false;
     connection->empties = 0;
 }
 
@@ -68,6 +70,7 @@ void hf_pg_connection_shut(struct hf_pg_connection *connection)
     PQfinish(connection->pq);
     connection->pq = NULL;
     connection->prepared = 0;
+    connection->owns_session = false;
     connection->is_open = false;
     connection->is_dirty = false;
     connection->is_broken = false;
@@ -84,14 +87,16 @@ static const char *statement_name(unsigned statement, char out[16])
 
 /* libpq has sent nothing of a request that fails here; but what is in its
  * queue already cannot be taken back, so the connection ends. */
-static bool send_one(struct hf_pg_connection *connection, unsigned statement,
-                     bool prepares, const char *sql,
+static bool send_one(struct hf_pg_connection *connection, uint64_t label,
+                     unsigned statement, bool prepares, const char *sql,
                      const struct hf_pg_params *params)
 {
     struct pg_conn *pq = connection->pq;
     char name[16];
     int ok;
-    if (statement == HF_PG_STATEMENTS_MAX) {
+    if (label != 0 && !hf_pg_label_send(connection, label)) {
+        ok = 0;
+    } else if (statement == HF_PG_STATEMENTS_MAX) {
         ok = PQsendQueryParams(pq, sql, params->n, NULL, params->values,
                                params->lens, params->formats, 1);
     } else {
@@ -115,9 +120,10 @@ bool hf_pg_connection_ask(struct hf_pg_connection *connection,
     HF_ASSERT(statement <= HF_PG_STATEMENTS_MAX);
     bool prepares = statement < HF_PG_STATEMENTS_MAX &&
                     (connection->prepared & 1U << statement) == 0;
+    uint64_t label = connection->owns_session ? 0 : ++connection->labels;
     if (connection->is_broken || !connection->is_open ||
         !hf_pg_connection_reserve(connection) ||
-        !send_one(connection, statement, prepares, sql, params)) {
+        !send_one(connection, label, statement, prepares, sql, params)) {
         return false;
     }
     if (prepares) {
@@ -125,6 +131,7 @@ bool hf_pg_connection_ask(struct hf_pg_connection *connection,
     }
     struct hf_pg_pending copy = *pending;
     copy.statement = (uint8_t)(prepares ? statement : HF_PG_STATEMENTS_MAX);
+    copy.label = label;
     hf_pg_connection_push(connection, &copy);
     connection->is_dirty = true;
     return true;
@@ -213,11 +220,37 @@ static void deliver(struct hf_pg_connection *connection, struct hf_instant now)
     PQclear(reply.error);
 }
 
+static bool lacks_label(const struct hf_pg_connection *connection)
+{
+    return connection->ring[connection->head].label != 0 &&
+           !connection->has_label;
+}
+
+/* An error before the label is of the server or the pooler, such as the end of
+ * the session, or of another client's request. */
+static void take_label(struct hf_pg_connection *connection, PGresult *result)
+{
+    uint64_t label = connection->ring[connection->head].label;
+    const char *error = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    connection->has_label = hf_pg_label_is(result, label);
+    if (!connection->has_label) {
+        hf_pg_connection_break(
+            connection, HF_UNAVAILABLE,
+            error != NULL ? error
+                          : "the pooler gave us the answer to another client "
+                            "(PgBouncer before 1.21 does; give locks a pool of "
+                            "their own)");
+    }
+    PQclear(result);
+}
+
 static void take_result(struct hf_pg_connection *connection, PGresult *result,
                         struct hf_instant now)
 {
     ExecStatusType status = PQresultStatus(result);
-    if (status == PGRES_PIPELINE_SYNC) {
+    if (lacks_label(connection)) {
+        take_label(connection, result);
+    } else if (status == PGRES_PIPELINE_SYNC) {
         PQclear(result);
         deliver(connection, now);
     } else if (status == PGRES_TUPLES_OK) {
@@ -347,6 +380,8 @@ void hf_pg_connection_init(struct hf_pg_connection *connection,
     connection->target = target;
     connection->connect_timeout = connect_timeout;
     hf_reconnect_init(&connection->reconnect);
+    hf_entropy(&connection->labels, sizeof(connection->labels));
+    connection->labels >>= 1; /* cannot overflow */
 }
 
 /* PQfinish() says good-bye to the server. In a forked child that would end the

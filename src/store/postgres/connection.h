@@ -7,7 +7,9 @@
  *
  * The connection is in pipeline mode. Each request is one statement and one
  * Sync, so it is one transaction: `replied` is called when the server has
- * committed it, or has failed. hf_pg_connection_break() only sets `is_broken`;
+ * committed it, or has failed. Through a pooler a label goes before it, so that
+ * the answer to another client is not taken for ours (labels.c).
+ * hf_pg_connection_break() only sets `is_broken`;
  * the owner closes the connection in `settled`, the last callback of each
  * event. All callbacks come from hf_loop_dispatch(). */
 #ifndef HF_POSTGRES_CONNECTION_H
@@ -59,6 +61,7 @@ struct hf_pg_pending {
     uint8_t what;      /* enum hf_verb, or a kind of the connection's owner */
     uint8_t statement; /* that it prepares; HF_PG_STATEMENTS_MAX: none */
     bool is_script;    /* sent outside of the pipeline */
+    uint64_t label;    /* 0: it has none */
 };
 
 /* The reply to one request. */
@@ -106,6 +109,9 @@ struct hf_pg_connection {
     struct pg_result *rows; /* of the oldest request, so far */
     struct pg_result *error;
     bool is_unsure;
+    bool has_label;             /* the label of the oldest request has come */
+    bool owns_session;          /* no pooler is in between: without labels */
+    uint64_t labels;            /* of the last request; random at the start */
     unsigned empties;           /* results that were NULL, in a row */
     uint32_t prepared;          /* a bit for each statement */
     struct hf_instant deadline; /* of opening, then of the owner's requests */

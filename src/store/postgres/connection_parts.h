@@ -13,6 +13,14 @@ void hf_pg_connection_starve(struct hf_pg_connection *connection);
 /* A notice of the server: libpq calls it, `user` is the connection. */
 void hf_pg_connection_notice(void *user, const struct pg_result *result);
 
+/* ---- labels.c ------------------------------------------------------------ */
+
+/** Send a label before a request. @return false: libpq has failed. */
+bool hf_pg_label_send(struct hf_pg_connection *connection, uint64_t label);
+
+/** Whether this is the result of the label. */
+bool hf_pg_label_is(const struct pg_result *result, uint64_t label);
+
 /* ---- opening.c ----------------------------------------------------------- */
 
 /* Break with the error of libpq. */

@@ -151,6 +151,7 @@ static void read_identity(struct hf_pg_node *node, const struct pg_result *rows)
     node->is_standby = hf_pg_is_true(rows, 0, C_STANDBY);
     node->is_read_only = hf_pg_is_true(rows, 0, C_READ_ONLY);
     node->is_pooled = !hf_pg_is_true(rows, 0, C_OURS);
+    node->connection.owns_session = !node->is_pooled;
     hf_pg_text(rows, 0, C_ISOLATION, node->isolation, sizeof(node->isolation));
     node->may_create = hf_pg_is_true(rows, 0, C_CREATE);
     node->is_owner = hf_pg_is_true(rows, 0, C_OWNER);
