@@ -21,7 +21,10 @@ refuses() { # CODE PATTERN WHAT URL
 refuses 64 'write etcd://HOST:PORT,HOST:PORT' 'no host' 'etcd://'
 refuses 64 'write etcd://HOST:PORT,HOST:PORT' 'a port' 'etcd://h:99999'
 refuses 64 'write etcd://HOST:PORT,HOST:PORT' 'a path' 'etcd://h/db'
-refuses 64 'user and password of etcd are not part' 'a login' 'etcd://u:secret@h'
+refuses 64 'a password needs a user' 'no user' 'etcd://:secret@h'
+refuses 64 'user u needs a password' 'no password' 'etcd://u@h'
+refuses 64 'write etcd://HOST:PORT,HOST:PORT' 'an @ in a password' 'etcd://u:se@secret@h'
+refuses 64 'write etcd://HOST:PORT,HOST:PORT' 'a / in a password' 'etcd://u:se/secret@h'
 refuses 78 'tls_ca is given, but no server of this URL is reached over TLS: write etcds://' \
     'TLS without etcds' 'etcd://h?tls_ca=/ca.crt'
 refuses 64 'unknown URL parameter "databse"' 'an unknown parameter' 'etcd://h?databse=1'

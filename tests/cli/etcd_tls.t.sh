@@ -112,6 +112,23 @@ like "$code:$out$err" "^69:holdfast: job: $server TLS: the server refuses the ce
     'a client certificate of another authority'
 says 78 'tls_cert and tls_key belong together: tls_key is missing' \
     'a certificate without its key' "$ETCD_URL?$trust&tls_cert=$tls/client.crt" -u:
+
+# etcd's gateway does not pass the user of a certificate on.
+etcd_ctl user add root:root >/dev/null
+etcd_ctl user grant-role root root >/dev/null
+ok 'authentication is enabled' etcd_ctl auth enable
+ETCD_CTL+=(--user root:root)
+named='its gateway refuses a client certificate with a CommonName where authentication'
+says 77 "$named is enabled: use one without" 'a certificate with a name, no login' \
+    "$HOLDFAST_URL"
+says 77 "$named is enabled: use one without" 'a certificate with a name, and a login' \
+    "${HOLDFAST_URL/\/\////root:root@}"
+tls_issue nameless 2 '' ca /O=test
+nameless="$ETCD_URL?$trust&tls_cert=$tls/nameless.crt&tls_key=$tls/nameless.key"
+says 77 'wants a login: write etcd://USER:PASSWORD@HOST, or etcd://USER@HOST and HOLDFAST_PASSWORD_FILE=FILE' \
+    'a certificate without a name, no login' "$nameless"
+capture timeout 60 holdfast doctor -u "${nameless/\/\////root:root@}"
+like "$code:$out" '^0:.*over TLS, as user root' 'a certificate without a name, and a login'
 chmod 644 "$tls/client.key"
 says 78 "tls_key $tls/client.key: all users may read or write it; chmod o= it" \
     'an exposed key' "$HOLDFAST_URL" -u:

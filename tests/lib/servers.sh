@@ -21,7 +21,7 @@
 #   server_clock_stop NAME...        stand still, all at the beginning of one
 #                                    step of the clock floor
 #   tls_make                         $W/tls/{ca,server,other}.{crt,key}
-#   tls_issue NAME [DAYS [HOSTS [AUTHORITY]]]
+#   tls_issue NAME [DAYS [HOSTS [AUTHORITY [SUBJECT]]]]
 #                                    $W/tls/NAME.{crt,key}; DAYS -1: expired
 #   servers_declare URL              fresh servers have forgotten nothing
 #
@@ -243,7 +243,7 @@ tls_issue() {
     local t=$W/tls authority=${4:-ca}
     openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes \
         -keyout "$t/$1.key" -out "$t/$1.csr" \
-        -subj "/CN=test $1" 2>/dev/null || return 1
+        -subj "${5:-/CN=test $1}" 2>/dev/null || return 1
     openssl x509 -req -in "$t/$1.csr" -CA "$t/$authority.crt" \
         -CAkey "$t/$authority.key" -CAcreateserial -out "$t/$1.crt" \
         -days "${2:-2}" -extfile <(

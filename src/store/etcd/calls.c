@@ -66,7 +66,7 @@ static bool post(struct hf_etcd *etcd, enum hf_etcd_kind kind, const char *path,
     struct hf_http_request request = {
         .method = "POST",
         .path = path,
-        .headers = "Content-Type: application/json\r\n",
+        .headers = hf_etcd_headers(etcd),
         .body = etcd->body.bytes,
         .body_len = etcd->body.len,
         .timeout =

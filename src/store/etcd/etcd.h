@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* etcd, by the JSON gateway of its v3 API: a wire of store/ordered.
  *
+ *                     LOGGING_IN ◀── expired ─┐
+ *                       ▲     ▼               │
  *     WAITING ─▶ OPENING ─▶ GREETING ─▶ READY ─▶ BREAKING
  *        ▲          │           │         │          │
  *        └──────────┴───────────┴─────────┴──────────┘  the next endpoint
@@ -19,10 +21,12 @@
  *     target.c   the URL
  *     key.c      names and owners as keys
  *     text.c     bodies of requests
+ *     login.c    user and password to a token, and to another one
  *     calls.c    calls to requests
  *     replies.c  replies to calls
  *     node.c     the connection, the endpoints in turn, what a cluster is
  *     watch.c    watches
+ *     examine.c  what `holdfast doctor` is told
  *     store.c    the entry points for the client; the table of operations */
 #ifndef HF_ETCD_ETCD_H
 #define HF_ETCD_ETCD_H
@@ -94,6 +98,7 @@ void hf_etcd_session_of(uint64_t lease, uint8_t out[HF_SESSION_ID_LEN]);
 enum hf_etcd_phase {
     HF_ETCD_WAITING,
     HF_ETCD_OPENING,
+    HF_ETCD_LOGGING_IN,
     HF_ETCD_GREETING,
     HF_ETCD_READY,
     HF_ETCD_BREAKING, /* until the loop reports what was lost */
@@ -109,6 +114,7 @@ struct hf_etcd_watch {
     struct hf_etcd_text line; /* a message of the stream, until its newline */
     struct hf_etcd_text body; /* of the request */
     bool is_dropped;          /* unwatched: freed when no callback runs */
+    bool waits_for_login;     /* its token was refused: closed until READY */
 };
 
 struct hf_etcd {
@@ -120,6 +126,11 @@ struct hf_etcd {
     struct hf_reconnect reconnect;
     uint64_t seed;
     struct hf_tls *tls; /* NULL: plain */
+    char *user;         /* NULL: none in the URL */
+    char *password;     /* NULL: none, or the program supplies it */
+    char *headers;      /* of each request once logged in; NULL: plain ones */
+    char user_shown[64];
+    unsigned n_expired; /* tokens that were refused since one was accepted */
     struct hf_etcd_endpoint endpoints[HF_ETCD_ENDPOINTS_MAX];
     unsigned n_endpoints;
     unsigned at;     /* the endpoint in use */
@@ -139,7 +150,8 @@ struct hf_etcd {
     size_t arena_cap;
     struct hf_wire_entry *entries;
     size_t entries_cap;
-    unsigned jobs; /* pending jobs, a bit per enum hf_job */
+    unsigned jobs;   /* pending jobs, a bit per enum hf_job */
+    bool is_probing; /* EXAMINE waits for a reply */
     struct hf_job_sink sink;
     bool has_sink;
 };
@@ -167,7 +179,9 @@ struct hf_socket_target hf_etcd_target(const struct hf_etcd *etcd);
  */
 
 enum hf_etcd_kind {
+    HF_ETCD_LOG_IN,
     HF_ETCD_GREET,
+    HF_ETCD_PROBE,
     HF_ETCD_OPEN,
     HF_ETCD_RENEW,
     HF_ETCD_CLOSE,
@@ -183,10 +197,48 @@ extern const struct hf_wire_ops hf_etcd_wire;
 /** Ask what the server is. @return false: no memory. */
 bool hf_etcd_greet(struct hf_etcd *etcd, struct hf_instant now);
 
-/* ---- replies.c ------------------------------------------------------------
+/* ---- login.c --------------------------------------------------------------
  */
 
 struct json_t;
+
+/* Headers of a request; with the token, if there is one. */
+#define HF_ETCD_HEADERS_PLAIN "Content-Type: application/json\r\n"
+
+static inline const char *hf_etcd_headers(const struct hf_etcd *etcd)
+{
+    return etcd->headers != NULL ? etcd->headers : HF_ETCD_HEADERS_PLAIN;
+}
+
+/** Is there one, of the URL or of the program? */
+bool hf_etcd_login_is_set(const struct hf_etcd *etcd);
+
+/* The connection is open, and LOGGING_IN: ask for a token. */
+void hf_etcd_login_ask(struct hf_etcd *etcd, struct hf_instant now);
+
+/** The reply to that. @param body  NULL: it was refused, as `why` says. */
+void hf_etcd_login_take(struct hf_etcd *etcd, const struct json_t *body,
+                        struct hf_instant now);
+
+/** Does the server refuse the token? Then nothing was executed.
+ * @param text  of its reply, or NULL. */
+bool hf_etcd_login_is_expired(const struct hf_etcd *etcd, const char *text);
+
+/* A request, or a watch, was refused so: log in again, on this connection. */
+void hf_etcd_login_renew(struct hf_etcd *etcd, struct hf_instant now);
+
+/* A refusal for want of a login, or of rights, in `why`: add what helps. */
+void hf_etcd_login_explain(struct hf_etcd *etcd);
+
+/** Is a reply that is no JSON a refusal of the client's certificate? Then it is
+ * explained in `why`. */
+bool hf_etcd_login_is_certificate(struct hf_etcd *etcd, const char *body);
+
+/* Wipe the token. */
+void hf_etcd_login_forget(struct hf_etcd *etcd);
+
+/* ---- replies.c ------------------------------------------------------------
+ */
 
 /* Read the reply to a call, or to the greeting, and say that it is done. */
 void hf_etcd_take(struct hf_etcd *etcd, const struct hf_http_pending *request,
@@ -205,10 +257,13 @@ void hf_etcd_node_resume(struct hf_etcd *etcd, struct hf_instant now);
 /* Before a request: a connection that was idle may have been closed. */
 void hf_etcd_node_look(struct hf_etcd *etcd, struct hf_instant now);
 
-/** The reply to the greeting. @param body  NULL: it failed, as said in `why`.
- */
+/** The reply to the greeting. @param body  NULL: it failed with @p fault, as
+ * said in `why`. */
 void hf_etcd_node_greeted(struct hf_etcd *etcd, const struct json_t *body,
-                          struct hf_instant now);
+                          enum hf_status fault, struct hf_instant now);
+
+/* There is a token, or none is needed. */
+void hf_etcd_node_greet(struct hf_etcd *etcd, struct hf_instant now);
 
 /** The endpoint does not serve: break the connection, and go to the next. */
 void hf_etcd_node_fail(struct hf_etcd *etcd, enum hf_status fault,
@@ -227,8 +282,21 @@ bool hf_etcd_watch(struct hf_wire *wire, struct hf_bytes name,
                    struct hf_wire_watch **out);
 void hf_etcd_unwatch(struct hf_wire *wire, struct hf_wire_watch *watch);
 
+/* There is a new token: watches that wait for one begin again, where they were.
+ */
+void hf_etcd_watches_resume(struct hf_etcd *etcd, struct hf_instant now);
+
 /* Free those that were dropped; all: the store closes. */
 void hf_etcd_watches_free(struct hf_etcd *etcd, bool all, bool forked);
+
+/* ---- examine.c ------------------------------------------------------------
+ */
+
+/* The node is READY: report what it is to the sink, and end the jobs. */
+void hf_etcd_examine(struct hf_etcd *etcd, struct hf_instant now);
+
+/* The reply to the probe of that. */
+void hf_etcd_examined(struct hf_etcd *etcd, const struct hf_wire_reply *reply);
 
 /* ---- store.c --------------------------------------------------------------
  */
@@ -236,7 +304,7 @@ void hf_etcd_watches_free(struct hf_etcd *etcd, bool all, bool forked);
 extern const struct hf_store_ops hf_store_etcd;
 
 /* The node is READY, or cannot be: end the pending jobs. */
-void hf_etcd_jobs(struct hf_etcd *etcd);
+void hf_etcd_jobs(struct hf_etcd *etcd, struct hf_instant now);
 void hf_etcd_jobs_end(struct hf_etcd *etcd, enum hf_status status,
                       const char *reason);
 

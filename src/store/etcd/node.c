@@ -5,6 +5,8 @@
  * no leader. Then the next one is tried at once, and when each has failed,
  * after a back-off. The node is DOWN only then.
  *
+ * Where there is a login (login.c), it comes first.
+ *
  * The greeting asks for the status, which needs no rights: version, leader, and
  * the cluster. A lease of one cluster means nothing to another, and its
  * revisions begin anew: if the cluster changes under a live client, all is
@@ -48,7 +50,7 @@ static void arm(struct hf_etcd *etcd)
          watch = watch->next) {
         at = watch->is_dropped ? HF_LONG_AGO : at;
     }
-    if (etcd->jobs != 0 &&
+    if (etcd->jobs != 0 && !etcd->is_probing &&
         (etcd->phase == HF_ETCD_READY || etcd->phase == HF_ETCD_FOREIGN)) {
         at = HF_LONG_AGO;
     }
@@ -66,24 +68,34 @@ static void connect_now(struct hf_etcd *etcd, struct hf_instant now)
     hf_http_start(&etcd->http, &target, etcd->connect_timeout, now);
 }
 
-static void on_opened(struct hf_http *http, struct hf_instant now)
+void hf_etcd_node_greet(struct hf_etcd *etcd, struct hf_instant now)
 {
-    struct hf_etcd *etcd = etcd_of(http);
     etcd->phase = HF_ETCD_GREETING;
     if (!hf_etcd_greet(etcd, now)) {
         hf_etcd_node_fail(etcd, HF_NO_MEMORY, "out of memory");
     }
 }
 
+static void on_opened(struct hf_http *http, struct hf_instant now)
+{
+    struct hf_etcd *etcd = etcd_of(http);
+    if (hf_etcd_login_is_set(etcd)) {
+        etcd->phase = HF_ETCD_LOGGING_IN;
+        hf_etcd_login_ask(etcd, now);
+    } else {
+        hf_etcd_node_greet(etcd, now);
+    }
+}
+
 void hf_etcd_node_greeted(struct hf_etcd *etcd, const struct json_t *body,
-                          struct hf_instant now)
+                          enum hf_status fault, struct hf_instant now)
 {
     if (etcd->phase == HF_ETCD_FOREIGN) {
         return;
     }
     const char *version = json_string_value(json_object_get(body, "version"));
     if (body == NULL) {
-        hf_etcd_node_fail(etcd, HF_UNAVAILABLE, etcd->why);
+        hf_etcd_node_fail(etcd, fault, etcd->why);
         return;
     }
     if (hf_etcd_number(body, "leader") == 0) {
@@ -96,6 +108,7 @@ void hf_etcd_node_greeted(struct hf_etcd *etcd, const struct json_t *body,
     etcd->failed = 0;
     hf_reconnect_served(&etcd->reconnect, now);
     hf_ordered_up(&etcd->ordered, now);
+    hf_etcd_watches_resume(etcd, now);
 }
 
 bool hf_etcd_node_is_same(struct hf_etcd *etcd, const struct json_t *header,
@@ -136,6 +149,8 @@ static void on_closed(struct hf_http *http, struct hf_instant now)
 {
     struct hf_etcd *etcd = etcd_of(http);
     char why[sizeof(etcd->ordered.reason)];
+    hf_etcd_login_forget(etcd);
+    etcd->is_probing = false;
     if (etcd->phase == HF_ETCD_FOREIGN) {
         return;
     }
@@ -205,7 +220,7 @@ static void on_timer(struct hf_timer *timer, struct hf_instant now)
                                    offsetof(struct hf_etcd, timer));
     hf_etcd_watches_free(etcd, false, false);
     if (etcd->jobs != 0 && etcd->phase == HF_ETCD_READY) {
-        hf_etcd_jobs(etcd);
+        hf_etcd_jobs(etcd, now);
     } else if (etcd->jobs != 0 && etcd->phase == HF_ETCD_FOREIGN) {
         hf_etcd_jobs_end(etcd, HF_CONFIG, etcd->why);
     }

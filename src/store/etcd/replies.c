@@ -5,6 +5,7 @@
  * are left out. An error has the code of gRPC in its body:
  *
  *   GONE      "requested lease not found"
+ *   UNSENT    the token has expired: nothing done, and login.c gets another
  *   ERROR     the request was refused, and nothing done
  *   LOST      all others: a member without a leader, a proposal that timed out.
  *             It may be executed yet. The endpoint is left for the next one */
@@ -47,17 +48,20 @@ uint64_t hf_etcd_number(const struct json_t *object, const char *name)
 /* ---- Errors -------------------------------------------------------------- */
 
 static void take_error(struct hf_etcd *etcd, const json_t *body,
-                       unsigned status, struct hf_wire_reply *reply)
+                       const struct hf_http_reply *http,
+                       struct hf_wire_reply *reply)
 {
     uint64_t code = hf_etcd_number(body, "code");
     const char *text = json_string_value(json_object_get(body, "message"));
     if (text == NULL) {
         text = json_string_value(json_object_get(body, "error"));
     }
+    bool is_certificate = false;
     if (text == NULL) {
         snprintf(etcd->why, sizeof(etcd->why),
                  "answers with HTTP status %u: is it etcd 3.4 or later?",
-                 status);
+                 http->status);
+        is_certificate = hf_etcd_login_is_certificate(etcd, http->body);
     } else {
         snprintf(etcd->why, sizeof(etcd->why), "%s", text);
     }
@@ -68,8 +72,18 @@ static void take_error(struct hf_etcd *etcd, const json_t *body,
         reply->outcome = HF_WIRE_GONE;
         return;
     }
+    if (hf_etcd_login_is_expired(etcd, text)) {
+        reply->outcome = HF_WIRE_UNSENT;
+        return;
+    }
+    if (is_certificate) {
+        reply->outcome = HF_WIRE_ERROR;
+        reply->fault = HF_DENIED;
+        return;
+    }
     bool wants_user =
         text != NULL && strstr(text, "user name is empty") != NULL;
+    hf_etcd_login_explain(etcd);
     switch (code) {
     case CODE_INVALID:
     case CODE_DENIED:
@@ -247,7 +261,9 @@ static bool take_body(struct hf_etcd *etcd,
 {
     const struct hf_wire_call *call = request->user;
     switch ((enum hf_etcd_kind)request->cookie) {
+    case HF_ETCD_LOG_IN:
     case HF_ETCD_GREET:
+    case HF_ETCD_PROBE:
     case HF_ETCD_CLOSE:
         return true;
     case HF_ETCD_OPEN:
@@ -302,7 +318,9 @@ static bool take_term(struct hf_etcd *etcd,
         etcd->term = hf_etcd_number(header_of(body), "raft_term");
         reply->term = etcd->term;
         return etcd->term != 0;
+    case HF_ETCD_LOG_IN:
     case HF_ETCD_GREET:
+    case HF_ETCD_PROBE:
     case HF_ETCD_CLOSE:
     case HF_ETCD_OWNED:
         break;
@@ -319,8 +337,7 @@ static void read_reply(struct hf_etcd *etcd,
         http->status != 200 || json_object_get(body, "error") != NULL;
     if (is_error) {
         const json_t *error = json_object_get(body, "error");
-        take_error(etcd, json_is_object(error) ? error : body, http->status,
-                   reply);
+        take_error(etcd, json_is_object(error) ? error : body, http, reply);
         return;
     }
     reply->revision = hf_etcd_number(header_of(body), "revision");
@@ -339,7 +356,6 @@ void hf_etcd_take(struct hf_etcd *etcd, const struct hf_http_pending *request,
     struct hf_wire_reply reply = {.outcome = HF_WIRE_DONE,
                                   .sent = request->sent};
     struct hf_wire_call *call = request->user;
-    bool is_greeting = request->cookie == HF_ETCD_GREET;
     json_t *body = json_loadb(http->body, http->body_len, 0, NULL);
     read_reply(etcd, request, http, body, &reply);
     bool is_done = reply.outcome == HF_WIRE_DONE;
@@ -351,10 +367,19 @@ void hf_etcd_take(struct hf_etcd *etcd, const struct hf_http_pending *request,
     if (reply.outcome == HF_WIRE_LOST) {
         hf_etcd_node_fail(etcd, reply.fault, etcd->why);
     }
-    if (is_greeting) {
-        hf_etcd_node_greeted(etcd, is_done ? body : NULL, now);
+    if (reply.outcome == HF_WIRE_UNSENT) {
+        hf_etcd_login_renew(etcd, now);
+    }
+    if (request->cookie == HF_ETCD_LOG_IN) {
+        hf_etcd_login_take(etcd, is_done ? body : NULL, now);
+    } else if (request->cookie == HF_ETCD_GREET) {
+        hf_etcd_node_greeted(etcd, is_done ? body : NULL, reply.fault, now);
+    } else if (request->cookie == HF_ETCD_PROBE) {
+        hf_etcd_examined(etcd, &reply);
     } else {
         if (is_done) {
+            etcd->n_expired =
+                request->cookie == HF_ETCD_RENEW ? etcd->n_expired : 0;
             etcd->rtt =
                 hf_span_smooth(etcd->rtt, hf_instant_until(request->sent, now));
         }

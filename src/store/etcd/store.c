@@ -120,34 +120,6 @@ static void etcd_describe(const struct hf_store *store, unsigned index,
 
 /* ---- Jobs ---------------------------------------------------------------- */
 
-static void find(struct hf_etcd *etcd, enum hf_severity severity,
-                 const char *text)
-{
-    if (etcd->has_sink && etcd->sink.finding != NULL) {
-        etcd->sink.finding(etcd->sink.user, severity, 0, text);
-    }
-}
-
-static void examine(struct hf_etcd *etcd)
-{
-    char text[320];
-    snprintf(text, sizeof(text),
-             "etcd %s, cluster %llx, by %s of %u endpoint%s, %s TLS",
-             etcd->version, (unsigned long long)etcd->cluster,
-             etcd->endpoints[etcd->at].shown, etcd->n_endpoints,
-             etcd->n_endpoints == 1 ? "" : "s",
-             etcd->tls == NULL ? "without" : "over");
-    find(etcd, HF_FINDING_OK, text);
-    find(etcd, HF_FINDING_OK,
-         "an entry lives as long as its lease, whole seconds, at least two by "
-         "default; a new leader extends all leases");
-    if (etcd->n_endpoints == 1) {
-        find(etcd, HF_FINDING_OK,
-             "one endpoint is named: of a cluster, name all members, so that "
-             "the next one is used when it fails");
-    }
-}
-
 void hf_etcd_jobs_end(struct hf_etcd *etcd, enum hf_status status,
                       const char *reason)
 {
@@ -160,7 +132,7 @@ void hf_etcd_jobs_end(struct hf_etcd *etcd, enum hf_status status,
     }
 }
 
-void hf_etcd_jobs(struct hf_etcd *etcd)
+void hf_etcd_jobs(struct hf_etcd *etcd, struct hf_instant now)
 {
     unsigned declares = 1U << HF_JOB_INIT | 1U << HF_JOB_QUARANTINE;
     if ((etcd->jobs & declares) != 0) {
@@ -170,9 +142,10 @@ void hf_etcd_jobs(struct hf_etcd *etcd)
         return;
     }
     if ((etcd->jobs & 1U << HF_JOB_EXAMINE) != 0) {
-        examine(etcd);
+        hf_etcd_examine(etcd, now); /* ends them with its reply */
+    } else {
+        hf_etcd_jobs_end(etcd, HF_OK, NULL);
     }
-    hf_etcd_jobs_end(etcd, HF_OK, NULL);
 }
 
 /* They end from the loop, not inside job(). */

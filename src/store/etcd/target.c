@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* etcd://HOST[:PORT],HOST,…[/] */
+/* etcd://[USER[:PASSWORD]@]HOST[:PORT],HOST,…[/] */
 #include "base/fail.h"
+#include "base/secret.h"
 #include "store/etcd/etcd.h"
 #include "store/url_parts.h"
 
@@ -15,8 +16,8 @@ static enum hf_status refuse_address(struct hf_error *error)
 {
     return hf_fail(error, HF_INVALID,
                    "not an etcd URL: write etcd://HOST:PORT,HOST:PORT,... with "
-                   "up to %d members of one cluster",
-                   HF_ETCD_ENDPOINTS_MAX);
+                   "up to %d members of one cluster (%s)",
+                   HF_ETCD_ENDPOINTS_MAX, HF_URL_ESCAPE_HINT);
 }
 
 /* HOST, HOST:PORT, [IPv6], [IPv6]:PORT */
@@ -58,32 +59,76 @@ static enum hf_status read_endpoint(struct hf_etcd *etcd, struct hf_piece at,
     return status;
 }
 
-static enum hf_status refuse_login(struct hf_error *error)
+/* USER:PASSWORD, or USER where the password comes from elsewhere. */
+static enum hf_status read_login(struct hf_etcd *etcd, struct hf_piece login,
+                                 const struct hf_url *url,
+                                 struct hf_error *error)
 {
-    return hf_fail(error, HF_UNSUPPORTED,
-                   "user and password of etcd are not part of this version: "
-                   "leave them out, for a cluster without authentication");
+    bool has_password;
+    struct hf_piece user = hf_piece_cut(&login, ':', &has_password);
+    enum hf_status status = HF_OK;
+    if (user.len > 0) {
+        status = hf_piece_decode(user, "the user", &etcd->user, error);
+    }
+    if (status == HF_OK && has_password && url->password == NULL) {
+        status = hf_piece_decode(login, "the password", &etcd->password, error);
+    }
+    return status;
 }
 
-static enum hf_status read_address(struct hf_etcd *etcd, const char *address,
+/* A callback supplies another password at each login, and may supply a user. */
+static enum hf_status check_login(struct hf_etcd *etcd,
+                                  const struct hf_url *url,
+                                  struct hf_error *error)
+{
+    if (etcd->ordered.env.login != NULL) {
+        return HF_OK;
+    }
+    if (url->password != NULL) {
+        etcd->password = strdup(url->password);
+        if (etcd->password == NULL) {
+            return hf_fail_memory(error);
+        }
+    }
+    if (etcd->user == NULL && etcd->password != NULL) {
+        return hf_fail(error, HF_INVALID,
+                       "a password needs a user: write etcd://USER@HOST");
+    }
+    if (etcd->user != NULL && etcd->password == NULL) {
+        return hf_fail(error, HF_INVALID,
+                       "user %.60s needs a password: write "
+                       "etcd://USER:PASSWORD@HOST, or name a file with "
+                       "HOLDFAST_PASSWORD_FILE",
+                       etcd->user);
+    }
+    return HF_OK;
+}
+
+/* //[USER[:PASSWORD]@]HOST,… */
+static enum hf_status read_address(struct hf_etcd *etcd,
+                                   const struct hf_url *url,
                                    struct hf_error *error)
 {
-    struct hf_piece rest = {address, strlen(address)};
+    struct hf_piece rest = {url->address, strlen(url->address)};
     bool has_more = true;
-    bool has_path;
-    if (strncmp(address, "//", 2) != 0) {
+    bool has_login, has_path;
+    if (strncmp(url->address, "//", 2) != 0) {
         return refuse_address(error);
     }
     rest.at += 2;
     rest.len -= 2;
-    if (hf_piece_has(rest, '@')) {
-        return refuse_login(error); /* before a text could show a password */
+    struct hf_piece authority = hf_piece_cut(&rest, '/', &has_path);
+    struct hf_piece hosts = authority;
+    struct hf_piece login = hf_piece_cut(&hosts, '@', &has_login);
+    if (rest.len > 0 || (has_login && hf_piece_has(hosts, '@'))) {
+        return refuse_address(error); /* else a password would be shown */
     }
-    struct hf_piece hosts = hf_piece_cut(&rest, '/', &has_path);
-    if (rest.len > 0 && has_path) {
-        return refuse_address(error);
+    enum hf_status status =
+        has_login ? read_login(etcd, login, url, error) : HF_OK;
+    if (status == HF_OK) {
+        status = check_login(etcd, url, error);
     }
-    enum hf_status status = HF_OK;
+    hosts = has_login ? hosts : authority;
     while (status == HF_OK && has_more) {
         if (etcd->n_endpoints == HF_ETCD_ENDPOINTS_MAX) {
             return refuse_address(error);
@@ -98,12 +143,9 @@ enum hf_status hf_etcd_target_read(struct hf_etcd *etcd,
                                    const struct hf_url *url,
                                    struct hf_error *error)
 {
-    if (url->password != NULL) {
-        return refuse_login(error);
-    }
     enum hf_status status = hf_url_refuse_options(url, error);
     if (status == HF_OK) {
-        status = read_address(etcd, url->address, error);
+        status = read_address(etcd, url, error);
     }
     if (status != HF_OK) {
         return status;
@@ -126,4 +168,7 @@ void hf_etcd_target_free(struct hf_etcd *etcd)
         free(etcd->endpoints[i].host);
     }
     hf_tls_free(etcd->tls);
+    free(etcd->user);
+    hf_secret_free(etcd->password);
+    hf_etcd_login_forget(etcd);
 }

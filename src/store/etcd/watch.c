@@ -16,7 +16,10 @@
  * and watches again. */
 #include "store/etcd/etcd.h"
 
+#include "base/secret.h"
+
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,6 +47,14 @@ static void fail(struct hf_etcd_watch *watch, struct hf_instant now)
     }
 }
 
+/* Its stream is closed, and begins again where it would have begun. */
+static void await_login(struct hf_etcd_watch *watch, struct hf_instant now)
+{
+    watch->waits_for_login = true;
+    hf_http_close(&watch->http, false);
+    hf_etcd_login_renew(watch->etcd, now);
+}
+
 /* ---- The stream ---------------------------------------------------------- */
 
 static void take_message(struct hf_etcd_watch *watch, const json_t *message,
@@ -53,6 +64,11 @@ static void take_message(struct hf_etcd_watch *watch, const json_t *message,
     const json_t *events = json_object_get(result, "events");
     const json_t *header = json_object_get(result, "header");
     uint64_t revision = hf_etcd_number(header, "revision");
+    if (hf_etcd_login_is_expired(watch->etcd, json_string_value(json_object_get(
+                                                  result, "cancel_reason")))) {
+        await_login(watch, now);
+        return;
+    }
     if (result == NULL || json_is_true(json_object_get(result, "canceled")) ||
         !hf_etcd_node_is_same(watch->etcd, header, now)) {
         fail(watch, now);
@@ -88,7 +104,7 @@ static void take_lines(struct hf_etcd_watch *watch, struct hf_instant now)
     struct hf_etcd_text *text = &watch->line;
     size_t begin = 0;
     const char *end;
-    while (!watch->is_dropped && begin < text->len &&
+    while (!watch->is_dropped && !watch->waits_for_login && begin < text->len &&
            (end = memchr(text->bytes + begin, '\n', text->len - begin)) !=
                NULL) {
         size_t len = (size_t)(end - text->bytes) - begin;
@@ -97,7 +113,9 @@ static void take_lines(struct hf_etcd_watch *watch, struct hf_instant now)
         }
         begin += len + 1;
     }
-    if (begin > 0) {
+    if (watch->waits_for_login) {
+        text->len = 0;
+    } else if (begin > 0) {
         text->len -= begin;
         memmove(text->bytes, text->bytes + begin, text->len);
     }
@@ -170,25 +188,53 @@ static void write_body(struct hf_etcd_watch *watch, struct hf_bytes name)
     hf_etcd_text_free(&folder);
 }
 
+/* "hasleader", and the token. */
+static char *make_headers(const struct hf_etcd *etcd)
+{
+    static const char own[] = "Grpc-Metadata-hasleader: true\r\n";
+    const char *common = hf_etcd_headers(etcd);
+    size_t size = sizeof(own) + strlen(common);
+    char *headers = malloc(size);
+    if (headers != NULL) {
+        snprintf(headers, size, "%s%s", own, common);
+    }
+    return headers;
+}
+
 static bool start(struct hf_etcd_watch *watch, struct hf_instant now)
 {
     const struct hf_etcd *etcd = watch->etcd;
     struct hf_socket_target target = hf_etcd_target(etcd);
+    char *headers = make_headers(etcd);
     struct hf_http_request request = {
         .method = "POST",
         .path = "/v3/watch",
-        .headers = "Content-Type: application/json\r\n"
-                   "Grpc-Metadata-hasleader: true\r\n",
+        .headers = headers,
         .body = watch->body.bytes,
         .body_len = watch->body.len,
         .timeout = etcd->connect_timeout,
         .is_stream = true,
     };
-    if (watch->body.has_failed) {
-        return false;
+    bool is_asked = false;
+    if (headers != NULL && !watch->body.has_failed) {
+        hf_http_start(&watch->http, &target, etcd->connect_timeout, now);
+        is_asked = hf_http_ask(&watch->http, &request, now);
     }
-    hf_http_start(&watch->http, &target, etcd->connect_timeout, now);
-    return hf_http_ask(&watch->http, &request, now);
+    hf_secret_free(headers);
+    return is_asked;
+}
+
+void hf_etcd_watches_resume(struct hf_etcd *etcd, struct hf_instant now)
+{
+    for (struct hf_etcd_watch *watch = etcd->watches; watch != NULL;
+         watch = watch->next) {
+        if (watch->waits_for_login && !watch->is_dropped) {
+            watch->waits_for_login = false;
+            if (!start(watch, now)) {
+                fail(watch, now);
+            }
+        }
+    }
 }
 
 static void watch_free(struct hf_etcd_watch *watch, bool quiet)

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `holdfast doctor` is told: the server, the connection, and whether the
+ * keys may be used.
+ *
+ * etcd checks the rights of all requests of a transaction, whatever its
+ * comparison says. So one whose comparison is never true tells of the right to
+ * write, and writes nothing. */
+#include "base/fail.h"
+#include "store/etcd/etcd.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Below the prefix, as locks are; no name is empty, so it is none. */
+#define PROBE_NAME ""
+
+static void find(struct hf_etcd *etcd, enum hf_severity severity,
+                 const char *text)
+{
+    if (etcd->has_sink && etcd->sink.finding != NULL) {
+        etcd->sink.finding(etcd->sink.user, severity, 0, text);
+    }
+}
+
+static void describe(struct hf_etcd *etcd)
+{
+    char text[320];
+    bool has_login = etcd->headers != NULL;
+    snprintf(text, sizeof(text),
+             "etcd %s, cluster %llx, by %s of %u endpoint%s, %s TLS, %s%s",
+             etcd->version, (unsigned long long)etcd->cluster,
+             etcd->endpoints[etcd->at].shown, etcd->n_endpoints,
+             etcd->n_endpoints == 1 ? "" : "s",
+             etcd->tls == NULL ? "without" : "over",
+             has_login ? "as user " : "without a login",
+             has_login ? etcd->user_shown : "");
+    find(etcd, HF_FINDING_OK, text);
+    find(etcd, HF_FINDING_OK,
+         "an entry lives as long as its lease, whole seconds, at least two by "
+         "default; a new leader extends all leases");
+    if (etcd->n_endpoints == 1) {
+        find(etcd, HF_FINDING_OK,
+             "one endpoint is named: of a cluster, name all members, so that "
+             "the next one is used when it fails");
+    }
+}
+
+/* create_revision is never negative. */
+static void write_probe(struct hf_etcd *etcd)
+{
+    struct hf_etcd_text *body = &etcd->body;
+    struct hf_etcd_text key = {0};
+    hf_etcd_key_folder(&key, etcd->prefix, (struct hf_bytes){PROBE_NAME, 0});
+    body->len = 0;
+    body->has_failed = key.has_failed;
+    hf_etcd_text_say(body, "{\"compare\":[{\"target\":\"CREATE\",\"key\":\"");
+    hf_etcd_text_base64(body, key.bytes, key.len);
+    hf_etcd_text_say(body, "\",\"create_revision\":\"-1\"}],"
+                           "\"success\":[{\"request_put\":{\"key\":\"");
+    hf_etcd_text_base64(body, key.bytes, key.len);
+    hf_etcd_text_say(body, "\"}}]}");
+    hf_etcd_text_free(&key);
+}
+
+void hf_etcd_examine(struct hf_etcd *etcd, struct hf_instant now)
+{
+    if (etcd->is_probing) {
+        return;
+    }
+    write_probe(etcd);
+    struct hf_http_request request = {
+        .method = "POST",
+        .path = "/v3/kv/txn",
+        .headers = hf_etcd_headers(etcd),
+        .body = etcd->body.bytes,
+        .body_len = etcd->body.len,
+        .timeout = etcd->connect_timeout,
+        .cookie = HF_ETCD_PROBE,
+    };
+    etcd->is_probing =
+        !etcd->body.has_failed && hf_http_ask(&etcd->http, &request, now);
+    if (!etcd->is_probing) {
+        hf_etcd_jobs_end(etcd, HF_NO_MEMORY, "out of memory");
+    }
+}
+
+void hf_etcd_examined(struct hf_etcd *etcd, const struct hf_wire_reply *reply)
+{
+    etcd->is_probing = false;
+    if (reply->outcome == HF_WIRE_DONE || reply->outcome == HF_WIRE_ERROR) {
+        describe(etcd);
+        if (reply->outcome == HF_WIRE_ERROR) {
+            find(etcd, HF_FINDING_ERROR, etcd->why);
+        }
+        hf_etcd_jobs_end(etcd, HF_OK, NULL);
+    } /* else: another connection, or another login, asks again */
+}
