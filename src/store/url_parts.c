@@ -89,6 +89,34 @@ bool hf_piece_number(struct hf_piece piece, int64_t most, int64_t *out)
     return piece.len > 0;
 }
 
+bool hf_piece_host(struct hf_piece item, struct hf_piece *host, uint16_t *port)
+{
+    bool is_bracketed = item.len > 0 && item.at[0] == '[';
+    bool has_port;
+    int64_t number;
+    if (is_bracketed) {
+        item.at++;
+        item.len--;
+        *host = hf_piece_cut(&item, ']', &is_bracketed);
+        has_port = item.len > 0;
+        if (!is_bracketed || !hf_piece_has(*host, ':') ||
+            (has_port && item.at[0] != ':')) {
+            return false;
+        }
+        item.at += has_port;
+        item.len -= has_port;
+    } else {
+        *host = hf_piece_cut(&item, ':', &has_port);
+    }
+    if (has_port) {
+        if (!hf_piece_number(item, UINT16_MAX, &number) || number == 0) {
+            return false;
+        }
+        *port = (uint16_t)number;
+    }
+    return true;
+}
+
 bool hf_piece_has(struct hf_piece piece, char c)
 {
     return piece.len > 0 && memchr(piece.at, c, piece.len) != NULL;

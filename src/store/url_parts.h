@@ -30,6 +30,11 @@ bool hf_piece_has(struct hf_piece piece, char c);
 /** Parse a decimal number, 0 .. most. @return false: it is not one. */
 bool hf_piece_number(struct hf_piece piece, int64_t most, int64_t *out);
 
+/** Split "host", "host:port", "[v6]" or "[v6]:port", without decoding.
+ * @param host  may become empty. @param port  kept if there is none.
+ * @return false: another form, or a port that is no number from 1 to 65535. */
+bool hf_piece_host(struct hf_piece item, struct hf_piece *host, uint16_t *port);
+
 /* The parameters given so far, one bit each in the order of the table in
  * url_params.c: several whole URLs must not contradict each other. */
 struct hf_params {

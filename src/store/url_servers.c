@@ -97,50 +97,19 @@ static enum hf_status add_endpoint(struct hf_url_parse *parse, bool is_tls,
     return HF_OK;
 }
 
-/* "host", "host:port", "[v6]", "[v6]:port": split without decoding. */
-static bool split_host(struct hf_piece item, struct hf_piece *host,
-                       struct hf_piece *port, bool *has_port)
-{
-    bool is_bracketed = item.len > 0 && item.at[0] == '[';
-    if (is_bracketed) {
-        item.at++;
-        item.len--;
-        *host = hf_piece_cut(&item, ']', &is_bracketed);
-        *has_port = item.len > 0;
-        if (!is_bracketed || !hf_piece_has(*host, ':') ||
-            (*has_port && item.at[0] != ':')) {
-            return false;
-        }
-        *port = item;
-        if (*has_port) {
-            port->at++;
-            port->len--;
-        }
-        return true;
-    }
-    *host = hf_piece_cut(&item, ':', has_port);
-    *port = item;
-    return host->len > 0 && host->len <= HOST_MAX && !hf_piece_has(item, ':');
-}
-
 static enum hf_status read_host(struct hf_url_parse *parse,
                                 struct hf_piece item, bool is_tls, int64_t db,
                                 const struct login *login)
 {
-    struct hf_piece host, port;
-    bool has_port;
-    int64_t number = PORT_DEFAULT;
+    struct hf_piece host;
+    uint16_t port = PORT_DEFAULT;
     char *text = NULL;
-    if (!split_host(item, &host, &port, &has_port)) {
+    if (!hf_piece_host(item, &host, &port) || host.len == 0 ||
+        host.len > HOST_MAX) {
         return hf_fail(parse->error, HF_INVALID,
-                       "a store URL has an empty or malformed host: write "
-                       "host:port, an IPv6 address as [::1]:port; %s",
-                       HF_URL_ESCAPE_HINT);
-    }
-    if (has_port && (!hf_piece_number(port, 65535, &number) || number == 0)) {
-        return hf_fail(parse->error, HF_INVALID,
-                       "a store URL has a port that is no number from 1 to "
-                       "65535; %s",
+                       "a store URL has an empty or malformed host, or a port "
+                       "that is no number from 1 to 65535: write host:port, an "
+                       "IPv6 address as [::1]:port; %s",
                        HF_URL_ESCAPE_HINT);
     }
     enum hf_status status =
@@ -148,8 +117,7 @@ static enum hf_status read_host(struct hf_url_parse *parse,
     if (status != HF_OK) {
         return status;
     }
-    return add_endpoint(parse, is_tls, false, text, (uint16_t)number, db,
-                        login);
+    return add_endpoint(parse, is_tls, false, text, port, db, login);
 }
 
 enum hf_status hf_url_read_servers(struct hf_url_parse *parse,

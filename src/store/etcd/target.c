@@ -20,40 +20,23 @@ static enum hf_status refuse_address(struct hf_error *error)
                    HF_ETCD_ENDPOINTS_MAX, HF_URL_ESCAPE_HINT);
 }
 
-/* HOST, HOST:PORT, [IPv6], [IPv6]:PORT */
 static enum hf_status read_endpoint(struct hf_etcd *etcd, struct hf_piece at,
                                     struct hf_error *error)
 {
     struct hf_etcd_endpoint *endpoint = &etcd->endpoints[etcd->n_endpoints];
     struct hf_piece host;
-    bool has_port = false;
-    int64_t port = PORT_DEFAULT;
-    if (at.len > 0 && at.at[0] == '[') {
-        bool has_end;
-        at.at++;
-        at.len--;
-        host = hf_piece_cut(&at, ']', &has_end);
-        has_port = at.len > 0 && at.at[0] == ':';
-        if (!has_end || (at.len > 0 && !has_port)) {
-            return refuse_address(error);
-        }
-        at.at += has_port;
-        at.len -= has_port;
-    } else {
-        host = hf_piece_cut(&at, ':', &has_port);
-    }
-    if (host.len == 0 ||
-        (has_port && (!hf_piece_number(at, UINT16_MAX, &port) || port == 0))) {
+    endpoint->port = PORT_DEFAULT;
+    if (!hf_piece_host(at, &host, &endpoint->port) || host.len == 0) {
         return refuse_address(error);
     }
     enum hf_status status =
         hf_piece_decode(host, "the host", &endpoint->host, error);
     if (status == HF_OK) {
         bool is_ipv6 = strchr(endpoint->host, ':') != NULL;
-        endpoint->port = (uint16_t)port;
         snprintf(endpoint->shown, sizeof(endpoint->shown),
                  is_ipv6 ? "[%.100s]:%u" : "%.100s:%u", endpoint->host,
                  (unsigned)endpoint->port);
+        hf_make_plain(endpoint->shown);
         etcd->n_endpoints++;
     }
     return status;

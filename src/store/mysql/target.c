@@ -45,32 +45,15 @@ static enum hf_status read_login(struct hf_mysql_target *target,
     return status;
 }
 
-/* HOST, HOST:PORT, [IPv6]:PORT; empty: a unix socket. */
+/* Empty: a unix socket. */
 static enum hf_status read_server(struct hf_mysql_target *target,
                                   struct hf_piece at, struct hf_error *error)
 {
-    bool has_port = false;
-    int64_t port = PORT_DEFAULT;
     struct hf_piece host;
-    if (at.len > 0 && at.at[0] == '[') {
-        bool has_end;
-        at.at++;
-        at.len--;
-        host = hf_piece_cut(&at, ']', &has_end);
-        has_port = at.len > 0 && at.at[0] == ':';
-        if (!has_end || (at.len > 0 && !has_port)) {
-            return refuse_address(error);
-        }
-        at.at += has_port;
-        at.len -= has_port;
-    } else {
-        host = hf_piece_cut(&at, ':', &has_port);
-    }
-    if (hf_piece_has(host, ',') ||
-        (has_port && (!hf_piece_number(at, UINT16_MAX, &port) || port == 0))) {
+    target->port = PORT_DEFAULT;
+    if (!hf_piece_host(at, &host, &target->port) || hf_piece_has(host, ',')) {
         return refuse_address(error);
     }
-    target->port = (uint16_t)port;
     return host.len == 0
                ? HF_OK
                : hf_piece_decode(host, "the host", &target->host, error);
