@@ -34,7 +34,7 @@ unlike "$out" 'jansson|http_parser' 'the command is not linked with a parser of 
 
 # ---- One command -----------------------------------------------------------------
 
-etcd_start || skip_all 'etcd does not start'
+etcd_start || { fail 'etcd starts'; finish; }
 export HOLDFAST_URL="$ETCD_URL?node_timeout=3s&connect_timeout=5s"
 keys() { etcd_ctl get --prefix '' --keys-only | grep -v '^$'; }
 is_empty() { [ -z "$(keys)" ]; }
@@ -112,8 +112,19 @@ ok 'a holder' wait_until 20 holds dead
 last=$(sed -n 's/^dead //p' "$W/held")
 # The wrapper alone would not do: its keeper releases.
 mapfile -t children < <(pgrep -P "$begun" && pgrep -P "$(pgrep -d, -P "$begun")")
+# Those that are killed later must not act on the end of the first.
+are_stopped() {
+    local pid
+    for pid in "${children[@]}" "$begun"; do
+        [[ $(sed 's/.*) //' "/proc/$pid/stat") == T* ]] || return
+    done
+}
+kill -STOP "${children[@]}" "$begun"
+ok 'its processes stand still' wait_until 5 are_stopped
 killed=$(now_ms)
-kill -9 "$begun" "${children[@]}"
+# The keeper first: the kernel continues stopped processes whose parent's end
+# leaves them without a shell.
+kill -9 "${children[@]}" "$begun"
 # shellcheck disable=SC2016 # the command's own variables
 capture timeout 60 holdfast run -t 3s -w 30 nightly -- sh -c 'echo "$HOLDFAST_FENCE"'
 took=$(($(now_ms) - killed))

@@ -11,7 +11,7 @@
 
 have_etcd || skip_all 'no etcd'
 etcd_cluster 3 -- --heartbeat-interval 50 --election-timeout 500 ||
-    skip_all 'etcd does not start'
+    { fail 'etcd starts'; finish; }
 export HOLDFAST_URL="$ETCD_URL?connect_timeout=3s"
 
 cat >"$W/section" <<'X'
