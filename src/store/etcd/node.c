@@ -276,8 +276,21 @@ void hf_etcd_node_close(struct hf_etcd *etcd, bool forked)
     hf_http_fini(&etcd->http, forked);
 }
 
+/* A client that was idle read no event: the handshake may have ended long ago.
+ */
+static void begin_again(struct hf_etcd *etcd, struct hf_instant now)
+{
+    hf_http_close(&etcd->http, false);
+    etcd->phase = HF_ETCD_WAITING;
+    connect_now(etcd, now);
+}
+
 void hf_etcd_node_resume(struct hf_etcd *etcd, struct hf_instant now)
 {
+    if (etcd->phase == HF_ETCD_OPENING &&
+        !hf_instant_before(now, etcd->http.timer.at)) {
+        begin_again(etcd, now);
+    }
     if (etcd->phase == HF_ETCD_WAITING &&
         hf_http_state(&etcd->http) == HF_HTTP_CLOSED &&
         !hf_instant_before(now, etcd->reconnect.retry_at)) {
