@@ -4,6 +4,7 @@
  * held. */
 #include "client_tokens.h"
 
+#include <errno.h>
 #include <signal.h>
 
 /* ---- Before the call --------------------------------------------------- */
@@ -392,6 +393,8 @@ static void test_in_a_break(void **state)
     assert_int_equal(pthread_create(&wait.thread, NULL, break_it, &wait), 0);
     while (hf_lock_state(lock) != HF_STATE_LOST) {
         assert_true(now_ms() - began < PATIENCE_MS);
+        /* a store that cannot break says so at once */
+        assert_int_equal(pthread_tryjoin_np(wait.thread, NULL), EBUSY);
         assert_true(hf_lock_extend(lock, 0, NULL) != HF_INVALID);
         pause_ms(2);
     }
