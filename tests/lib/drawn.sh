@@ -5,6 +5,7 @@
 # machine, with or without git.
 #
 #   drawn_seed     prints it: from 10000 up, below 10^9
+#   drawn_half 0|1 is true for one of the two, by the seed; HF_TEST_ALL=1: for both
 #   drawn_third N  prints a third of 1 to N, by the seed: of many alike, which cost
 #                  time, each run tries others. HF_TEST_ALL=1: all of them
 
@@ -23,6 +24,10 @@ drawn_seed() {
                 echo $((16#${sum:0:12} % 999990000 + 10000))
             }
     )
+}
+
+drawn_half() { # 0|1
+    [ -n "${HF_TEST_ALL:-}" ] || [ $(($(drawn_seed) % 2)) = "$1" ]
 }
 
 drawn_third() { # N

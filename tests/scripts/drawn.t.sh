@@ -25,4 +25,14 @@ isnt "$(HF_SOURCE=$W/tree drawn_seed)" "$seed" "other SQL, too"
 cp "$HF_SOURCE"/src/store/postgres/schema/*.sql "$W/tree/src/store/postgres/schema"
 mv "$W/tree/tests/sim/late-yield.story" "$W/tree/tests/sim/later-yield.story"
 isnt "$(HF_SOURCE=$W/tree drawn_seed)" "$seed" "another name, too"
+
+# A half and a third of what is alike; all of it when asked.
+halves() {
+    local i
+    for i in 0 1; do
+        ! drawn_half $i || echo $i
+    done
+}
+is "$(unset HF_TEST_ALL && halves)" $((seed % 2)) "one of two"
+is "$(HF_TEST_ALL=1 halves)" $'0\n1' "HF_TEST_ALL: both"
 finish
