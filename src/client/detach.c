@@ -3,7 +3,8 @@
  * node that has missed it, and a bare majority has no slack. So the lock is
  * first brought to every node that is up, for at most one timeout.
  *
- *   UNBIND      on a store that watches processes: remove those of the lock
+ *   UNBIND      on a store that watches processes: remove those of the lock; on
+ *               one where locks of a client share something: tell it
  *   SPREAD      wait until every node that is up has the lock
  *   complete()  write the text, stop renewing
  *
@@ -84,6 +85,9 @@ static void abandon(struct hf_op *op)
     struct hf_detach *detach = detach_of(op);
     struct hf_life_set *life =
         op->lock != NULL ? hf_lock_life(detach->lock) : NULL;
+    if (op->lock != NULL) {
+        detach->lock->flags &= (uint8_t)~HF_LOCK_LEAVES;
+    }
     if (life != NULL && detach->n_processes > 0) {
         life->count = detach->n_processes;
         detach->n_processes = 0;
@@ -135,12 +139,16 @@ static const struct hf_op_handlers handlers = {
 static void unbind(struct hf_detach *detach)
 {
     struct hf_life_set *life = hf_lock_life(detach->lock);
-    if (life == NULL || life->count == 0) {
+    bool has_processes = life != NULL && life->count > 0;
+    if (!has_processes && !detach->op.client->store->ops->is_told) {
         spread(detach);
         return;
     }
-    detach->n_processes = life->count;
-    life->count = 0;
+    if (has_processes) {
+        detach->n_processes = life->count;
+        life->count = 0;
+    }
+    detach->lock->flags |= HF_LOCK_LEAVES;
     hf_client_signal(detach->op.client, detach->lock, HF_EV_EXTEND);
 }
 

@@ -29,7 +29,8 @@ enum hf_lock_flags {
     HF_LOCK_CALLING = (1 << 3), /* released; `done` will get the outcome */
     HF_LOCK_HAS_CALLBACK = (1 << 4), /* outcome known; `done` is queued */
     HF_LOCK_OVER = (1 << 5),         /* its lease is done */
-    HF_LOCK_GIVE_UP = (1 << 6)       /* release it at the end of this step */
+    HF_LOCK_GIVE_UP = (1 << 6),      /* release it at the end of this step */
+    HF_LOCK_LEAVES = (1 << 7)        /* it is being detached: detach.c */
 };
 
 struct hf_lock {

@@ -49,6 +49,7 @@ static void send_all(struct hf_client *client, struct hf_lock *lock,
         .is_shared = lock->is_shared,
         .permits = lock->permits,
         .is_unfair = lock->is_unfair,
+        .detaches = (lock->flags & HF_LOCK_LEAVES) != 0,
     };
     for (unsigned i = 0; i < effects->n_sends; i++) {
         const struct hf_send *send = &effects->sends[i];

@@ -88,6 +88,8 @@ struct hf_ask {
     enum hf_verb verb;
     uint8_t node;
     bool holder;       /* CONFIRM */
+    bool detaches;     /* CONFIRM: if it is OK, the client detaches the lock.
+                          Only if the store has `is_told` */
     bool frees_now;    /* BREAK: free the name before the lease expires */
     const void *name;  /* borrowed for the call, like owner and life */
     size_t name_len;   /* SCAN: a glob pattern for names, or 0 for all; the
@@ -311,6 +313,8 @@ struct hf_store_ops {
                                     HF_NODE_TIMEOUT_MS_DEFAULT */
     bool is_serial; /* a request may stay unsent until earlier replies are
                        read: the client reads them, also when no call waits */
+    bool is_told;   /* locks of one client have something in common: a CONFIRM
+                       with `detaches` comes before one of them is detached */
     hf_store_open_fn *open;
     hf_store_close_fn *close;
     hf_store_ask_fn *ask;

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 400
 # Commands on a real etcd: exit codes, order, fences, dead holders, a lease that
-# is revoked, a server that stands still, other programs' locks, odd names.
+# is revoked, a server that stands still, other programs' locks, odd names; locks
+# that are broken, handed on, reserved; permits; lists.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/holders.sh"
@@ -274,6 +275,122 @@ ok 'a/b is held' wait_until 20 holds below
 gives 0 '... and a is free' run -n a -- true
 gives 0 '... and a%2Fb is another name' run -n 'a%2Fb' -- true
 end below
+
+# ---- Locks that are broken ------------------------------------------------------------
+
+begin holder -t 4s job
+ok 'a holder' wait_until 20 holds holder
+number=$(etcd_ctl get --prefix lock:job/ -w fields | sed -n 's/^"CreateRevision" : //p')
+holdfast break job 2>"$W/break.err" &
+breaker=$!
+pids+=("$breaker")
+has_note() { etcd_ctl get --prefix lock:job/ | grep -q '^4 [0-9a-f]\{32\}:.*:break$'; }
+ok 'its entry gets a note' wait_until 20 has_note
+is "$(etcd_ctl get --prefix lock:job/ -w fields | sed -n 's/^"CreateRevision" : //p')" \
+    "$number" '... and keeps its number'
+gives 75 'the name is not free yet' run -n job -- true
+ok 'its command is ended' wait_until 8 is_over "$begun"
+wait "$begun"
+is "$?" 76 '... with exit 76'
+wait "$breaker"
+is "$?" 0 'then the break ends'
+gives 0 'the name is free' run -n job -- true
+begin holder -t 20s job
+ok 'a holder' wait_until 20 holds holder
+gives 0 'break --now' break --now job
+gives 0 'frees the name at once' run -n job -- true
+ok 'its command is ended with its next renewal' wait_until 20 is_over "$begun"
+wait "$begun"
+is "$?" 76 '... with exit 76'
+begin holder -t 20s job
+ok 'a holder' wait_until 20 holds holder
+is_noted() { etcd_ctl get --prefix lock:job/ | grep -q ':break$'; }
+capture timeout -s INT 2 holdfast break job
+is "$code" 124 'a break is interrupted'
+ok 'the note is taken away' eval '! is_noted'
+end holder
+ok 'nothing is left' wait_until 20 is_empty
+rm -f "$W/ctl"
+etcd_ctl_lock foreign &
+ctl=$!
+ok 'etcdctl lock holds' wait_until 20 has_ctl
+gives 75 'it is not broken' break foreign
+like "$err" 'only with --now' '... with the reason'
+gives 0 '... but with --now' break --now foreign
+gives 0 'the name is free' run -n foreign -- true
+echo x >"$W/until"
+wait "$ctl" 2>/dev/null
+
+# ---- Locks that change hands ------------------------------------------------------------
+
+read -r owner fence left < <(holdfast acquire -t 20s handed)
+like "$owner $fence $left" '^[0-9a-f]{32}:.*@[0-9]+/20000 [0-9]+ 19\.' 'acquire prints an owner'
+mine=$(lease_of handed)
+isnt "$(etcd_ctl get --prefix lock:handed/ -w fields | sed -n 's/^"Lease" : //p')" \
+    "$((16#$mine))" 'its key is under a lease of its own'
+gives 75 'it is held' run -n handed -- true
+gives 0 'extend' extend handed --owner "$owner" -t 30s
+is "$(etcd_ctl get --prefix lock:handed/ | tail -n 1)" 30 '... puts it under a longer lease'
+gives 76 'another owner' release handed --owner "0${owner:1:31}${owner:32}"
+gives 0 'release' release handed --owner "$owner"
+gives 76 'it is released once' release handed --owner "$owner"
+gives 0 'the name is free' run -n handed -- true
+owner=$(holdfast acquire -t 2s handed)
+ok 'a lock that nothing renews ends' wait_until 20 is_empty
+gives 76 '... and is not extended' extend handed --owner "${owner%% *}"
+gives 0 'a command ends before --min-hold' run --min-hold 3s kept -- true
+gives 75 'the name is held' run -n kept -- true
+gives 0 'its queue is shown' ls kept
+ok 'the reservation ends by itself' wait_until 20 is_empty
+capture timeout 60 holdfast run --once 1h job -- echo ran
+is "$code" 69 '--once is refused'
+like "$err" 'no marks of --once yet' '... with the reason'
+unlike "$out" ran '... and nothing runs'
+
+# ---- Permits ------------------------------------------------------------------------------
+
+begin p1 -p 2 sem
+begin p2 -p 2 sem
+ok 'a permit' wait_until 20 holds p1
+ok 'another one' wait_until 20 holds p2
+gives 75 'there are two' run -n -p 2 sem -- true
+gives 64 'not three' run -n -p 3 sem -- true
+like "$err" 'semaphore of 2 permits, not of 3' '... with the reason'
+gives 75 'no exclusive lock beside them' run -n sem -- true
+begin p3 -w 60 -p 2 sem
+ok 'a third one waits' wait_until 20 eval '[ "$(keys | grep -c "p3:\|sem#")" -ge 4 ]'
+end p1
+ok 'it gets the permit that is free' wait_until 20 holds p3
+end p2
+end p3
+ok 'nothing is left' wait_until 20 is_empty
+
+# ---- A list ----------------------------------------------------------------------------
+
+gives 0 'ls of nothing' ls
+is "$out" '' '... is empty'
+begin one 'x/y'
+begin two plain
+ok 'a holder' wait_until 20 holds one
+ok 'another one' wait_until 20 holds two
+gives 0 'ls' ls
+like "$out" '(^|.)plain +exclusive' 'has a name'
+like "$out" 'x/y +exclusive' '... as it was given'
+end one
+end two
+put_many() { # FIRST LAST: names of other clients, in one transaction
+    printf '\n'
+    seq -f 'put lock:many-%05g/1-x30-0123456789abcdef0123456789abcdef:h:1:1764000000 ""' \
+        "$1" "$2"
+    printf '\n\n'
+}
+for ((i = 0; i < 25; i++)); do
+    put_many $((i * 100)) $((i * 100 + 99)) | etcd_ctl txn >/dev/null
+done
+gives 0 'a list of several pages' ls --json
+is "$(grep -c '"name":"many-' <<<"$out")" 2500 '... has each name'
+is "$(grep -o '"name":"many-[0-9]*"' <<<"$out" | sort -u | wc -l)" 2500 '... once'
+etcd_ctl del --prefix lock:many- >/dev/null
 
 # ---- Several endpoints -------------------------------------------------------------
 

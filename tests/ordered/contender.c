@@ -15,6 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Milliseconds: longer than each session that is shared. */
+#define LONG_TTL_MS 4000
+
 static bool is_pending(const struct slot *slot)
 {
     return slot->acquire.cookie != 0 || slot->confirm.cookie != 0 ||
@@ -29,28 +32,36 @@ static struct hf_instant third(const struct world *world,
 
 /* ---- Asking -------------------------------------------------------------- */
 
-static void send(struct client *client, struct slot *slot, enum hf_verb verb,
-                 struct request *request)
+void send_ask(struct client *client, struct hf_ask *ask, uint32_t attempt,
+              unsigned name_index, struct request *request)
 {
     struct world *world = client->world;
     char owner[OWNER_LEN + 1];
-    char name = (char)('a' + slot->name);
-    snprintf(owner, sizeof(owner), "%032x", slot->attempt);
+    char name = (char)('a' + name_index);
+    snprintf(owner, sizeof(owner), "%032x:", attempt);
     *request = (struct request){++world->cookies, world->now};
+    ask->cookie = request->cookie;
+    ask->name = &name;
+    ask->name_len = 1;
+    ask->owner = owner;
+    ask->owner_len = OWNER_LEN;
+    hf_ordered_ask(&client->ordered, ask, world->now);
+}
+
+static void send(struct client *client, struct slot *slot, enum hf_verb verb,
+                 struct request *request)
+{
     struct hf_ask ask = {
-        .cookie = request->cookie,
         .verb = verb,
         .holder = slot->stage == STAGE_HOLDING,
-        .name = &name,
-        .name_len = 1,
-        .owner = owner,
-        .owner_len = OWNER_LEN,
-        .ttl_ms = verb == HF_VERB_RELEASE ? 0 : slot->ttl_ms,
+        .detaches = verb == HF_VERB_CONFIRM && slot->is_leaving,
+        .ttl_ms = verb == HF_VERB_RELEASE ? slot->reserve_ms : slot->ttl_ms,
         .counter = verb == HF_VERB_CONFIRM ? slot->number : 0,
         .is_shared = slot->mode == HF_SHARED,
+        .permits = slot->permits,
         .queue_ms = slot->waits ? slot->ttl_ms : 0,
     };
-    hf_ordered_ask(&client->ordered, &ask, world->now);
+    send_ask(client, &ask, slot->attempt, slot->name, request);
 }
 
 static void acquire(struct client *client, struct slot *slot)
@@ -60,8 +71,22 @@ static void acquire(struct client *client, struct slot *slot)
     send(client, slot, HF_VERB_ACQUIRE, &slot->acquire);
 }
 
+/* Now and then a lock leaves this client, or gets a longer lease. */
+static void draw_hand(struct client *client, struct slot *slot)
+{
+    struct world *world = client->world;
+    bool may_go = world->plan->hands && !world->is_calm && !slot->is_keeper &&
+                  slot->stage == STAGE_HOLDING && slot->acquire.cookie == 0;
+    slot->is_leaving = may_go && draw(world, 4) == 0;
+    if (may_go && !slot->is_leaving && draw(world, 8) == 0) {
+        slot->ttl_ms = LONG_TTL_MS;
+        world->report->longer++;
+    }
+}
+
 static void confirm(struct client *client, struct slot *slot)
 {
+    draw_hand(client, slot);
     slot->timer = third(client->world, slot);
     send(client, slot, HF_VERB_CONFIRM, &slot->confirm);
 }
@@ -79,12 +104,17 @@ static void begin(struct client *client, struct slot *slot)
         .stage = STAGE_ASKING,
         .name = (unsigned)draw(world, NAMES),
         .mode = draw(world, 3) == 0 ? HF_SHARED : HF_EXCLUSIVE,
+        .permits = 0,
         .waits = draw(world, 4) != 0,
         .ttl_ms = ttls[draw(world, 3)],
         .until = HF_LONG_AGO,
         .ends = HF_NEVER,
     };
+    if (slot->mode == HF_SHARED && draw(world, 4) == 0) {
+        slot->permits = 2;
+    }
     if (index < KEEPERS) {
+        slot->permits = 0;
         slot->name = NAMES + client->index * KEEPERS + index;
         slot->is_keeper = true;
         slot->mode = HF_EXCLUSIVE;
@@ -100,6 +130,10 @@ static void release(struct client *client, struct slot *slot)
 {
     struct world *world = client->world;
     if (slot->stage != STAGE_OVER) {
+        bool reserves = world->plan->hands && slot->stage == STAGE_HOLDING &&
+                        slot->mode != HF_SHARED && !slot->is_keeper &&
+                        !world->is_calm && draw(world, 8) == 0;
+        slot->reserve_ms = reserves ? 1000 + (int64_t)draw(world, 1000) : 0;
         slot->stage = STAGE_OVER;
         slot->over = world->now;
         slot->until = HF_LONG_AGO;
@@ -200,6 +234,49 @@ void contender_step(struct client *client)
     flush(client);
 }
 
+/* ---- Handing on ---------------------------------------------------------- */
+
+static struct slot *free_slot(struct world *world, struct client **client)
+{
+    *client = &world->clients[draw(world, world->plan->n_clients)];
+    for (unsigned i = KEEPERS; i < SLOTS_MAX; i++) {
+        struct slot *slot = &(*client)->slots[i];
+        if (slot->stage == STAGE_IDLE && !is_pending(slot)) {
+            return slot;
+        }
+    }
+    return NULL;
+}
+
+/* It is detached: another client has its text, adopts it or releases it. Its
+ * holder goes on until the end of its lease. */
+static void hand_on(struct client *client, struct slot *slot)
+{
+    struct world *world = client->world;
+    struct client *other;
+    struct slot *to = free_slot(world, &other);
+    if (to == NULL) {
+        to = slot; /* the same client */
+        other = client;
+    }
+    *to = *slot;
+    to->is_leaving = false;
+    to->ends =
+        hf_instant_min(slot->ends, later_us(world, draw(world, 3000000)));
+    to->timer = later_us(world, draw(world, 1000000));
+    if (draw(world, 4) == 0) {
+        to->ends = to->timer;
+    }
+    world->report->handed++;
+    if (to != slot) {
+        *slot = (struct slot){.ttl_ms = slot->ttl_ms,
+                              .until = HF_LONG_AGO,
+                              .ends = HF_NEVER,
+                              .timer = later_us(world, draw(world, 400000))};
+    }
+    (void)other;
+}
+
 /* ---- Answers ------------------------------------------------------------- */
 
 /* From inside of the answer, or by the timer. */
@@ -230,6 +307,10 @@ static void take_ok(struct client *client, struct slot *slot,
     }
     slot->until = hf_instant_max(slot->until, until);
     slot->timer = third(world, slot);
+    if (answer->verb == HF_VERB_CONFIRM && slot->is_leaving) {
+        hand_on(client, slot);
+        return;
+    }
     if (slot->stage != STAGE_HOLDING) {
         slot->stage = STAGE_HOLDING;
         judge_grant(client, slot);
@@ -283,11 +364,25 @@ static void take_confirm(struct client *client, struct slot *slot,
     }
     if (answer->verdict == HF_VERDICT_REFUSED) {
         client->world->report->losses++;
+        judge_loss(client, slot);
         slot->ends = client->world->now;
         slot->until = HF_LONG_AGO;
         go_on(client, slot);
     } else {
         slot->timer = later_us(client->world, draw(client->world, 100000));
+    }
+}
+
+/* Unless it was removed while the answer was under way. */
+static void note_reserved(struct world *world, const struct slot *slot)
+{
+    const struct entry *entry =
+        server_entry(world, slot->attempt, slot->number);
+    if (slot->reserve_ms > 0 && entry != NULL && entry->is_live &&
+        entry->is_ended) {
+        world->report->reserved++;
+        world->reserved[slot->name] =
+            hf_instant_add(slot->over, hf_span_ms(slot->reserve_ms));
     }
 }
 
@@ -299,6 +394,9 @@ static void take_release(struct client *client, struct slot *slot,
         hf_instant_add(slot->over, hf_span_ms(slot->ttl_ms));
     bool is_done = answer->verdict == HF_VERDICT_OK ||
                    answer->verdict == HF_VERDICT_REFUSED;
+    if (answer->verdict == HF_VERDICT_OK) {
+        note_reserved(world, slot);
+    }
     if (is_done || hf_instant_before(patience, world->now)) {
         end(world, slot);
     } else {
@@ -328,6 +426,9 @@ static void on_answer(void *user, const struct hf_answer *answer)
 {
     struct client *client = user;
     struct request request;
+    if (force_answer(client, answer)) {
+        return;
+    }
     struct slot *slot = slot_of(client, answer, &request);
     if (slot == NULL) {
         violate(client->world, "ONCE: an answer without a request");
@@ -418,13 +519,26 @@ bool contender_is_idle(const struct client *client)
     return true;
 }
 
-void slot_disown(struct world *world, uint32_t attempt)
+static void each_slot_of(struct world *world, uint32_t attempt, bool is_revoked)
 {
     for (unsigned i = 0; i < world->plan->n_clients; i++) {
         for (unsigned j = 0; j < SLOTS_MAX; j++) {
-            if (world->clients[i].slots[j].attempt == attempt) {
-                world->clients[i].slots[j].is_revoked = true;
+            struct slot *slot = &world->clients[i].slots[j];
+            if (slot->attempt == attempt && is_revoked) {
+                slot->is_revoked = true;
+            } else if (slot->attempt == attempt) {
+                slot->is_broken = true;
             }
         }
     }
+}
+
+void slot_disown(struct world *world, uint32_t attempt)
+{
+    each_slot_of(world, attempt, true);
+}
+
+void slot_break(struct world *world, uint32_t attempt)
+{
+    each_slot_of(world, attempt, false);
 }

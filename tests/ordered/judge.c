@@ -14,9 +14,9 @@
 /* The same, in calm: no request is under way for so long. */
 #define ANSWER_MS 10000
 
-static bool excludes(enum hf_mode a, enum hf_mode b)
+static bool excludes(enum hf_mode a, enum hf_mode b, bool has_same_terms)
 {
-    return a != HF_SHARED || b != HF_SHARED;
+    return a != HF_SHARED || b != HF_SHARED || !has_same_terms;
 }
 
 /* ---- EXCLUSION ----------------------------------------------------------- */
@@ -31,7 +31,8 @@ static void judge_exclusion(struct world *world, const struct slot *slot)
                 continue;
             }
             bool is_excused = other->is_revoked || slot->is_revoked;
-            if (excludes(slot->mode, other->mode) && !is_excused) {
+            bool is_same = slot->permits == other->permits;
+            if (excludes(slot->mode, other->mode, is_same) && !is_excused) {
                 violate(world, "EXCLUSION: two believe that they hold");
             }
             world->report->shared +=
@@ -46,6 +47,10 @@ static void judge_entry(struct world *world, const struct hf_answer *answer,
                         const struct entry *entry)
 {
     const struct session *session = &world->server.sessions[entry->session];
+    if (hf_instant_before(session->proven, answer->sent)) {
+        /* It was moved while the answer was under way. */
+        session = &world->server.sessions[entry->before];
+    }
     if (hf_instant_before(session->proven, answer->sent)) {
         violate(world, answer->sent.ns == session->untrue.ns
                            ? "PROOF: the session had ended before the renewal"
@@ -93,7 +98,9 @@ static void judge_queue(struct world *world, const struct slot *slot)
          i++) {
         const struct entry *entry = &world->server.entries[i];
         if (entry->is_live && entry->name == slot->name &&
-            entry->number < slot->number && excludes(entry->mode, slot->mode)) {
+            entry->number < slot->number &&
+            excludes(entry->mode, slot->mode,
+                     entry->permits == slot->permits)) {
             violate(world, "FENCE: an earlier entry was passed over");
         }
     }
@@ -110,13 +117,28 @@ void judge_grant(struct client *client, struct slot *slot)
     for (unsigned i = 0; i < world->n_grants; i++) {
         const struct grant *grant = &world->grants[i];
         if (grant->name == slot->name && grant->number >= slot->number &&
-            excludes(grant->mode, slot->mode)) {
+            excludes(grant->mode, slot->mode,
+                     grant->permits == slot->permits)) {
             violate(world, "FENCE: a later holder with a smaller counter");
         }
     }
     if (world->n_grants < GRANTS_MAX) {
         world->grants[world->n_grants++] =
-            (struct grant){slot->name, slot->mode, slot->number};
+            (struct grant){slot->name, slot->mode, slot->permits, slot->number};
+    }
+    if (slot->name < NAMES &&
+        hf_instant_before(world->now, world->reserved[slot->name])) {
+        violate(world, "RESERVED: a name that is reserved is held");
+    }
+}
+
+/* ---- KEPT ---------------------------------------------------------------- */
+
+void judge_loss(struct client *client, struct slot *slot)
+{
+    if (!slot->is_revoked && !slot->is_broken && slot->stage == STAGE_HOLDING &&
+        hf_instant_before(client->world->now, slot->until)) {
+        violate(client->world, "KEPT: a lock was lost before its time");
     }
 }
 

@@ -33,17 +33,46 @@ void violate(struct world *world, const char *what)
     }
 }
 
+/* ---- Requests whose connection is gone ----------------------------------- */
+
+static struct hf_instant next_ghost(const struct world *world)
+{
+    struct hf_instant next = HF_NEVER;
+    for (const struct letter *ghost = world->ghosts; ghost != NULL;
+         ghost = ghost->next) {
+        next = hf_instant_min(next, ghost->at);
+    }
+    return next;
+}
+
+static void land_late(struct world *world)
+{
+    for (struct letter **at = &world->ghosts; *at != NULL;) {
+        struct letter *ghost = *at;
+        if (hf_instant_before(world->now, ghost->at)) {
+            at = &ghost->next;
+            continue;
+        }
+        *at = ghost->next;
+        server_execute(world, ghost);
+        world->report->late++;
+        free(ghost);
+    }
+}
+
 /* ---- The next event ------------------------------------------------------ */
 
 static struct hf_instant next_of(const struct client *client)
 {
-    return hf_instant_min(wire_next(client), contender_next(client));
+    return hf_instant_min(
+        wire_next(client),
+        hf_instant_min(contender_next(client), force_next(client)));
 }
 
 static void happen(struct world *world)
 {
     struct hf_instant next =
-        hf_instant_min(server_next(world), wire_next_ghost(world));
+        hf_instant_min(server_next(world), next_ghost(world));
     struct client *first = NULL;
     for (unsigned i = 0; i < world->plan->n_clients; i++) {
         struct hf_instant at = next_of(&world->clients[i]);
@@ -55,9 +84,10 @@ static void happen(struct world *world)
     world->now = hf_instant_max(world->now, next);
     if (first == NULL) {
         server_expire(world);
-        wire_ghosts(world);
+        land_late(world);
     } else if (hf_instant_before(world->now, wire_next(first))) {
         contender_step(first);
+        force_step(first);
     } else {
         wire_step(first);
     }
@@ -77,6 +107,9 @@ static void revoke(struct world *world)
         const struct entry *entry = &server->entries[i];
         if (entry->is_live && entry->session == session) {
             slot_disown(world, entry->attempt);
+            if (entry->is_ended) {
+                world->reserved[entry->name] = HF_LONG_AGO;
+            }
             world->report->revokes++;
         }
     }
@@ -115,7 +148,8 @@ static bool is_idle(const struct world *world)
 {
     bool is_idle = true;
     for (unsigned i = 0; i < world->plan->n_clients; i++) {
-        is_idle &= contender_is_idle(&world->clients[i]);
+        is_idle &= contender_is_idle(&world->clients[i]) &&
+                   force_is_idle(&world->clients[i]);
     }
     return is_idle;
 }
@@ -174,6 +208,9 @@ void world_run(const struct world_plan *plan, struct world_report *report)
     world->report = report;
     world->random = plan->seed;
     world->server.term = 1;
+    for (unsigned i = 0; i < NAMES; i++) {
+        world->reserved[i] = HF_LONG_AGO;
+    }
     world->is_faulty =
         plan->breaks || plan->pauses || plan->revokes || plan->deaf;
     for (unsigned i = 0; i < plan->n_clients; i++) {

@@ -9,6 +9,9 @@
  *              greater counter; no earlier entry is passed over
  *   PROOF      OK to CONFIRM: the entry existed, with its owner, after the
  *              renewal was executed
+ *   KEPT       no holder is told before its time that its lock is lost, unless
+ *              it was broken or taken away
+ *   RESERVED   a name that was reserved has no other holder until then
  *   DEADLINE   `sent` of an OK is not before its request, and not after the
  *              sending of a renewal of its session that was executed
  *   ONCE       each request is answered once
@@ -23,8 +26,9 @@
  *   ORPHAN     no entry of an attempt that is over is kept alive by a session
  *              that is still renewed; and when no session is, none is left
  *
- * An entry that was taken away by hand excuses its owner from EXCLUSION and
- * FENCE: the store has said itself that the lock is free. */
+ * An entry that was taken away by hand, or by a break that does not wait,
+ * excuses its owner from EXCLUSION and FENCE: the store has said itself that
+ * the lock is free. */
 #ifndef HF_TESTS_ORDERED_WORLD_H
 #define HF_TESTS_ORDERED_WORLD_H
 
@@ -38,6 +42,9 @@ struct world_plan {
                      refused; a member does not know the new leader yet */
     bool pauses;  /* clients pause, also for longer than a lease */
     bool revokes; /* sessions are taken away by hand */
+    bool hands;   /* locks go from client to client, as texts; names are
+                     reserved; leases become longer */
+    bool forces;  /* locks are broken */
     bool deaf;    /* events of watches are lost, late or doubled; watches end */
     unsigned events; /* how long the run is */
 };
@@ -61,6 +68,12 @@ struct world_report {
     uint64_t stale;    /* renewals answered for a session that had ended */
     uint64_t deposed;  /* renewals answered by a leader that was replaced */
     uint64_t wakes;    /* lists for the end of an entry */
+    uint64_t handed;   /* locks that another client has taken over */
+    uint64_t longer;   /* locks that have outgrown their session */
+    uint64_t reserved; /* names */
+    uint64_t broken;   /* entries that got a note */
+    uint64_t returned; /* of them, those that lost it */
+    uint64_t forced;   /* entries that were removed by a break */
     uint64_t unheard;  /* events of watches that were lost */
 };
 

@@ -5,6 +5,7 @@
  *     server.c         the store: one log, sessions that expire
  *     sim_wire.c       the wire: connections, calls, watches
  *     contender.c      attempts of clients: what they ask
+ *     forcer.c         breaks
  *     judge.c          the oracles */
 #ifndef HF_TESTS_ORDERED_PARTS_H
 #define HF_TESTS_ORDERED_PARTS_H
@@ -21,7 +22,8 @@
 #define ENTRIES_MAX 32768
 #define LIVE_MAX 256 /* entries of a name at one moment */
 #define ENDS_MAX 1024
-#define OWNER_LEN 32 /* digits of the attempt's number */
+#define OWNER_LEN 33 /* digits of the attempt's number, and a colon */
+#define NOTE_LEN (OWNER_LEN + 6) /* after "ended:" */
 #define GRANTS_MAX 16384
 
 /* ---- The store ----------------------------------------------------------- */
@@ -39,10 +41,16 @@ struct session {
 
 struct entry {
     unsigned name;
-    unsigned session;
+    unsigned session; /* now */
+    unsigned before;  /* the one that it was moved from last */
+    unsigned born;
     uint32_t attempt;
     enum hf_mode mode;
+    uint16_t permits;
     bool is_live;
+    bool is_ended; /* the note is a reservation's */
+    uint32_t note; /* attempt of who has taken it; 0: none */
+    uint64_t version;
     uint64_t number;
     struct hf_instant created;
     struct hf_instant turn; /* nothing is before it: since when */
@@ -81,6 +89,8 @@ enum kind {
     KIND_CREATE,
     KIND_LIST,
     KIND_READ,
+    KIND_REPLACE,
+    KIND_SCAN,
     KIND_REMOVE
 };
 
@@ -89,7 +99,9 @@ struct key {
     unsigned session;
     uint32_t attempt;
     enum hf_mode mode;
+    uint16_t permits;
     int64_t ttl_s;
+    unsigned under; /* REMOVE: SESSIONS_MAX: under any session */
 };
 
 /* A call under way: its request, later the reply to it. */
@@ -107,6 +119,13 @@ struct letter {
     int64_t ttl_s;
     unsigned session;
     unsigned name;
+    unsigned replaced; /* REPLACE: which entry */
+    uint64_t version;
+    bool removes;
+    bool is_forced; /* by a break, perhaps */
+    uint32_t note;
+    bool is_ended;
+    unsigned from; /* SCAN: names from this one */
     struct key keys[SLOTS_MAX + 1];
     size_t n_keys;
     enum hf_wire_outcome outcome;
@@ -165,10 +184,14 @@ struct slot {
     enum stage stage; /* OVER: RELEASE is to be answered */
     unsigned name;
     enum hf_mode mode;
+    uint16_t permits;
     bool is_keeper;
     bool waits;
-    bool has_doubt; /* it may have left something */
-    bool is_revoked;
+    bool has_doubt;     /* it may have left something */
+    bool is_revoked;    /* its entry was taken away before its time */
+    bool is_broken;     /* its entry has, or had, a note */
+    bool is_leaving;    /* its CONFIRM detaches it */
+    int64_t reserve_ms; /* of its RELEASE */
     int64_t ttl_ms;
     uint64_t number;
     struct request acquire, confirm, release;
@@ -179,6 +202,26 @@ struct slot {
     struct hf_instant over;
 };
 
+/* It takes a name from its holders, and gives it back or frees it. */
+enum force_stage {
+    FORCE_IDLE,
+    FORCE_TAKING,
+    FORCE_TAKEN,
+    FORCE_RETURNING,
+    FORCE_FREEING
+};
+
+struct force {
+    uint32_t attempt;
+    enum force_stage stage;
+    unsigned name;
+    bool now;
+    char holder[OWNER_LEN + 1];
+    struct request request;
+    struct hf_instant timer;
+    struct hf_instant over;
+};
+
 struct client {
     struct world *world;
     unsigned index;
@@ -186,11 +229,13 @@ struct client {
     struct hf_wire wire;
     struct hf_instant resumes; /* paused until then */
     struct slot slots[SLOTS_MAX];
+    struct force force;
 };
 
 struct grant {
     unsigned name;
     enum hf_mode mode;
+    uint16_t permits;
     uint64_t number;
 };
 
@@ -203,7 +248,8 @@ struct world {
     struct client clients[CLIENTS_MAX];
     struct letter *ghosts; /* requests whose connection is gone */
     uint32_t attempts;
-    bool is_refused[ENTRIES_MAX]; /* tries, by attempt */
+    struct hf_instant reserved[NAMES]; /* no other holder until then */
+    bool is_refused[ENTRIES_MAX];      /* tries, by attempt */
     bool is_over[ENTRIES_MAX];
     uint64_t cookies;
     struct grant grants[GRANTS_MAX];
@@ -244,8 +290,6 @@ struct hf_instant wire_next(const struct client *client);
 
 /* Do what is due of this client: a request, a reply, an event. */
 void wire_step(struct client *client);
-void wire_ghosts(struct world *world);
-struct hf_instant wire_next_ghost(const struct world *world);
 
 /* An entry has ended: to all watches of its name. */
 void wire_publish(struct world *world, const struct end *end);
@@ -259,12 +303,25 @@ struct hf_instant contender_next(const struct client *client);
 void contender_step(struct client *client); /* all of its slots that are due */
 bool contender_is_idle(const struct client *client);
 void slot_disown(struct world *world, uint32_t attempt); /* by hand */
+void slot_break(struct world *world, uint32_t attempt);  /* it has a note */
+void send_ask(struct client *client, struct hf_ask *ask, uint32_t attempt,
+              unsigned name, struct request *request);
+
+/* ---- forcer.c ------------------------------------------------------------ */
+
+struct hf_instant force_next(const struct client *client);
+void force_step(struct client *client);
+
+/** @return false: the answer is another one's. */
+bool force_answer(struct client *client, const struct hf_answer *answer);
+bool force_is_idle(const struct client *client);
 
 /* ---- judge.c ------------------------------------------------------------- */
 
 void judge_ok(struct client *client, struct slot *slot,
               const struct hf_answer *answer, struct hf_instant asked);
 void judge_grant(struct client *client, struct slot *slot);
+void judge_loss(struct client *client, struct slot *slot);
 void judge_refused_try(struct client *client, struct slot *slot);
 void judge_wake(struct client *client);
 

@@ -26,7 +26,8 @@ static struct hf_instant end_of(struct world *world, int64_t ttl_s)
 
 static bool excludes(const struct entry *a, const struct entry *b)
 {
-    return a->mode != HF_SHARED || b->mode != HF_SHARED;
+    return a->mode != HF_SHARED || b->mode != HF_SHARED ||
+           a->permits != b->permits;
 }
 
 /* ---- Ends ---------------------------------------------------------------- */
@@ -70,7 +71,7 @@ static void take_turns(struct world *world, unsigned name)
         struct entry *entry = &server->entries[i];
         if (entry->is_live && entry->name == name &&
             hf_instant_is_never(entry->turn) &&
-            awaited(server, entry) == NULL) {
+            entry->version == entry->number && awaited(server, entry) == NULL) {
             entry->turn = world->now;
         }
     }
@@ -237,7 +238,7 @@ static struct entry *find(struct server *server, const struct key *key)
     for (unsigned i = server->first_live; i < server->n_entries; i++) {
         struct entry *entry = &server->entries[i];
         if (entry->is_live && entry->name == key->name &&
-            entry->session == key->session && entry->attempt == key->attempt) {
+            entry->born == key->session && entry->attempt == key->attempt) {
             return entry;
         }
     }
@@ -272,13 +273,18 @@ static void create(struct world *world, struct letter *letter)
         if (server->n_entries == ENTRIES_MAX) {
             abort();
         }
+        server->revision++;
         server->entries[server->n_entries++] = (struct entry){
             .name = key->name,
             .session = key->session,
+            .before = key->session,
+            .born = key->session,
             .attempt = key->attempt,
             .mode = key->mode,
+            .permits = key->permits,
             .is_live = true,
-            .number = ++server->revision,
+            .number = server->revision,
+            .version = server->revision,
             .created = world->now,
             .turn = HF_NEVER,
         };
@@ -305,12 +311,83 @@ static void read_keys(struct world *world, struct letter *letter)
 
 static void remove_entry(struct world *world, struct letter *letter)
 {
-    struct entry *entry = find(&world->server, &letter->keys[0]);
-    if (entry != NULL) {
+    const struct key *key = &letter->keys[0];
+    struct entry *entry = find(&world->server, key);
+    if (entry != NULL &&
+        (key->under == SESSIONS_MAX || key->under == entry->session)) {
         world->server.revision++;
-        letter->has_changed = true;
+        letter->has_changed = entry->note == 0;
         end_entry(world, entry);
     }
+}
+
+/* ---- Replacing ----------------------------------------------------------- */
+
+static void take_away(struct world *world, struct entry *entry,
+                      const struct letter *letter)
+{
+    if (entry->is_ended) {
+        world->reserved[entry->name] = HF_LONG_AGO;
+    } else if (letter->is_forced) {
+        slot_disown(world, entry->attempt);
+        world->report->forced++;
+    }
+    end_entry(world, entry);
+}
+
+static void change_note(struct world *world, struct entry *entry,
+                        const struct letter *letter)
+{
+    world->report->broken += letter->note != 0 && !letter->is_ended;
+    world->report->returned += letter->note == 0 && entry->note != 0;
+    if (letter->note != 0 && !letter->is_ended) {
+        slot_break(world, entry->attempt);
+    }
+    if (entry->note != 0 || letter->note != 0) {
+        entry->turn = HF_NEVER; /* its owner sees it with a heartbeat */
+    }
+    entry->note = letter->note;
+    entry->is_ended = letter->is_ended;
+}
+
+static void replace(struct world *world, struct letter *letter)
+{
+    struct server *server = &world->server;
+    struct entry *entry = &server->entries[letter->replaced];
+    if (!letter->removes && !server->sessions[letter->session].is_alive) {
+        letter->outcome = HF_WIRE_GONE;
+        return;
+    }
+    if (!entry->is_live || entry->version != letter->version) {
+        return;
+    }
+    letter->has_changed = true;
+    letter->revision = entry->version = ++server->revision;
+    if (letter->removes) {
+        take_away(world, entry, letter);
+        return;
+    }
+    if (entry->session != letter->session) {
+        entry->before = entry->session;
+        entry->session = letter->session;
+    }
+    change_note(world, entry, letter);
+}
+
+static void scan(struct world *world, struct letter *letter)
+{
+    struct server *server = &world->server;
+    unsigned first = ENTRIES_MAX;
+    for (unsigned i = server->first_live; i < server->n_entries; i++) {
+        const struct entry *entry = &server->entries[i];
+        bool is_first =
+            first == ENTRIES_MAX || entry->name < server->entries[first].name;
+        if (entry->is_live && entry->name >= letter->from && is_first) {
+            first = i;
+        }
+    }
+    letter->n_listed = first != ENTRIES_MAX;
+    letter->listed[0] = first;
 }
 
 void server_execute(struct world *world, struct letter *letter)
@@ -345,6 +422,12 @@ void server_execute(struct world *world, struct letter *letter)
         break;
     case KIND_READ:
         read_keys(world, letter);
+        break;
+    case KIND_REPLACE:
+        replace(world, letter);
+        break;
+    case KIND_SCAN:
+        scan(world, letter);
         break;
     case KIND_REMOVE:
         remove_entry(world, letter);

@@ -82,9 +82,14 @@ static struct key key_of(const struct hf_wire_key *key)
 {
     char digits[OWNER_LEN + 1] = {0};
     memcpy(digits, key->owner.data, OWNER_LEN);
-    return (struct key){name_of(key->name), session_of(key->session),
-                        (uint32_t)strtoul(digits, NULL, 16), key->mode,
-                        key->ttl_s};
+    return (struct key){name_of(key->name),
+                        session_of(key->session),
+                        (uint32_t)strtoul(digits, NULL, 16),
+                        key->mode,
+                        key->permits,
+                        key->ttl_s,
+                        key->under == NULL ? SESSIONS_MAX
+                                           : session_of(key->under)};
 }
 
 /* ---- Primitives ---------------------------------------------------------- */
@@ -159,6 +164,37 @@ static bool call_read(struct hf_wire *wire, const struct hf_wire_key *keys,
     return ask(wire, letter, call, now);
 }
 
+static bool call_replace(struct hf_wire *wire,
+                         const struct hf_wire_change *change,
+                         struct hf_wire_call *call, struct hf_instant now)
+{
+    struct letter letter = {.kind = KIND_REPLACE,
+                            .version = change->version,
+                            .removes = change->session == NULL};
+    const struct force *force = &wire->world->clients[wire->client].force;
+    letter.is_forced = force->stage == FORCE_TAKING && force->now;
+    char note[NOTE_LEN + 1] = {0};
+    memcpy(&letter.replaced, change->id.data, sizeof(letter.replaced));
+    if (!letter.removes) {
+        letter.session = session_of(change->session);
+    }
+    if (change->note.len > 0) {
+        memcpy(note, change->note.data, change->note.len);
+        letter.is_ended = change->note.len == NOTE_LEN;
+        letter.note =
+            (uint32_t)strtoul(note + change->note.len - OWNER_LEN, NULL, 16);
+    }
+    return ask(wire, letter, call, now);
+}
+
+static bool call_scan(struct hf_wire *wire, struct hf_bytes from,
+                      struct hf_wire_call *call, struct hf_instant now)
+{
+    struct letter letter = {.kind = KIND_SCAN};
+    letter.from = from.len == 0 ? 0 : name_of(from) + 1;
+    return ask(wire, letter, call, now);
+}
+
 static bool call_remove(struct hf_wire *wire, const struct hf_wire_key *key,
                         struct hf_wire_call *call, struct hf_instant now)
 {
@@ -174,20 +210,32 @@ static void fill(struct world *world, const struct letter *letter,
                  struct hf_wire_entry *out, char (*owners)[OWNER_LEN + 1],
                  char *names)
 {
+    static char notes[LIVE_MAX][NOTE_LEN + 1];
     for (size_t i = 0; i < letter->n_listed; i++) {
         memset(&out[i], 0, sizeof(out[i]));
         if (letter->listed[i] == ENTRIES_MAX) {
             continue;
         }
         const struct entry *entry = &world->server.entries[letter->listed[i]];
-        snprintf(owners[i], sizeof(owners[i]), "%032x", entry->attempt);
+        snprintf(owners[i], sizeof(owners[i]), "%032x:", entry->attempt);
+        int note = entry->note == 0
+                       ? 0
+                       : snprintf(notes[i], sizeof(notes[i]),
+                                  "%s%032x:", entry->is_ended ? "ended:" : "",
+                                  entry->note);
         names[i] = (char)('a' + entry->name);
         out[i] = (struct hf_wire_entry){
             .entry = {.number = entry->number, .mode = entry->mode},
             .owner = {owners[i], OWNER_LEN},
             .name = {&names[i], 1},
             .ttl_s = world->server.sessions[entry->session].ttl_s,
+            .born_ttl_s = world->server.sessions[entry->born].ttl_s,
+            .permits = entry->permits,
+            .note = {notes[i], (size_t)note},
+            .id = {&letter->listed[i], sizeof(letter->listed[i])},
+            .version = entry->version,
         };
+        session_id(entry->born, out[i].born);
         memcpy(out[i].entry.owner.attempt, &entry->attempt,
                sizeof(entry->attempt));
         session_id(entry->session, out[i].entry.owner.session);
@@ -219,6 +267,9 @@ static void finish(struct client *client, struct letter *letter)
         client->wire.term = letter->term;
     }
     fill(world, letter, entries, owners, names);
+    if (letter->kind == KIND_SCAN && letter->n_listed > 0) {
+        reply.next = entries[0].name;
+    }
     session_id(letter->session, reply.session);
     world->is_dispatching = true;
     letter->call->done(letter->call, &reply, world->now);
@@ -507,31 +558,6 @@ void wire_step(struct client *client)
     }
 }
 
-struct hf_instant wire_next_ghost(const struct world *world)
-{
-    struct hf_instant next = HF_NEVER;
-    for (const struct letter *ghost = world->ghosts; ghost != NULL;
-         ghost = ghost->next) {
-        next = hf_instant_min(next, ghost->at);
-    }
-    return next;
-}
-
-void wire_ghosts(struct world *world)
-{
-    for (struct letter **at = &world->ghosts; *at != NULL;) {
-        struct letter *ghost = *at;
-        if (hf_instant_before(world->now, ghost->at)) {
-            at = &ghost->next;
-            continue;
-        }
-        *at = ghost->next;
-        server_execute(world, ghost);
-        world->report->late++;
-        free(ghost);
-    }
-}
-
 void wire_free(struct client *client)
 {
     while (client->wire.letters != NULL) {
@@ -552,6 +578,8 @@ const struct hf_wire_ops sim_wire_ops = {
     .create = call_create,
     .list = call_list,
     .read = call_read,
+    .replace = call_replace,
+    .scan = call_scan,
     .remove = call_remove,
     .watch = call_watch,
     .unwatch = call_unwatch,

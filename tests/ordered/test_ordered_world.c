@@ -3,9 +3,9 @@
  * them the guarantees hold.
  *
  *   test_ordered_world           all tests
- *   test_ordered_world FIRST N   N seeds of the first and of the last one; the
- *                                first that breaks a rule is a line, for
- *                                sim/mutants/run */
+ *   test_ordered_world FIRST N   N seeds without faults, with breaks, and with
+ *                                all; the first that breaks a rule is a line,
+ *                                for sim/mutants/run */
 #include "ordered_world.h"
 
 #include <setjmp.h>
@@ -24,8 +24,13 @@
 #endif
 #define EVENTS 3000
 
-static const struct world_plan no_faults = {.n_clients = 4, .events = EVENTS};
+static const struct world_plan no_faults = {
+    .n_clients = 4, .hands = true, .events = EVENTS};
+static const struct world_plan only_breaks = {
+    .n_clients = 4, .hands = true, .forces = true, .events = EVENTS};
 static const struct world_plan all_faults = {.n_clients = 4,
+                                             .hands = true,
+                                             .forces = true,
                                              .breaks = true,
                                              .pauses = true,
                                              .revokes = true,
@@ -51,6 +56,12 @@ static void add(struct world_report *sum, const struct world_report *report)
     sum->deposed += report->deposed;
     sum->wakes += report->wakes;
     sum->unheard += report->unheard;
+    sum->handed += report->handed;
+    sum->longer += report->longer;
+    sum->reserved += report->reserved;
+    sum->broken += report->broken;
+    sum->returned += report->returned;
+    sum->forced += report->forced;
 }
 
 static void print(const struct world_report *sum)
@@ -76,6 +87,12 @@ static void print(const struct world_report *sum)
         {"renewals by a leader that was replaced", sum->deposed},
         {"wakes", sum->wakes},
         {"events lost", sum->unheard},
+        {"handed on", sum->handed},
+        {"longer leases", sum->longer},
+        {"reservations", sum->reserved},
+        {"broken entries", sum->broken},
+        {"given back", sum->returned},
+        {"removed by a break", sum->forced},
     };
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         print_message("# %llu %s\n", (unsigned long long)counts[i].n,
@@ -113,6 +130,20 @@ static void without_faults_each_waiter_sees_its_turn(void **state)
     (void)state;
     struct world_report sum = run_seeds(no_faults);
     assert_int_equal(sum.lost + sum.late + sum.losses, 0);
+    assert_true(sum.handed > SEEDS);
+    assert_true(sum.longer > SEEDS / 4);
+    assert_true(sum.reserved > SEEDS / 4);
+}
+
+static void a_broken_lock_is_granted_when_its_holder_has_stopped(void **state)
+{
+    (void)state;
+    struct world_report sum = run_seeds(only_breaks);
+    assert_int_equal(sum.lost + sum.late, 0);
+    assert_true(sum.broken > SEEDS);
+    assert_true(sum.returned > SEEDS / 8);
+    assert_true(sum.forced > SEEDS / 4);
+    assert_true(sum.losses > SEEDS / 4);
 }
 
 static void requests_that_land_late_leave_nothing(void **state)
@@ -139,6 +170,8 @@ static void with_all_faults_the_guarantees_hold(void **state)
     assert_true(sum.stale > SEEDS / 4);
     assert_true(sum.deposed > SEEDS);
     assert_true(sum.unheard > SEEDS / 4);
+    assert_true(sum.handed > SEEDS / 2);
+    assert_true(sum.broken > SEEDS / 2);
 }
 
 /* An assertion of the machine is a rule, too. */
@@ -154,12 +187,13 @@ static void on_abort(int signal)
 
 static int hunt(uint64_t first, uint64_t n)
 {
-    const struct world_plan plans[] = {no_faults, all_faults};
+    const struct world_plan plans[] = {no_faults, only_breaks, all_faults};
+    const uint64_t n_plans = sizeof(plans) / sizeof(plans[0]);
     signal(SIGABRT, on_abort);
-    for (uint64_t i = 0; i < 2 * n; i++) {
-        struct world_plan plan = plans[i % 2];
+    for (uint64_t i = 0; i < n_plans * n; i++) {
+        struct world_plan plan = plans[i % n_plans];
         struct world_report report;
-        uint64_t seed = first + i / 2;
+        uint64_t seed = first + i / n_plans;
         plan.seed = hunted = seed;
         world_run(&plan, &report);
         if (report.violation != NULL) {
@@ -175,6 +209,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_faults_each_waiter_sees_its_turn),
+        cmocka_unit_test(a_broken_lock_is_granted_when_its_holder_has_stopped),
         cmocka_unit_test(requests_that_land_late_leave_nothing),
         cmocka_unit_test(with_all_faults_the_guarantees_hold),
     };

@@ -156,6 +156,7 @@ static void assert_entry(const struct hf_wire_key *key, const char *want)
                         HF_SESSION_ID_LEN);
     assert_int_equal(entry.entry.mode, key->mode);
     assert_int_equal(entry.ttl_s, key->ttl_s);
+    assert_int_equal(entry.permits, key->permits);
     hf_etcd_text_free(&text);
 }
 
@@ -163,14 +164,20 @@ static void an_entry_comes_back(void **state)
 {
     uint8_t whole[HF_SESSION_ID_LEN] = {0xff, 0xff, 0xff, 0xff,
                                         0xff, 0xff, 0xff, 0xff};
-    struct hf_wire_key key = {bytes_of("nightly"), session, bytes_of(OWNER),
-                              HF_EXCLUSIVE, 30};
+    struct hf_wire_key key = {.name = bytes_of("nightly"),
+                              .session = session,
+                              .owner = bytes_of(OWNER),
+                              .mode = HF_EXCLUSIVE,
+                              .ttl_s = 30};
     (void)state;
     assert_entry(&key, "lock:nightly/694d7f1c2a3b4c05-x30-" OWNER);
     key.mode = HF_SHARED;
     key.ttl_s = 86400;
     key.name = bytes_of("a/b%");
     assert_entry(&key, "lock:a%2Fb%25/694d7f1c2a3b4c05-s86400-" OWNER);
+    key.permits = 65535;
+    assert_entry(&key, "lock:a%2Fb%25/694d7f1c2a3b4c05-s86400p65535-" OWNER);
+    key.permits = 0;
     key.session = whole;
     key.owner = bytes_of("a/b-%41");
     assert_entry(&key, "lock:a%2Fb%25/ffffffffffffffff-s86400-a%2Fb-%2541");

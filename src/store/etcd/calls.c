@@ -5,10 +5,12 @@
  *   close   lease/revoke                      owned   lease/timetolive
  *   create  kv/txn: if (when) put, range; else range
  *   list    kv/range of the folder            read    kv/txn of ranges
- *   remove  kv/deleterange
+ *   replace kv/txn: if it has that mod_revision, put or delete_range
+ *   scan    kv/range of all keys, a page      remove  kv/deleterange
  *
  * Ranges are linearizable, which is etcd's default. A transaction's range sees
- * its own put. Values are empty: all that others need to know is in the key. */
+ * its own put. The value of an entry that was never replaced is empty: all that
+ * others need to know is in the key. */
 #include "store/etcd/etcd.h"
 
 #include "base/assert.h"
@@ -19,6 +21,10 @@
  * takes one second by default. */
 #define SILENCE_MS_MIN 1000
 #define SILENCE_TIMEOUTS 2
+
+/* Keys in a page of names: some 200 KB. The rest of a name that is in a page is
+ * left out of the next one. */
+#define SCAN_KEYS 1000
 
 /* ---- Parts --------------------------------------------------------------- */
 
@@ -174,10 +180,10 @@ static bool call_create(struct hf_wire *wire, const struct hf_wire_key *key,
     hf_etcd_text_number(body, hf_etcd_lease_of(key->session));
     hf_etcd_text_say(body, "\"}},{\"request_range\":{");
     say_range(etcd, key->name);
-    hf_etcd_text_say(body, ",\"keys_only\":true}}],"
+    hf_etcd_text_say(body, "}}],"
                            "\"failure\":[{\"request_range\":{");
     say_range(etcd, key->name);
-    hf_etcd_text_say(body, ",\"keys_only\":true}}]}");
+    hf_etcd_text_say(body, "}}]}");
     return post(etcd, HF_ETCD_CREATE, "/v3/kv/txn", call, now);
 }
 
@@ -188,7 +194,7 @@ static bool call_list(struct hf_wire *wire, struct hf_bytes name,
     hf_etcd_node_look(etcd, now);
     hf_etcd_text_say(begin(etcd), "{");
     say_range(etcd, name);
-    hf_etcd_text_say(&etcd->body, ",\"keys_only\":true}");
+    hf_etcd_text_say(&etcd->body, "}");
     return post(etcd, HF_ETCD_LIST, "/v3/kv/range", call, now);
 }
 
@@ -203,20 +209,128 @@ static bool call_read(struct hf_wire *wire, const struct hf_wire_key *keys,
         hf_etcd_text_say(&etcd->body, i == 0 ? "{\"request_range\":{"
                                              : ",{\"request_range\":{");
         say_key(etcd, &keys[i]);
-        hf_etcd_text_say(&etcd->body, ",\"keys_only\":true}}");
+        hf_etcd_text_say(&etcd->body, "}}");
     }
     hf_etcd_text_say(&etcd->body, "]}");
     call->note = n;
     return post(etcd, HF_ETCD_READ, "/v3/kv/txn", call, now);
 }
 
+/* A key of the folder, by its part after that. */
+static void say_id(struct hf_etcd *etcd, const struct hf_wire_change *change)
+{
+    struct hf_etcd_text key = {0};
+    hf_etcd_key_folder(&key, etcd->prefix, change->name);
+    hf_etcd_text_add(&key, change->id.data, change->id.len);
+    etcd->body.has_failed |= key.has_failed;
+    hf_etcd_text_say(&etcd->body, "\"key\":\"");
+    hf_etcd_text_base64(&etcd->body, key.bytes, key.len);
+    hf_etcd_text_say(&etcd->body, "\"");
+    hf_etcd_text_free(&key);
+}
+
+static void say_value(struct hf_etcd *etcd, const struct hf_wire_change *change)
+{
+    struct hf_etcd_text value = {0};
+    hf_etcd_text_number(&value, (uint64_t)change->ttl_s);
+    if (change->note.len > 0) {
+        hf_etcd_text_say(&value, " ");
+        hf_etcd_text_add(&value, change->note.data, change->note.len);
+    }
+    etcd->body.has_failed |= value.has_failed;
+    hf_etcd_text_say(&etcd->body, ",\"value\":\"");
+    hf_etcd_text_base64(&etcd->body, value.bytes, value.len);
+    hf_etcd_text_say(&etcd->body, "\",\"lease\":\"");
+    hf_etcd_text_number(&etcd->body, hf_etcd_lease_of(change->session));
+    hf_etcd_text_say(&etcd->body, "\"");
+    hf_etcd_text_free(&value);
+}
+
+static bool call_replace(struct hf_wire *wire,
+                         const struct hf_wire_change *change,
+                         struct hf_wire_call *call, struct hf_instant now)
+{
+    struct hf_etcd *etcd = hf_etcd_of_wire(wire);
+    hf_etcd_text_say(begin(etcd), "{\"compare\":[{\"target\":\"MOD\",");
+    say_id(etcd, change);
+    hf_etcd_text_say(&etcd->body, ",\"mod_revision\":\"");
+    hf_etcd_text_number(&etcd->body, change->version);
+    hf_etcd_text_say(&etcd->body, "\"}],\"success\":[{");
+    if (change->session == NULL) {
+        hf_etcd_text_say(&etcd->body, "\"request_delete_range\":{");
+        say_id(etcd, change);
+    } else {
+        hf_etcd_text_say(&etcd->body, "\"request_put\":{");
+        say_id(etcd, change);
+        say_value(etcd, change);
+    }
+    hf_etcd_text_say(&etcd->body, "}}]}");
+    return post(etcd, HF_ETCD_REPLACE, "/v3/kv/txn", call, now);
+}
+
+/* What is greater than each text that begins so; "\0": nothing is. */
+static void say_end(struct hf_etcd *etcd, const char *prefix)
+{
+    struct hf_etcd_text end = {0};
+    hf_etcd_text_say(&end, prefix);
+    while (end.len > 0 && (unsigned char)end.bytes[end.len - 1] == 0xff) {
+        end.len--;
+    }
+    if (end.len > 0) {
+        end.bytes[end.len - 1]++;
+    } else {
+        hf_etcd_text_add(&end, "", 1);
+    }
+    etcd->body.has_failed |= end.has_failed;
+    hf_etcd_text_base64(&etcd->body, end.bytes, end.len);
+    hf_etcd_text_free(&end);
+}
+
+static bool call_scan(struct hf_wire *wire, struct hf_bytes from,
+                      struct hf_wire_call *call, struct hf_instant now)
+{
+    struct hf_etcd *etcd = hf_etcd_of_wire(wire);
+    struct hf_bytes first = {etcd->prefix, strlen(etcd->prefix)};
+    if (first.len == 0) {
+        first = (struct hf_bytes){"", 1};
+    }
+    hf_etcd_node_look(etcd, now);
+    hf_etcd_text_say(begin(etcd), "{\"key\":\"");
+    hf_etcd_text_base64(&etcd->body, from.len > 0 ? from.data : first.data,
+                        from.len > 0 ? from.len : first.len);
+    hf_etcd_text_say(&etcd->body, "\",\"range_end\":\"");
+    say_end(etcd, etcd->prefix);
+    hf_etcd_text_say(&etcd->body, "\",\"keys_only\":true,\"limit\":\"");
+    hf_etcd_text_number(&etcd->body, SCAN_KEYS);
+    hf_etcd_text_say(&etcd->body, "\"}");
+    return post(etcd, HF_ETCD_SCAN, "/v3/kv/range", call, now);
+}
+
+/* The caller does not ask whether there was one. */
+static bool remove_under(struct hf_etcd *etcd, const struct hf_wire_key *key,
+                         struct hf_wire_call *call, struct hf_instant now)
+{
+    hf_etcd_text_say(begin(etcd), "{\"compare\":[{\"target\":\"LEASE\",");
+    say_key(etcd, key);
+    hf_etcd_text_say(&etcd->body, ",\"lease\":\"");
+    hf_etcd_text_number(&etcd->body, hf_etcd_lease_of(key->under));
+    hf_etcd_text_say(&etcd->body,
+                     "\"}],\"success\":[{\"request_delete_range\":{");
+    say_key(etcd, key);
+    hf_etcd_text_say(&etcd->body, "}}]}");
+    return post(etcd, HF_ETCD_REMOVE, "/v3/kv/txn", call, now);
+}
+
 static bool call_remove(struct hf_wire *wire, const struct hf_wire_key *key,
                         struct hf_wire_call *call, struct hf_instant now)
 {
     struct hf_etcd *etcd = hf_etcd_of_wire(wire);
+    if (key->under != NULL) {
+        return remove_under(etcd, key, call, now);
+    }
     hf_etcd_text_say(begin(etcd), "{");
     say_key(etcd, key);
-    hf_etcd_text_say(&etcd->body, "}");
+    hf_etcd_text_say(&etcd->body, ",\"prev_kv\":true}");
     return post(etcd, HF_ETCD_REMOVE, "/v3/kv/deleterange", call, now);
 }
 
@@ -228,6 +342,8 @@ const struct hf_wire_ops hf_etcd_wire = {
     .create = call_create,
     .list = call_list,
     .read = call_read,
+    .replace = call_replace,
+    .scan = call_scan,
     .remove = call_remove,
     .watch = hf_etcd_watch,
     .unwatch = hf_etcd_unwatch,

@@ -12,6 +12,10 @@
  *
  *     PREFIX NAME / LEASE-MODE TTL-OWNER lock:nightly/694d7f1c2a3b4c05-x30-9f…
  *
+ * A key stays as long as its entry, and so does its create_revision. If it is
+ * put again, its lease may be another one, and its value has the ttl of that,
+ * and the note.
+ *
  * `etcdctl lock` and concurrency.Mutex of Go write NAME/LEASE and hold in order
  * of create_revision, so each excludes the other. Theirs are exclusive entries.
  *
@@ -85,6 +89,10 @@ void hf_etcd_key_entry(struct hf_etcd_text *text, const char *prefix,
  * an exclusive entry. Unescapes in place. */
 void hf_etcd_key_read(char *rest, size_t len, struct hf_wire_entry *out);
 
+/** Read a value: none, or what a replaced entry has, "TTL" or "TTL NOTE". Of an
+ * entry of ours, whose key was read before. */
+void hf_etcd_value_read(char *value, size_t len, struct hf_wire_entry *out);
+
 /** Cut a whole key of ours. @return false: it is not below the prefix. */
 bool hf_etcd_key_cut(const char *prefix, char *key, size_t len,
                      struct hf_wire_entry *out);
@@ -150,8 +158,9 @@ struct hf_etcd {
     size_t arena_cap;
     struct hf_wire_entry *entries;
     size_t entries_cap;
-    unsigned jobs;   /* pending jobs, a bit per enum hf_job */
-    bool is_probing; /* EXAMINE waits for a reply */
+    struct hf_etcd_text position; /* of the next page of a SCAN */
+    unsigned jobs;                /* pending jobs, a bit per enum hf_job */
+    bool is_probing;              /* EXAMINE waits for a reply */
     struct hf_job_sink sink;
     bool has_sink;
 };
@@ -189,6 +198,8 @@ enum hf_etcd_kind {
     HF_ETCD_CREATE,
     HF_ETCD_LIST,
     HF_ETCD_READ,
+    HF_ETCD_REPLACE,
+    HF_ETCD_SCAN,
     HF_ETCD_REMOVE
 };
 

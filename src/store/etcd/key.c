@@ -61,10 +61,14 @@ void hf_etcd_key_folder(struct hf_etcd_text *text, const char *prefix,
 void hf_etcd_key_entry(struct hf_etcd_text *text, const char *prefix,
                        const struct hf_wire_key *key)
 {
-    char lease[48];
-    snprintf(lease, sizeof(lease), "%llx-%c%lld-",
+    char lease[56];
+    char terms[8] = "";
+    if (key->permits > 0) {
+        snprintf(terms, sizeof(terms), "p%u", (unsigned)key->permits);
+    }
+    snprintf(lease, sizeof(lease), "%llx-%c%lld%s-",
              (unsigned long long)hf_etcd_lease_of(key->session),
-             key->mode == HF_SHARED ? 's' : 'x', (long long)key->ttl_s);
+             key->mode == HF_SHARED ? 's' : 'x', (long long)key->ttl_s, terms);
     hf_etcd_key_folder(text, prefix, key->name);
     hf_etcd_text_say(text, lease);
     escape(text, key->owner);
@@ -91,23 +95,50 @@ static size_t read_lease(const char *text, size_t len, uint64_t *lease)
     return n;
 }
 
-/** "-x30-": the mode and the ttl. @return its length; 0: it is none. */
+/** At most eight digits. @return how many. */
+static size_t read_number(const char *text, size_t len, int64_t *out)
+{
+    size_t n = 0;
+    *out = 0;
+    while (n < len && n < 8 && text[n] >= '0' && text[n] <= '9') {
+        *out = 10 * *out + (text[n++] - '0');
+    }
+    return n;
+}
+
+/** "-x30-", "-s30-", "-s30p5-": the mode, the ttl, the terms. @return its
+ * length; 0: it is none. */
 static size_t read_kind(const char *text, size_t len, struct hf_wire_entry *out)
 {
-    size_t n = 2;
-    int64_t ttl_s = 0;
+    int64_t ttl_s;
+    int64_t permits = 0;
     if (len < 4 || text[0] != '-' || (text[1] != 'x' && text[1] != 's')) {
         return 0;
     }
-    while (n < len && n < 10 && text[n] >= '0' && text[n] <= '9') {
-        ttl_s = 10 * ttl_s + (text[n++] - '0');
+    size_t n = 2 + read_number(text + 2, len - 2, &ttl_s);
+    if (n < len && text[n] == 'p' && text[1] == 's') {
+        n += 1 + read_number(text + n + 1, len - n - 1, &permits);
     }
-    if (ttl_s == 0 || n == len || text[n] != '-') {
+    if (ttl_s == 0 || permits > UINT16_MAX || n == len || text[n] != '-') {
         return 0;
     }
     out->entry.mode = text[1] == 's' ? HF_SHARED : HF_EXCLUSIVE;
-    out->ttl_s = ttl_s;
+    out->permits = (uint16_t)permits;
+    out->born_ttl_s = out->ttl_s = ttl_s;
     return n + 1;
+}
+
+void hf_etcd_value_read(char *value, size_t len, struct hf_wire_entry *out)
+{
+    int64_t ttl_s;
+    size_t n = read_number(value, len, &ttl_s);
+    if (n == 0 || out->born_ttl_s == 0 || (n < len && value[n] != ' ')) {
+        return; /* of another program */
+    }
+    out->ttl_s = ttl_s;
+    if (n < len) {
+        out->note = (struct hf_bytes){value + n + 1, len - n - 1};
+    }
 }
 
 void hf_etcd_key_read(char *rest, size_t len, struct hf_wire_entry *out)
@@ -126,6 +157,7 @@ void hf_etcd_key_read(char *rest, size_t len, struct hf_wire_entry *out)
     out->owner.data = rest + n;
     out->owner.len = unescape(rest + n, len - n);
     hf_etcd_session_of(lease, out->entry.owner.session);
+    memcpy(out->born, out->entry.owner.session, sizeof(out->born));
     hf_ordered_attempt(out->owner, out->entry.owner.attempt);
 }
 

@@ -135,22 +135,42 @@ static size_t read_key(const json_t *text, char *out)
                : SIZE_MAX;
 }
 
-/* The part after the last '/' is the entry: a name has none, and what is deeper
- * in the folder is another program's. */
+/** The lease that it is under, and its value, into `at`. @return bytes used. */
+static size_t take_state(const json_t *kv, char *at, struct hf_wire_entry *out)
+{
+    size_t len = read_key(json_object_get(kv, "value"), at);
+    uint64_t lease = hf_etcd_number(kv, "lease");
+    if (lease != 0 && out->born_ttl_s > 0) {
+        hf_etcd_session_of(lease, out->entry.owner.session);
+    }
+    if (len == SIZE_MAX) {
+        return 0;
+    }
+    hf_etcd_value_read(at, len, out);
+    return len;
+}
+
+/* The part after the folder is the entry: a name has no '/'. It is kept as it
+ * is, and a copy of it is read. */
 static bool take_kv(struct hf_etcd *etcd, const json_t *kv, char *at,
                     size_t *used, struct hf_wire_entry *out)
 {
-    (void)etcd;
     size_t len = read_key(json_object_get(kv, "key"), at);
-    if (len == SIZE_MAX) {
+    size_t prefix_len = strlen(etcd->prefix);
+    if (len == SIZE_MAX || len < prefix_len) {
         return false;
     }
-    char *slash = memrchr(at, '/', len);
-    char *rest = slash == NULL ? at : slash + 1;
+    const char *slash = memchr(at + prefix_len, '/', len - prefix_len);
+    const char *rest = slash == NULL ? at + prefix_len : slash + 1;
+    size_t rest_len = len - (size_t)(rest - at);
     *out = (struct hf_wire_entry){0};
-    hf_etcd_key_read(rest, len - (size_t)(rest - at), out);
+    out->id = (struct hf_bytes){rest, rest_len};
+    memcpy(at + len, rest, rest_len);
+    hf_etcd_key_read(at + len, rest_len, out);
     out->entry.number = hf_etcd_number(kv, "create_revision");
-    *used = len;
+    out->version = hf_etcd_number(kv, "mod_revision");
+    *used = len + rest_len;
+    *used += take_state(kv, at + *used, out);
     return out->entry.number != 0;
 }
 
@@ -161,7 +181,7 @@ static bool take_range(struct hf_etcd *etcd, const json_t *range,
     const json_t *kvs = json_object_get(range, "kvs");
     size_t n = json_array_size(kvs);
     size_t begin = 0;
-    if (!reserve(etcd, body_len + 1, n + 1)) {
+    if (!reserve(etcd, 2 * body_len + 1, n + 1)) {
         return false;
     }
     for (size_t i = 0; i < n; i++) {
@@ -188,25 +208,106 @@ static bool take_txn(struct hf_etcd *etcd, const json_t *body, size_t body_len,
     return range != NULL && take_range(etcd, range, body_len, reply);
 }
 
-static bool take_read(struct hf_etcd *etcd, const json_t *body, size_t count,
-                      struct hf_wire_reply *reply)
+static bool take_read(struct hf_etcd *etcd, const json_t *body, size_t body_len,
+                      size_t count, struct hf_wire_reply *reply)
 {
     const json_t *responses = json_object_get(body, "responses");
-    if (json_array_size(responses) != count || !reserve(etcd, 1, count)) {
+    size_t begin = 0;
+    if (json_array_size(responses) != count ||
+        !reserve(etcd, body_len + 1, count)) {
         return false;
     }
     for (size_t i = 0; i < count; i++) {
         const json_t *range =
             json_object_get(json_array_get(responses, i), "response_range");
         const json_t *kv = json_array_get(json_object_get(range, "kvs"), 0);
-        etcd->entries[i] = (struct hf_wire_entry){0};
-        etcd->entries[i].entry.number = hf_etcd_number(kv, "create_revision");
+        struct hf_wire_entry *entry = &etcd->entries[i];
+        *entry = (struct hf_wire_entry){.born_ttl_s = 1}; /* it is ours */
+        entry->entry.number = hf_etcd_number(kv, "create_revision");
+        begin += take_state(kv, etcd->arena + begin, entry);
         if (range == NULL) {
             return false;
         }
     }
     reply->entries = etcd->entries;
     reply->n_entries = count;
+    return true;
+}
+
+static bool take_removed(struct hf_etcd *etcd, const json_t *body,
+                         size_t body_len, struct hf_wire_reply *reply)
+{
+    const json_t *kv = json_array_get(json_object_get(body, "prev_kvs"), 0);
+    struct hf_wire_entry entry = {.born_ttl_s = 1};
+    if (!reserve(etcd, body_len + 1, 0)) {
+        return false;
+    }
+    (void)take_state(kv, etcd->arena, &entry);
+    reply->has_changed =
+        hf_etcd_number(body, "deleted") > 0 && entry.note.len == 0;
+    return true;
+}
+
+/* ---- Names --------------------------------------------------------------- */
+
+/* The next page begins after all keys of the last name. */
+static bool take_position(struct hf_etcd *etcd, const char *key, size_t len)
+{
+    struct hf_etcd_text *position = &etcd->position;
+    size_t prefix_len = strlen(etcd->prefix);
+    const char *slash = len < prefix_len
+                            ? NULL
+                            : memchr(key + prefix_len, '/', len - prefix_len);
+    position->len = 0;
+    position->has_failed = false;
+    if (slash == NULL) {
+        hf_etcd_text_add(position, key, len);
+        hf_etcd_text_add(position, "", 1);
+    } else {
+        hf_etcd_text_add(position, key, (size_t)(slash - key));
+        hf_etcd_text_say(position, "0"); /* what follows '/' */
+    }
+    return !position->has_failed;
+}
+
+static bool is_other_name(const struct hf_wire_reply *reply,
+                          const struct hf_wire_entry *entry)
+{
+    const struct hf_wire_entry *last =
+        reply->n_entries == 0 ? NULL : &entry[-1];
+    return last == NULL || last->name.len != entry->name.len ||
+           memcmp(last->name.data, entry->name.data, entry->name.len) != 0;
+}
+
+static bool take_names(struct hf_etcd *etcd, const json_t *body,
+                       size_t body_len, struct hf_wire_reply *reply)
+{
+    const json_t *kvs = json_object_get(body, "kvs");
+    bool has_more = json_is_true(json_object_get(body, "more"));
+    size_t n = json_array_size(kvs);
+    size_t begin = 0;
+    if (!reserve(etcd, body_len + 1, n + 1)) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        char *at = etcd->arena + begin;
+        size_t len =
+            read_key(json_object_get(json_array_get(kvs, i), "key"), at);
+        struct hf_wire_entry *entry = &etcd->entries[reply->n_entries];
+        if (len == SIZE_MAX ||
+            (i + 1 == n && has_more && !take_position(etcd, at, len))) {
+            return false;
+        }
+        *entry = (struct hf_wire_entry){0};
+        reply->n_entries += hf_etcd_key_cut(etcd->prefix, at, len, entry) &&
+                            is_other_name(reply, entry);
+        begin += len;
+    }
+    reply->entries = etcd->entries;
+    if (has_more && n > 0) {
+        reply->next =
+            (struct hf_bytes){etcd->position.bytes, etcd->position.len};
+    }
     return true;
 }
 
@@ -277,10 +378,14 @@ static bool take_body(struct hf_etcd *etcd,
     case HF_ETCD_LIST:
         return take_range(etcd, body, body_len, reply);
     case HF_ETCD_READ:
-        return take_read(etcd, body, (size_t)call->note, reply);
-    case HF_ETCD_REMOVE:
-        reply->has_changed = hf_etcd_number(body, "deleted") > 0;
+        return take_read(etcd, body, body_len, (size_t)call->note, reply);
+    case HF_ETCD_REPLACE:
+        reply->has_changed = json_is_true(json_object_get(body, "succeeded"));
         return true;
+    case HF_ETCD_SCAN:
+        return take_names(etcd, body, body_len, reply);
+    case HF_ETCD_REMOVE:
+        return take_removed(etcd, body, body_len, reply);
     }
     return false;
 }
@@ -314,6 +419,7 @@ static bool take_term(struct hf_etcd *etcd,
     case HF_ETCD_CREATE:
     case HF_ETCD_LIST:
     case HF_ETCD_READ:
+    case HF_ETCD_REPLACE:
     case HF_ETCD_REMOVE:
         etcd->term = hf_etcd_number(header_of(body), "raft_term");
         reply->term = etcd->term;
@@ -323,6 +429,7 @@ static bool take_term(struct hf_etcd *etcd,
     case HF_ETCD_PROBE:
     case HF_ETCD_CLOSE:
     case HF_ETCD_OWNED:
+    case HF_ETCD_SCAN:
         break;
     }
     return true;

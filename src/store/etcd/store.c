@@ -29,6 +29,7 @@ static void free_store(struct hf_etcd *etcd)
     hf_ordered_free(&etcd->ordered);
     hf_etcd_target_free(etcd);
     hf_etcd_text_free(&etcd->body);
+    hf_etcd_text_free(&etcd->position);
     free(etcd->prefix);
     free(etcd->arena);
     free(etcd->entries);
@@ -178,7 +179,9 @@ static void etcd_job_cancel(struct hf_store *store)
 const struct hf_store_ops hf_store_etcd = {
     .name = "etcd",
     .schemes = schemes,
-    .capabilities = HF_CAP_QUEUE | HF_CAP_SHARED | HF_CAP_FENCES,
+    .capabilities =
+        HF_CAP_QUEUE | HF_CAP_SHARED | HF_CAP_RECORDS | HF_CAP_FENCES,
+    .is_told = true,
     .retry_base = {RETRY_BASE_MS * INT64_C(1000000)},
     .retry_cap = {RETRY_CAP_MS * INT64_C(1000000)},
     .node_timeout = {NODE_TIMEOUT_MS_DEFAULT * INT64_C(1000000)},

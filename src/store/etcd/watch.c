@@ -29,6 +29,10 @@
 #define HEAD_MAX (16 * 1024)
 #define OUTPUT_MAX (64 * 1024)
 
+/* Connections for watches. The loop of a client has 64 places (io/loop.c). Who
+ * waits for more names is told by its heartbeats, at most 2 s late. */
+#define WATCHES_MAX 40
+
 static const char *const kept[] = {NULL};
 static const struct hf_http_limits limits = {kept, HEAD_MAX, LINE_MAX_BYTES,
                                              OUTPUT_MAX, HF_ETCD_SCHEME};
@@ -245,6 +249,16 @@ static void watch_free(struct hf_etcd_watch *watch, bool quiet)
     free(watch);
 }
 
+static bool has_place(const struct hf_etcd *etcd)
+{
+    unsigned n = 0;
+    for (const struct hf_etcd_watch *watch = etcd->watches; watch != NULL;
+         watch = watch->next) {
+        n++;
+    }
+    return n < WATCHES_MAX;
+}
+
 bool hf_etcd_watch(struct hf_wire *wire, struct hf_bytes name,
                    uint64_t revision, void *user, struct hf_instant now,
                    struct hf_wire_watch **out)
@@ -258,7 +272,8 @@ bool hf_etcd_watch(struct hf_wire *wire, struct hf_bytes name,
     };
     struct hf_etcd *etcd = hf_etcd_of_wire(wire);
     *out = NULL;
-    struct hf_etcd_watch *watch = calloc(1, sizeof(*watch));
+    struct hf_etcd_watch *watch =
+        has_place(etcd) ? calloc(1, sizeof(*watch)) : NULL;
     if (watch == NULL) {
         return false;
     }

@@ -9,21 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void give_plain(struct hf_ordered *store, const struct hf_ask *ask,
-                       enum hf_verdict verdict, enum hf_status fault,
-                       const char *reason, struct hf_instant now)
-{
-    struct hf_answer answer = {
-        .cookie = ask->cookie,
-        .verb = ask->verb,
-        .verdict = verdict,
-        .sent = now,
-        .fault = fault,
-        .reason = reason,
-    };
-    store->env.answer(store->env.client, &answer);
-}
-
 static bool is_gone(const struct hf_ordered_seat *seat)
 {
     return seat->session == NULL || seat->session->phase == HF_ORDERED_GONE;
@@ -53,25 +38,27 @@ static void acquire(struct hf_ordered *store, const struct hf_ask *ask,
 {
     struct hf_ordered_seat *seat = hf_ordered_seat_find(store, ask);
     if (store->status != HF_NODE_STATUS_VOTING) {
-        give_plain(store, ask, HF_VERDICT_UNSENT,
-                   store->fault == HF_OK ? HF_UNAVAILABLE : store->fault,
-                   store->reason, now);
+        hf_ordered_give_plain(store, ask, HF_VERDICT_UNSENT,
+                              store->fault == HF_OK ? HF_UNAVAILABLE
+                                                    : store->fault,
+                              store->reason, now);
         return;
     }
     if (ask->is_unfair) {
-        give_plain(store, ask, HF_VERDICT_ERROR, HF_CONFIG,
-                   "the fence is the place in the queue, so an acquisition "
-                   "that does not wait its turn would reverse fences: leave "
-                   "unfair out",
-                   now);
+        hf_ordered_give_plain(
+            store, ask, HF_VERDICT_ERROR, HF_CONFIG,
+            "the fence is the place in the queue, so an acquisition "
+            "that does not wait its turn would reverse fences: leave "
+            "unfair out",
+            now);
         return;
     }
     if (seat == NULL) {
         seat = hf_ordered_seat_add(store, ask);
     }
     if (seat == NULL) {
-        give_plain(store, ask, HF_VERDICT_UNSENT, HF_NO_MEMORY, "out of memory",
-                   now);
+        hf_ordered_give_plain(store, ask, HF_VERDICT_UNSENT, HF_NO_MEMORY,
+                              "out of memory", now);
         return;
     }
     HF_ASSERT(!seat->acquire.is_pending);
@@ -90,44 +77,89 @@ static void acquire(struct hf_ordered *store, const struct hf_ask *ask,
 
 /* ---- CONFIRM ------------------------------------------------------------- */
 
-/* Without a seat this client did not create the entry. */
+/* Another client has created the entry: it is adopted. */
+static void adopt(struct hf_ordered *store, const struct hf_ask *ask,
+                  struct hf_instant now)
+{
+    struct hf_ordered_seat *seat = NULL;
+    if (store->status != HF_NODE_STATUS_VOTING) {
+        hf_ordered_give_plain(store, ask, HF_VERDICT_UNSENT,
+                              store->fault == HF_OK ? HF_UNAVAILABLE
+                                                    : store->fault,
+                              store->reason, now);
+        return;
+    }
+    seat = hf_ordered_seat_add(store, ask);
+    if (seat == NULL) {
+        hf_ordered_give_plain(store, ask, HF_VERDICT_UNSENT, HF_NO_MEMORY,
+                              "out of memory", now);
+        return;
+    }
+    seat->leaves = ask->detaches;
+    seat->confirm = (struct hf_ordered_request){true, ask->cookie, now};
+    hf_ordered_move(store, seat, ask->counter, ask->ttl_ms, now);
+}
+
+/* A lock that is extended, or detached, leaves the session that it shares. */
+static bool must_move(const struct hf_ordered_seat *seat,
+                      const struct hf_ask *ask)
+{
+    return ask->ttl_ms > seat->session->ttl_ms ||
+           (ask->detaches && !seat->session->is_own);
+}
+
 static void confirm(struct hf_ordered *store, const struct hf_ask *ask,
                     struct hf_instant now)
 {
     struct hf_ordered_seat *seat = hf_ordered_seat_find(store, ask);
-    if (seat == NULL || seat->state != HF_ORDERED_HELD ||
-        seat->number != ask->counter) {
-        give_plain(store, ask, HF_VERDICT_REFUSED, HF_OK, NULL, now);
+    if (seat == NULL) {
+        adopt(store, ask, now);
         return;
     }
-    HF_ASSERT(!seat->confirm.is_pending);
+    if (seat->state != HF_ORDERED_HELD || seat->number != ask->counter) {
+        hf_ordered_give_plain(store, ask, HF_VERDICT_REFUSED, HF_OK, NULL, now);
+        return;
+    }
+    HF_ASSERT(!seat->confirm.is_pending && !seat->is_moving);
+    seat->leaves = ask->detaches;
     seat->confirm = (struct hf_ordered_request){true, ask->cookie, now};
     if (is_gone(seat)) {
         hf_ordered_seat_detach(seat);
         hf_ordered_give_refusal(store, seat, HF_VERB_CONFIRM);
-    } else if (ask->ttl_ms > seat->session->ttl_ms) {
-        char why[160];
-        snprintf(why, sizeof(why),
-                 "an entry lives as long as its session, %lld s, and is not "
-                 "moved to a longer one: acquire with the longer ttl",
-                 (long long)(seat->session->ttl_ms / 1000));
-        hf_ordered_give_fault(store, seat, HF_VERB_CONFIRM, HF_VERDICT_ERROR,
-                              HF_UNSUPPORTED, why);
+    } else if (must_move(seat, ask)) {
+        seat->ttl_ms = ask->ttl_ms > seat->ttl_ms ? ask->ttl_ms : seat->ttl_ms;
+        hf_ordered_move(store, seat, seat->number, seat->ttl_ms, now);
     } else {
         hf_ordered_session_proves(seat);
     }
 }
 
+/* ---- RELEASE, BREAK, MARK ------------------------------------------------ */
+
 static void release(struct hf_ordered *store, const struct hf_ask *ask,
                     struct hf_instant now)
 {
     struct hf_ordered_seat *seat = hf_ordered_seat_find(store, ask);
-    if (seat == NULL) {
-        give_plain(store, ask, HF_VERDICT_REFUSED, HF_OK, NULL, now);
+    bool reserves =
+        seat != NULL && ask->ttl_ms > 0 && seat->state == HF_ORDERED_HELD;
+    bool adopts = seat != NULL && seat->is_moving && seat->session == NULL;
+    HF_ASSERT(seat == NULL || !seat->release.is_pending);
+    if (seat == NULL || adopts || reserves) {
+        hf_ordered_release_handed(store, seat, ask, now);
     } else {
-        HF_ASSERT(!seat->release.is_pending);
         hf_ordered_release(store, seat, ask, now);
     }
+}
+
+/* Nothing is marked here, so a break finds no mark that it must withdraw. */
+static void mark(struct hf_ordered *store, const struct hf_ask *ask,
+                 struct hf_instant now)
+{
+    bool reads = ask->counter == 0;
+    hf_ordered_give_plain(
+        store, ask, reads ? HF_VERDICT_OK : HF_VERDICT_ERROR,
+        reads ? HF_OK : HF_CONFIG,
+        reads ? NULL : "this store keeps no marks of --once yet", now);
 }
 
 void hf_ordered_ask(struct hf_ordered *store, const struct hf_ask *ask,
@@ -147,13 +179,19 @@ void hf_ordered_ask(struct hf_ordered *store, const struct hf_ask *ask,
     case HF_VERB_QUEUE:
         hf_ordered_look(store, ask, now);
         return;
-    case HF_VERB_YIELD: /* one node never names an earlier ticket; without the
-                           capabilities the others are not asked */
     case HF_VERB_BREAK:
+        hf_ordered_break(store, ask, now);
+        return;
+    case HF_VERB_SCAN:
+        hf_ordered_scan(store, ask, now);
+        return;
     case HF_VERB_MARK:
+        mark(store, ask, now);
+        return;
+    case HF_VERB_YIELD: /* one node never names an earlier ticket; without the
+                           capability the others are not asked */
     case HF_VERB_GET:
     case HF_VERB_PUT:
-    case HF_VERB_SCAN:
         break;
     }
     HF_ASSERT(ask->verb == HF_VERB_ACQUIRE);
@@ -247,7 +285,8 @@ void hf_ordered_close(struct hf_ordered *store, struct hf_instant now)
 {
     for (struct hf_ordered_session *session = store->sessions; session != NULL;
          session = session->next) {
-        if (session->phase == HF_ORDERED_OPEN && session->n_seats == 0) {
+        if (session->phase == HF_ORDERED_OPEN && session->n_seats == 0 &&
+            !session->is_own) {
             (void)store->wire_ops->close(store->wire, session->id,
                                          &store->closing, now);
         }
@@ -259,6 +298,9 @@ void hf_ordered_free(struct hf_ordered *store)
     struct hf_ordered_seat *seat;
     while (store->calls != NULL) {
         hf_ordered_call_free(store->calls);
+    }
+    while (store->tasks != NULL) {
+        hf_ordered_task_free(store->tasks);
     }
     for (size_t i = 0; i < HF_ORDERED_BUCKETS; i++) {
         while (store->names[i] != NULL) {
@@ -278,4 +320,5 @@ void hf_ordered_free(struct hf_ordered *store)
     }
     free(store->listed);
     free(store->judged);
+    hf_ordered_scans_free(store);
 }

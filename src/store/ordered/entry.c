@@ -61,6 +61,10 @@ void hf_ordered_entry_create(struct hf_ordered *store,
                              struct hf_instant now)
 {
     struct hf_bytes name = {seat->name->bytes, seat->name->len};
+    if (seat->number == 0) {
+        memcpy(seat->born, seat->session->id, sizeof(seat->born));
+        seat->born_ttl_s = seat->session->ttl_s;
+    }
     if (seat->waits || seat->mode != HF_SHARED) {
         create(store, seat, seat->waits ? HF_WIRE_UNLESS_OWN : HF_WIRE_IF_FREE,
                0, now);
@@ -77,20 +81,27 @@ void hf_ordered_entry_create(struct hf_ordered *store,
 
 /* ---- Judging ------------------------------------------------------------- */
 
-const struct hf_wire_entry *
-hf_ordered_entry_own(const struct hf_ordered_seat *seat,
-                     const struct hf_wire_reply *reply)
+/** The seat's entry in a list, also if it has a note. @return NULL: none. */
+static const struct hf_wire_entry *find(const struct hf_ordered_seat *seat,
+                                        const struct hf_wire_reply *reply)
 {
     for (size_t i = 0; seat->session != NULL && i < reply->n_entries; i++) {
         const struct hf_wire_entry *entry = &reply->entries[i];
-        if (entry->owner.len == seat->owner_len &&
-            memcmp(entry->owner.data, seat->owner, seat->owner_len) == 0 &&
+        if (hf_ordered_is_text(entry->owner, seat->owner, seat->owner_len) &&
             memcmp(entry->entry.owner.session, seat->session->id,
                    HF_SESSION_ID_LEN) == 0) {
             return entry;
         }
     }
     return NULL;
+}
+
+const struct hf_wire_entry *
+hf_ordered_entry_own(const struct hf_ordered_seat *seat,
+                     const struct hf_wire_reply *reply)
+{
+    const struct hf_wire_entry *entry = find(seat, reply);
+    return entry != NULL && entry->note.len == 0 ? entry : NULL;
 }
 
 static bool reserve(struct hf_ordered *store, size_t n)
@@ -118,6 +129,9 @@ void hf_ordered_entry_judge(struct hf_ordered *store,
     }
     for (size_t i = 0; i < reply->n_entries; i++) {
         store->judged[i] = reply->entries[i].entry;
+        if (reply->entries[i].permits != own->permits) {
+            store->judged[i].mode = HF_EXCLUSIVE;
+        }
     }
     hf_entries_judge(store->judged, reply->n_entries, &own->entry, out);
 }
@@ -142,9 +156,10 @@ static void name_holder(struct hf_answer *answer,
     const struct hf_wire_entry *first = first_of(reply);
     answer->left_ms = -1;
     if (first != NULL) {
-        answer->owner = first->owner.data;
-        answer->owner_len = first->owner.len;
+        answer->owner = hf_ordered_holder(first).data;
+        answer->owner_len = hf_ordered_holder(first).len;
         answer->counter = first->entry.number;
+        answer->permits = first->permits;
         answer->left_ms = first->ttl_s > 0 ? first->ttl_s * 1000 : -1;
     }
 }
@@ -182,6 +197,16 @@ static void give_queued(struct hf_ordered *store, struct hf_ordered_seat *seat,
     hf_ordered_give(store, seat, HF_VERB_ACQUIRE, &answer);
 }
 
+/* It was broken before this client knew of it. So it is not held, and is
+ * removed with the RELEASE, or with the strangers. */
+static void take_broken(struct hf_ordered *store, struct hf_ordered_seat *seat)
+{
+    seat->session->is_doubtful = true;
+    seat->is_unsure = true;
+    hf_ordered_give_fault(store, seat, HF_VERB_ACQUIRE, HF_VERDICT_UNKNOWN,
+                          HF_UNAVAILABLE, "its entry was broken");
+}
+
 /* Not in the list. A try was refused, or met something newer; a waiter's entry
  * is always listed with its create. */
 static void
@@ -190,7 +215,8 @@ take_unproven(struct hf_ordered *store, struct hf_ordered_seat *seat,
 {
     bool is_shared = seat->mode == HF_SHARED;
     for (size_t i = 0; i < reply->n_entries; i++) {
-        is_shared &= reply->entries[i].entry.mode == HF_SHARED;
+        is_shared &= reply->entries[i].entry.mode == HF_SHARED &&
+                     reply->entries[i].permits == seat->permits;
     }
     if (seat->waits || seat->rounds >= ROUNDS_MAX) {
         if (!seat->is_unsure) {
@@ -216,6 +242,10 @@ static void take_entry(struct hf_ordered *store, struct hf_ordered_seat *seat,
     struct hf_entry_verdict verdict;
     hf_ordered_entry_judge(store, reply, own, &verdict);
     seat->is_unsure &= own == NULL;
+    if (own == NULL && find(seat, reply) != NULL) {
+        take_broken(store, seat);
+        return;
+    }
     if (verdict.turn == HF_ENTRY_UNPROVEN) {
         take_unproven(store, seat, reply, now);
         return;

@@ -55,6 +55,21 @@ void hf_ordered_give_fault(struct hf_ordered *store,
     hf_ordered_give(store, seat, verb, &answer);
 }
 
+void hf_ordered_give_plain(struct hf_ordered *store, const struct hf_ask *ask,
+                           enum hf_verdict verdict, enum hf_status fault,
+                           const char *reason, struct hf_instant now)
+{
+    struct hf_answer answer = {
+        .cookie = ask->cookie,
+        .verb = ask->verb,
+        .verdict = verdict,
+        .sent = now,
+        .fault = fault,
+        .reason = reason,
+    };
+    store->env.answer(store->env.client, &answer);
+}
+
 void hf_ordered_give_refusal(struct hf_ordered *store,
                              struct hf_ordered_seat *seat, enum hf_verb verb)
 {

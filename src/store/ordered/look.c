@@ -40,29 +40,40 @@ static int64_t left_of(const struct hf_wire_entry *entry)
 static uint64_t ticket_of(const struct hf_wire_entry *entry)
 {
     struct hf_holder who = {0};
-    hf_owner_describe(entry->owner.data, entry->owner.len, &who);
+    struct hf_bytes text = hf_ordered_holder(entry);
+    hf_owner_describe(text.data, text.len, &who);
     return who.since_s > 0 ? (uint64_t)who.since_s * 1000000 : 0;
 }
 
-/* In order of numbers, an entry holds if it is the first, or all up to it
- * share. */
+/* In order of numbers, an entry holds if it is the first, or all up to it share
+ * by the same terms. */
+size_t hf_ordered_look_sort(const struct hf_wire_reply *reply)
+{
+    size_t n = 0;
+    const struct hf_wire_entry *entries = reply->entries;
+    qsort(reply->entries, reply->n_entries, sizeof(entries[0]), by_number);
+    while (n < reply->n_entries && entries[n].entry.mode == HF_SHARED &&
+           entries[n].permits == entries[0].permits) {
+        n++;
+    }
+    return n == 0 && reply->n_entries > 0 ? 1 : n;
+}
+
 static void fill(struct hf_ordered *store, const struct hf_wire_reply *reply,
                  struct hf_answer *answer)
 {
-    bool holds = true;
-    bool all_share = true;
-    qsort(reply->entries, reply->n_entries, sizeof(reply->entries[0]),
-          by_number);
+    size_t holders = hf_ordered_look_sort(reply);
     for (size_t i = 0; i < reply->n_entries; i++) {
         const struct hf_wire_entry *entry = &reply->entries[i];
         bool is_shared = entry->entry.mode == HF_SHARED;
-        all_share &= is_shared;
-        holds = i == 0 || all_share;
+        bool holds = i < holders;
+        struct hf_bytes text = hf_ordered_holder(entry);
         store->listed[i] = (struct hf_seat){
             .waits = !holds,
             .is_shared = is_shared,
-            .owner = entry->owner.data,
-            .owner_len = entry->owner.len,
+            .permits = entry->permits,
+            .owner = text.data,
+            .owner_len = text.len,
             .left_ms = left_of(entry),
             .ticket = ticket_of(entry),
         };
@@ -73,8 +84,9 @@ static void fill(struct hf_ordered *store, const struct hf_wire_reply *reply,
         answer->kind =
             answer->sharers > 0 ? HF_HOLDER_SHARED : HF_HOLDER_FOREIGN;
         answer->counter = reply->entries[0].entry.number;
-        answer->owner = reply->entries[0].owner.data;
-        answer->owner_len = reply->entries[0].owner.len;
+        answer->permits = reply->entries[0].permits;
+        answer->owner = hf_ordered_holder(&reply->entries[0]).data;
+        answer->owner_len = hf_ordered_holder(&reply->entries[0]).len;
         answer->left_ms = left_of(&reply->entries[0]);
     }
     if (answer->verb == HF_VERB_QUEUE) {

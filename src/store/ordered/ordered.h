@@ -20,13 +20,23 @@
  * was answered, a read that is sent after that must show the entry. A lock is
  * held for its ttl from the sending of the renewal.
  *
+ * A session is shared by all locks of its ttl. A lock that leaves this client,
+ * or came from another one, or outgrows its session, has a session of its own.
+ *
  *     ask.c      verbs to calls
- *     session.c  sessions: opened, renewed, gone, cleaned, closed
+ *     session.c  sessions: opened, renewed, gone, closed
+ *     proof.c    what a renewal proves, and the reads after it
+ *     clean.c    entries of a session that no seat has
  *     entry.c    what a list says of a seat; answers to ACQUIRE
  *     give.c     answers
  *     release.c  RELEASE, also of an entry that may not exist yet
  *     watch.c    what a waiter waits for; pushes
  *     look.c     INSPECT and QUEUE
+ *     scan.c     SCAN
+ *     task.c     list, then replace: what is done with entries of others
+ *     break.c    BREAK, and its undoing
+ *     handed.c   RELEASE by an owner's text, and reservations
+ *     move.c     CONFIRM of an entry that goes to a session of its own
  *     seats.c    the tables
  *     check.c    the invariants between two events */
 #ifndef HF_ORDERED_ORDERED_H
@@ -34,8 +44,15 @@
 
 #include "store/ordered/wire.h"
 
+#include <string.h>
+
 /* A power of two: 10,000 names are found fast. */
 #define HF_ORDERED_BUCKETS 4096
+
+/* Bytes after the owner of a break (client/seize.h), and before that of a
+ * reservation. */
+#define HF_ORDERED_MARK_MAX 16
+#define HF_ORDERED_NOTE_MAX (HF_OWNER_MAX + HF_ORDERED_MARK_MAX)
 
 enum hf_ordered_state {
     HF_ORDERED_ASKING,  /* its entry may or may not exist */
@@ -61,18 +78,25 @@ struct hf_ordered_seat {
     struct hf_ordered_session *session; /* NULL: it has no entry */
     enum hf_ordered_state state;
     enum hf_mode mode;
-    bool waits;      /* ACQUIRE with a place in the queue */
-    bool was_queued; /* the client was told: it will RELEASE */
-    bool is_unsure;  /* a CREATE was lost: its entry may come yet */
-    bool is_asking;  /* in its session's list */
+    uint16_t permits; /* shared: the terms */
+    bool waits;       /* ACQUIRE with a place in the queue */
+    bool was_queued;  /* the client was told: it will RELEASE */
+    bool is_unsure;   /* a CREATE was lost: its entry may come yet */
+    bool is_asking;   /* in its session's list */
     bool is_proving;
     bool must_push;
+    bool is_broken;  /* LEAVING: its entry has a note, and blocks others until
+                        its owner has stopped */
+    bool is_moving;  /* to another session */
+    bool leaves;     /* the client detaches it when this CONFIRM is answered */
     unsigned calls;  /* under way */
     unsigned rounds; /* of a shared try */
     uint64_t number; /* of its entry; 0: not known */
     uint64_t behind; /* WAITING: number of the entry that it waits for */
     int64_t ttl_ms;
-    struct hf_instant left_at; /* LEAVING: since when */
+    struct hf_instant left_at;       /* LEAVING: since when */
+    uint8_t born[HF_SESSION_ID_LEN]; /* of its entry: hf_wire_entry */
+    int64_t born_ttl_s;
     struct hf_ordered_request acquire, confirm, release;
     uint64_t cookie; /* of the last ACQUIRE: of a push */
     size_t owner_len;
@@ -109,10 +133,19 @@ struct hf_ordered_session {
     uint64_t term;             /* of that renewal */
     struct hf_ordered_seat *asking;  /* ACQUIREs for the next renewal */
     struct hf_ordered_seat *proving; /* CONFIRMs for the next renewal */
+    bool is_own;      /* of one lock: it is never shared, and ends by itself */
     bool is_doubtful; /* a CREATE, or a REMOVE, was lost: there may be an entry
                          that no seat has, or will be */
     unsigned calls;
     size_t n_seats;
+};
+
+/* Where a SCAN goes on: its cursor is the number. */
+#define HF_ORDERED_SCANS 8
+struct hf_ordered_scan {
+    uint64_t number; /* 0: none */
+    size_t len;
+    char *from;
 };
 
 struct hf_ordered {
@@ -124,6 +157,7 @@ struct hf_ordered {
     enum hf_status fault;
     char reason[200];
     struct hf_ordered_call *calls; /* under way, to free them */
+    struct hf_ordered_task *tasks; /* the same */
     struct hf_ordered_session *sessions;
     size_t n_seats;
     struct hf_ordered_name *names[HF_ORDERED_BUCKETS];
@@ -131,7 +165,11 @@ struct hf_ordered {
     size_t listed_cap;
     struct hf_entry *judged; /* a list, as the rule reads it */
     size_t judged_cap;
-    struct hf_wire_call closing; /* never done */
+    struct hf_bytes *scanned; /* names of the answer to a SCAN */
+    size_t scanned_cap;
+    uint64_t scans_begun;
+    struct hf_ordered_scan *scans; /* HF_ORDERED_SCANS; NULL: none yet */
+    struct hf_wire_call closing;   /* never done */
 };
 
 /* A call to the wire. Which of its members are used says its `done`. */
@@ -147,6 +185,7 @@ struct hf_ordered_call {
     enum hf_verb verb;
     uint64_t cookie;
     struct hf_ordered_seat *seats; /* CONFIRMs, linked by next_proving */
+    struct hf_ordered_task *task;
 };
 
 /* ---- The owner's part ---------------------------------------------------- */
@@ -206,7 +245,24 @@ void hf_ordered_seat_drop(struct hf_ordered *store,
 /* The seat gives up its entry: it never existed, or is gone. */
 void hf_ordered_seat_detach(struct hf_ordered_seat *seat);
 
+/* Its entry has a note, and stays until its owner must have stopped. */
+void hf_ordered_seat_broken(struct hf_ordered_seat *seat,
+                            struct hf_instant now);
+
 struct hf_wire_key hf_ordered_key(const struct hf_ordered_seat *seat);
+
+/* The text of its holder: the note, if it has one. */
+static inline struct hf_bytes
+hf_ordered_holder(const struct hf_wire_entry *entry)
+{
+    return entry->note.len > 0 ? entry->note : entry->owner;
+}
+
+static inline bool hf_ordered_is_text(struct hf_bytes text, const void *bytes,
+                                      size_t len)
+{
+    return text.len == len && (len == 0 || memcmp(text.data, bytes, len) == 0);
+}
 
 /** A call with these, counted in each of them. @return NULL: no memory. */
 struct hf_ordered_call *
@@ -233,6 +289,15 @@ struct hf_ordered_session *hf_ordered_session_for(struct hf_ordered *store,
                                                   int64_t ttl_ms,
                                                   struct hf_instant now);
 
+/** One that is never shared. @return NULL: no memory. */
+struct hf_ordered_session *hf_ordered_session_own(struct hf_ordered *store,
+                                                  int64_t ttl_ms);
+
+/** The reply to OPEN. @return false: it has failed; *why is the reason. */
+bool hf_ordered_session_opened(struct hf_ordered_session *session,
+                               const struct hf_wire_reply *reply,
+                               struct hf_wire_reply *why);
+
 /* It has ended, with all its entries. */
 void hf_ordered_session_gone(struct hf_ordered_session *session);
 
@@ -247,6 +312,23 @@ static inline bool hf_ordered_is_of_term(uint64_t term,
 void hf_ordered_session_asks(struct hf_ordered_seat *seat);
 void hf_ordered_session_proves(struct hf_ordered_seat *seat);
 void hf_ordered_session_forget(struct hf_ordered_seat *seat);
+struct hf_ordered_seat *
+hf_ordered_session_next_proof(struct hf_ordered_session *session);
+
+/* ---- proof.c --------------------------------------------------------------
+ */
+
+/* A renewal was answered: read the entries of its CONFIRMs, or refuse them. */
+void hf_ordered_prove(struct hf_ordered_call *renewal,
+                      const struct hf_wire_reply *reply, struct hf_instant now);
+
+/* ---- clean.c --------------------------------------------------------------
+ */
+
+/* Remove the session's entries that no seat has. */
+void hf_ordered_clean(struct hf_ordered *store,
+                      struct hf_ordered_session *session,
+                      struct hf_instant now);
 
 /* ---- entry.c --------------------------------------------------------------
  */
@@ -261,7 +343,8 @@ const struct hf_wire_entry *
 hf_ordered_entry_own(const struct hf_ordered_seat *seat,
                      const struct hf_wire_reply *reply);
 
-/** The rule of core/entries.h. @param own  NULL: it is UNPROVEN. */
+/** The rule of core/entries.h. Sharers of other terms exclude ours. @param own
+ * NULL: it is UNPROVEN. */
 void hf_ordered_entry_judge(struct hf_ordered *store,
                             const struct hf_wire_reply *reply,
                             const struct hf_wire_entry *own,
@@ -283,7 +366,12 @@ void hf_ordered_give_fault(struct hf_ordered *store,
 void hf_ordered_give_refusal(struct hf_ordered *store,
                              struct hf_ordered_seat *seat, enum hf_verb verb);
 
-/* The same, for a call that was not done. */
+/* Answer a request that no seat has. */
+void hf_ordered_give_plain(struct hf_ordered *store, const struct hf_ask *ask,
+                           enum hf_verdict verdict, enum hf_status fault,
+                           const char *reason, struct hf_instant now);
+
+/* Answer the seat's request, for a call that was not done. */
 void hf_ordered_give_undone(struct hf_ordered *store,
                             struct hf_ordered_seat *seat, enum hf_verb verb,
                             const struct hf_wire_reply *reply);
@@ -293,6 +381,11 @@ void hf_ordered_give_undone(struct hf_ordered *store,
 
 void hf_ordered_release(struct hf_ordered *store, struct hf_ordered_seat *seat,
                         const struct hf_ask *ask, struct hf_instant now);
+
+/* The seat's entry is removed by another request: those of its requests that
+ * were not sent are answered, and it is dropped after the others. */
+void hf_ordered_withdraw(struct hf_ordered *store,
+                         struct hf_ordered_seat *seat);
 
 /* ---- watch.c --------------------------------------------------------------
  */
@@ -311,6 +404,111 @@ void hf_ordered_watch(struct hf_ordered *store, struct hf_ordered_name *name,
 
 void hf_ordered_look(struct hf_ordered *store, const struct hf_ask *ask,
                      struct hf_instant now);
+
+/** Entries in order of their numbers. @return how many of the first hold. */
+size_t hf_ordered_look_sort(const struct hf_wire_reply *reply);
+
+/* ---- scan.c ---------------------------------------------------------------
+ */
+
+void hf_ordered_scan(struct hf_ordered *store, const struct hf_ask *ask,
+                     struct hf_instant now);
+void hf_ordered_scans_free(struct hf_ordered *store);
+
+/* ---- task.c ---------------------------------------------------------------
+ */
+
+/* One entry that a task replaces, or removes. */
+struct hf_ordered_change {
+    size_t id_at, id_len; /* in `ids` */
+    uint64_t version;
+    bool removes;
+    uint8_t session[HF_SESSION_ID_LEN]; /* unless the task has its own */
+    int64_t ttl_s;
+    size_t note_len;
+    char note[HF_ORDERED_NOTE_MAX];
+};
+
+struct hf_ordered_task;
+
+/** Read a list: which entries are changed, and what is answered then.
+ * @return false: no memory. */
+typedef bool hf_ordered_plan_fn(struct hf_ordered_task *task,
+                                const struct hf_wire_reply *reply);
+
+/* All is done: answer it. */
+typedef void hf_ordered_done_fn(struct hf_ordered_task *task,
+                                struct hf_instant now);
+
+/* It has failed: answer it. */
+typedef void hf_ordered_undone_fn(struct hf_ordered_task *task,
+                                  const struct hf_wire_reply *reply,
+                                  struct hf_instant now);
+
+struct hf_ordered_task {
+    struct hf_ordered_task *next, *before; /* of the store's */
+    struct hf_ordered *store;
+    hf_ordered_plan_fn *plan;
+    hf_ordered_done_fn *done;
+    hf_ordered_undone_fn *undone;
+    struct hf_ordered_session *session; /* for what is replaced; NULL: none */
+    struct hf_ordered_seat *seat;       /* CONFIRM; else NULL */
+    bool frees_now;                     /* BREAK */
+    bool is_unsure;   /* a REPLACE was lost: it may be executed yet */
+    bool is_broken;   /* CONFIRM: the entry has a note */
+    unsigned rounds;  /* lists so far */
+    size_t n_done;    /* entries that were changed */
+    uint64_t counter; /* CONFIRM */
+    struct hf_ordered_change *changes;
+    size_t n_changes, changes_cap, at;
+    char *ids;
+    size_t ids_len, ids_cap;
+    struct hf_instant asked;
+    struct hf_answer answer; /* filled in by `plan` */
+    size_t name_len, owner_len, back_len, found_len;
+    char owner[HF_OWNER_MAX + HF_ORDERED_MARK_MAX];
+    char back[HF_ORDERED_NOTE_MAX];  /* BREAK: the holder to return it to */
+    char found[HF_ORDERED_NOTE_MAX]; /* BREAK: of the answer */
+    char name[];
+};
+
+/* Answer it, and free it: what `done` and `undone` end with. */
+void hf_ordered_task_done(struct hf_ordered_task *task, struct hf_instant now);
+void hf_ordered_task_undone(struct hf_ordered_task *task,
+                            const struct hf_wire_reply *reply,
+                            struct hf_instant now);
+
+/** For a request, which is copied. @return NULL: no memory; it is answered. */
+struct hf_ordered_task *hf_ordered_task_new(struct hf_ordered *store,
+                                            const struct hf_ask *ask,
+                                            struct hf_instant now);
+
+/* Open its session, if it has one; list, plan, change; answer. */
+void hf_ordered_task_begin(struct hf_ordered_task *task, struct hf_instant now);
+
+/** Plan a change of a listed entry: to remove it, or as it is. @return NULL: no
+ * memory. */
+struct hf_ordered_change *
+hf_ordered_task_change(struct hf_ordered_task *task,
+                       const struct hf_wire_entry *entry, bool removes);
+void hf_ordered_change_note(struct hf_ordered_change *change, const void *text,
+                            size_t len);
+void hf_ordered_task_free(struct hf_ordered_task *task);
+
+/* ---- break.c, handed.c, move.c --------------------------------------------
+ */
+
+void hf_ordered_break(struct hf_ordered *store, const struct hf_ask *ask,
+                      struct hf_instant now);
+
+/** RELEASE by an owner's text, or a reservation. @param seat  NULL: none. */
+void hf_ordered_release_handed(struct hf_ordered *store,
+                               struct hf_ordered_seat *seat,
+                               const struct hf_ask *ask, struct hf_instant now);
+
+/* Prove a pending CONFIRM of the seat in a session of its own. */
+void hf_ordered_move(struct hf_ordered *store, struct hf_ordered_seat *seat,
+                     uint64_t counter, int64_t ttl_ms, struct hf_instant now);
 
 /* ---- check.c --------------------------------------------------------------
  */

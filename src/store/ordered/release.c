@@ -29,13 +29,27 @@ static void on_removed(struct hf_wire_call *wire_call,
     hf_ordered_give(store, seat, HF_VERB_RELEASE, &answer);
 }
 
-/* Its ACQUIRE waits for a session, or for the next renewal: it was not sent. */
+/* A request that waits for a session, or for the next renewal, was not sent. */
 static void withdraw(struct hf_ordered *store, struct hf_ordered_seat *seat)
 {
     if (seat->is_asking) {
         hf_ordered_session_forget(seat);
         hf_ordered_give_fault(store, seat, HF_VERB_ACQUIRE, HF_VERDICT_UNSENT,
                               HF_UNAVAILABLE, "released");
+    }
+}
+
+void hf_ordered_withdraw(struct hf_ordered *store, struct hf_ordered_seat *seat)
+{
+    bool was_proving = seat->is_proving;
+    if (seat->session != NULL) {
+        withdraw(store, seat);
+    }
+    hf_ordered_seat_detach(seat);
+    if (was_proving) {
+        hf_ordered_give_refusal(store, seat, HF_VERB_CONFIRM);
+    } else {
+        hf_ordered_seat_drop(store, seat);
     }
 }
 

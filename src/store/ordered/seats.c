@@ -123,6 +123,7 @@ struct hf_ordered_seat *hf_ordered_seat_add(struct hf_ordered *store,
     }
     seat->name = name;
     seat->mode = ask->is_shared ? HF_SHARED : HF_EXCLUSIVE;
+    seat->permits = ask->is_shared ? ask->permits : 0;
     seat->waits = ask->queue_ms > 0;
     seat->ttl_ms = ask->ttl_ms;
     seat->owner_len = ask->owner_len;
@@ -141,14 +142,23 @@ void hf_ordered_seat_detach(struct hf_ordered_seat *seat)
         seat->session = NULL;
     }
     seat->number = 0;
+    seat->is_broken = false;
     seat->behind = 0;
     seat->must_push = false;
+}
+
+void hf_ordered_seat_broken(struct hf_ordered_seat *seat, struct hf_instant now)
+{
+    seat->state = HF_ORDERED_LEAVING;
+    seat->left_at = now;
+    seat->is_broken = true;
+    seat->session->is_doubtful = true;
 }
 
 void hf_ordered_seat_drop(struct hf_ordered *store,
                           struct hf_ordered_seat *seat)
 {
-    if (seat->calls > 0 || seat->acquire.is_pending ||
+    if (seat->calls > 0 || seat->is_moving || seat->acquire.is_pending ||
         seat->confirm.is_pending || seat->release.is_pending) {
         return;
     }
@@ -169,10 +179,11 @@ struct hf_wire_key hf_ordered_key(const struct hf_ordered_seat *seat)
     HF_ASSERT(seat->session != NULL);
     return (struct hf_wire_key){
         .name = {seat->name->bytes, seat->name->len},
-        .session = seat->session->id,
+        .session = seat->born,
         .owner = {seat->owner, seat->owner_len},
         .mode = seat->mode,
-        .ttl_s = seat->session->ttl_s,
+        .permits = seat->permits,
+        .ttl_s = seat->born_ttl_s,
     };
 }
 

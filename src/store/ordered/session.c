@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SESSIONS, AND WHAT A RENEWAL PROVES
+/* SESSIONS: OPENED, RENEWED, GONE
  *
  *   OPENING ──opened──▶ OPEN ──gone, or another cluster──▶ GONE
  *
@@ -8,22 +8,15 @@
  *                          read  ──▶ up to 128 CONFIRMs: answered from S
  *
  * The requests of one flush() share one renewal. A CONFIRM's read is sent when
- * the renewal was answered: a server that had lost the session, or the entry,
- * before that cannot answer both. An ACQUIRE's create follows the renewal on
- * its connection without waiting, since the store itself refuses a create of a
- * session that is gone; its answer waits for both.
+ * the renewal was answered (proof.c). An ACQUIRE's create follows the renewal
+ * on its connection without waiting, since the store itself refuses a create of
+ * a session that is gone; its answer waits for both.
  *
  * A session that opens is renewed by that. S is the sending, never the receipt:
  * the server begins the ttl later.
  *
- * A renewal may be answered by a leader that was replaced before S without
- * knowing it: then the new one did not renew the session. So a renewal counts
- * only with a reply of the term in which it was sent (wire.h); else it is sent
- * again.
- *
- * While a session is doubtful, each renewal also lists all its entries. Those
- * of no seat were created after their release; they are removed, by owner: a
- * number is not known of an entry that is still being created. */
+ * A session of one lock (is_own) is opened by a task and never shared. It is
+ * not closed: what was moved into it may be another client's by then. */
 #include "store/ordered/ordered.h"
 
 #include "base/assert.h"
@@ -102,6 +95,29 @@ static bool is_stale(const struct hf_ordered_session *session,
            hf_instant_before(hf_instant_add(session->renewed, most), now);
 }
 
+static struct hf_ordered_session *add(struct hf_ordered *store, int64_t ttl_s)
+{
+    struct hf_ordered_session *session = calloc(1, sizeof(*session));
+    if (session != NULL) {
+        session->phase = HF_ORDERED_OPENING;
+        session->ttl_s = ttl_s;
+        session->renewed = HF_LONG_AGO;
+        session->next = store->sessions;
+        store->sessions = session;
+    }
+    return session;
+}
+
+struct hf_ordered_session *hf_ordered_session_own(struct hf_ordered *store,
+                                                  int64_t ttl_ms)
+{
+    struct hf_ordered_session *session = add(store, (ttl_ms + 999) / 1000);
+    if (session != NULL) {
+        session->is_own = true;
+    }
+    return session;
+}
+
 struct hf_ordered_session *hf_ordered_session_for(struct hf_ordered *store,
                                                   int64_t ttl_ms,
                                                   struct hf_instant now)
@@ -112,19 +128,12 @@ struct hf_ordered_session *hf_ordered_session_for(struct hf_ordered *store,
         if (is_stale(session, now)) {
             session->phase = HF_ORDERED_GONE;
         }
-        if (session->phase != HF_ORDERED_GONE && session->ttl_s == ttl_s) {
+        if (session->phase != HF_ORDERED_GONE && session->ttl_s == ttl_s &&
+            !session->is_own) {
             return session;
         }
     }
-    session = calloc(1, sizeof(*session));
-    if (session != NULL) {
-        session->phase = HF_ORDERED_OPENING;
-        session->ttl_s = ttl_s;
-        session->renewed = HF_LONG_AGO;
-        session->next = store->sessions;
-        store->sessions = session;
-    }
-    return session;
+    return add(store, ttl_s);
 }
 
 /* Nothing was created, now or before. */
@@ -172,34 +181,44 @@ static void create_asking(struct hf_ordered *store,
 }
 
 /* An open that was lost made nothing that could hold a lock. */
+bool hf_ordered_session_opened(struct hf_ordered_session *session,
+                               const struct hf_wire_reply *reply,
+                               struct hf_wire_reply *why)
+{
+    *why = *reply;
+    if (reply->outcome == HF_WIRE_LOST) {
+        why->outcome = HF_WIRE_UNSENT;
+    }
+    if (reply->outcome != HF_WIRE_DONE) {
+        return false;
+    }
+    if (reply->ttl_ms < session->ttl_s * 1000) {
+        why->outcome = HF_WIRE_ERROR;
+        why->fault = HF_CONFIG;
+        why->reason = "the server shortens the ttl";
+        return false;
+    }
+    session->phase = HF_ORDERED_OPEN;
+    session->ttl_ms = reply->ttl_ms;
+    session->renewed = reply->sent;
+    session->term = reply->term;
+    memcpy(session->id, reply->session, sizeof(session->id));
+    return true;
+}
+
 static void on_opened(struct hf_wire_call *wire_call,
                       const struct hf_wire_reply *reply, struct hf_instant now)
 {
     struct hf_ordered_call *call = (struct hf_ordered_call *)(void *)wire_call;
     struct hf_ordered *store = call->store;
     struct hf_ordered_session *session = call->session;
-    struct hf_wire_reply failure = *reply;
-    bool is_short = reply->ttl_ms < session->ttl_s * 1000;
-    if (reply->outcome == HF_WIRE_DONE && !is_short) {
-        session->phase = HF_ORDERED_OPEN;
-        session->ttl_ms = reply->ttl_ms;
-        session->renewed = reply->sent;
-        session->term = reply->term;
-        memcpy(session->id, reply->session, sizeof(session->id));
-        if (has_later(session)) {
-            renew(store, session, now);
-        } else {
-            create_asking(store, session, now);
-        }
+    struct hf_wire_reply why;
+    if (!hf_ordered_session_opened(session, reply, &why)) {
+        fail_asking(store, session, &why);
+    } else if (has_later(session)) {
+        renew(store, session, now);
     } else {
-        if (reply->outcome == HF_WIRE_DONE) {
-            failure.outcome = HF_WIRE_ERROR;
-            failure.fault = HF_CONFIG;
-            failure.reason = "the server shortens the ttl";
-        } else if (reply->outcome == HF_WIRE_LOST) {
-            failure.outcome = HF_WIRE_UNSENT;
-        }
-        fail_asking(store, session, &failure);
+        create_asking(store, session, now);
     }
     hf_ordered_call_free(call);
 }
@@ -244,212 +263,25 @@ static void end_requests(struct hf_ordered *store,
     }
 }
 
-/* ---- Proofs -------------------------------------------------------------- */
-
-static struct hf_ordered_seat *pop_proof(struct hf_ordered_call *call)
-{
-    struct hf_ordered_seat *seat = call->seats;
-    if (seat != NULL) {
-        call->seats = seat->next_proving;
-    }
-    return seat;
-}
-
-/** A new leader may have come before the renewal was sent: the next renewal is
- * sent at once. @return false: it needs none. */
-static bool
-prove_again(const struct hf_ordered_call *call, struct hf_ordered_seat *seat,
-            const struct hf_wire_reply *reply, const struct hf_entry *entry)
-{
-    bool is_there = entry->number != 0 && entry->number == seat->number;
-    if (!is_there || seat->session != call->session ||
-        hf_ordered_is_of_term(call->term, reply)) {
-        return false;
-    }
-    hf_ordered_session_proves(seat);
-    return true;
-}
-
-static void give_proof(struct hf_ordered_call *call,
-                       struct hf_ordered_seat *seat,
-                       const struct hf_entry *entry)
-{
-    struct hf_answer answer = {.sent = call->renewed, .counter = seat->number};
-    bool is_there = entry->number != 0 && entry->number == seat->number;
-    answer.verdict = is_there ? HF_VERDICT_OK : HF_VERDICT_REFUSED;
-    if (!is_there) {
-        answer.counter = 0;
-        if (seat->state != HF_ORDERED_LEAVING) {
-            hf_ordered_seat_detach(seat);
-        }
-    }
-    hf_ordered_give(call->store, seat, HF_VERB_CONFIRM, &answer);
-}
-
-static void on_read(struct hf_wire_call *wire_call,
-                    const struct hf_wire_reply *reply, struct hf_instant now)
-{
-    struct hf_ordered_call *call = (struct hf_ordered_call *)(void *)wire_call;
-    struct hf_ordered *store = call->store;
-    struct hf_ordered_seat *seat;
-    bool must_renew = false;
-    for (size_t i = 0; (seat = pop_proof(call)) != NULL; i++) {
-        if (reply->outcome != HF_WIRE_DONE) {
-            hf_ordered_give_undone(store, seat, HF_VERB_CONFIRM, reply);
-            continue;
-        }
-        HF_ASSERT(i < reply->n_entries);
-        const struct hf_entry *entry = &reply->entries[i].entry;
-        if (prove_again(call, seat, reply, entry)) {
-            must_renew = true;
-        } else {
-            give_proof(call, seat, entry);
-        }
-    }
-    hf_ordered_call_free(call);
-    if (must_renew) {
-        hf_ordered_flush(store, now);
-    }
-}
-
-/** Read the first of `from`, which are moved. @return false: no memory. */
-static bool read_some(struct hf_ordered_call *from,
-                      const struct hf_wire_reply *renewal,
-                      struct hf_instant now)
-{
-    struct hf_wire_key keys[HF_WIRE_READ_MAX];
-    struct hf_ordered *store = from->store;
-    struct hf_ordered_call *call =
-        hf_ordered_call_new(store, on_read, from->session, NULL, NULL);
-    if (call == NULL) {
-        return false;
-    }
-    struct hf_ordered_seat **end = &call->seats;
-    struct hf_ordered_seat *seat;
-    size_t n = 0;
-    while (n < HF_WIRE_READ_MAX && (seat = pop_proof(from)) != NULL) {
-        if (seat->session == NULL) { /* released, and removed, meanwhile */
-            hf_ordered_give_refusal(store, seat, HF_VERB_CONFIRM);
-            continue;
-        }
-        keys[n++] = hf_ordered_key(seat);
-        seat->next_proving = NULL;
-        *end = seat;
-        end = &seat->next_proving;
-    }
-    call->renewed = renewal->sent;
-    call->term = renewal->term;
-    if (n == 0) {
-        hf_ordered_call_free(call);
-    } else if (!store->wire_ops->read(store->wire, keys, n, &call->wire, now)) {
-        hf_ordered_call_fail(call, now);
-    }
-    return true;
-}
-
-/* ---- Strangers ----------------------------------------------------------- */
-
-static void on_cleaned(struct hf_wire_call *wire_call,
-                       const struct hf_wire_reply *reply, struct hf_instant now)
-{
-    (void)reply;
-    (void)now;
-    hf_ordered_call_free((struct hf_ordered_call *)(void *)wire_call);
-}
-
-static bool is_stranger(struct hf_ordered *store,
-                        const struct hf_ordered_session *session,
-                        const struct hf_wire_entry *entry)
-{
-    struct hf_ask ask = {.name = entry->name.data,
-                         .name_len = entry->name.len,
-                         .owner = entry->owner.data,
-                         .owner_len = entry->owner.len};
-    const struct hf_ordered_seat *seat = hf_ordered_seat_find(store, &ask);
-    return seat == NULL || seat->session != session ||
-           (seat->state == HF_ORDERED_LEAVING && !seat->release.is_pending);
-}
-
-static void
-remove_stranger(struct hf_ordered *store, struct hf_ordered_session *session,
-                const struct hf_wire_entry *entry, struct hf_instant now)
-{
-    struct hf_wire_key key = {entry->name, session->id, entry->owner,
-                              entry->entry.mode, entry->ttl_s};
-    struct hf_ordered_call *call =
-        hf_ordered_call_new(store, on_cleaned, session, NULL, NULL);
-    if (call != NULL &&
-        !store->wire_ops->remove(store->wire, &key, &call->wire, now)) {
-        hf_ordered_call_free(call);
-    }
-}
-
-static void on_owned(struct hf_wire_call *wire_call,
-                     const struct hf_wire_reply *reply, struct hf_instant now)
-{
-    struct hf_ordered_call *call = (struct hf_ordered_call *)(void *)wire_call;
-    for (size_t i = 0; reply->outcome == HF_WIRE_DONE && i < reply->n_entries;
-         i++) {
-        if (is_stranger(call->store, call->session, &reply->entries[i])) {
-            remove_stranger(call->store, call->session, &reply->entries[i],
-                            now);
-        }
-    }
-    hf_ordered_call_free(call);
-}
-
-static void clean(struct hf_ordered *store, struct hf_ordered_session *session,
-                  struct hf_instant now)
-{
-    struct hf_ordered_call *call =
-        hf_ordered_call_new(store, on_owned, session, NULL, NULL);
-    if (call != NULL &&
-        !store->wire_ops->owned(store->wire, session->id, &call->wire, now)) {
-        hf_ordered_call_free(call);
-    }
-}
-
 /* ---- Renewing ------------------------------------------------------------ */
-
-static void fail_proofs(struct hf_ordered_call *call,
-                        const struct hf_wire_reply *reply)
-{
-    struct hf_ordered_seat *seat;
-    while ((seat = pop_proof(call)) != NULL) {
-        if (reply->outcome == HF_WIRE_GONE) {
-            hf_ordered_seat_detach(seat);
-            hf_ordered_give_refusal(call->store, seat, HF_VERB_CONFIRM);
-        } else {
-            hf_ordered_give_undone(call->store, seat, HF_VERB_CONFIRM, reply);
-        }
-    }
-}
 
 static void on_renewed(struct hf_wire_call *wire_call,
                        const struct hf_wire_reply *reply, struct hf_instant now)
 {
-    static const struct hf_wire_reply no_memory = {.outcome = HF_WIRE_UNSENT,
-                                                   .fault = HF_NO_MEMORY,
-                                                   .reason = "out of memory"};
-    static const struct hf_wire_reply gone = {.outcome = HF_WIRE_GONE};
     struct hf_ordered_call *call = (struct hf_ordered_call *)(void *)wire_call;
     struct hf_ordered_session *session = call->session;
     if (reply->outcome == HF_WIRE_GONE) {
         hf_ordered_session_gone(session);
     }
-    if (session->phase == HF_ORDERED_GONE) {
-        fail_proofs(call, &gone);
-    } else if (reply->outcome == HF_WIRE_DONE) {
+    bool is_alive =
+        reply->outcome == HF_WIRE_DONE && session->phase != HF_ORDERED_GONE;
+    if (is_alive) {
         session->renewed = reply->sent;
         session->term = reply->term;
-        while (call->seats != NULL && read_some(call, reply, now)) {
-        }
-        fail_proofs(call, &no_memory);
-        if (session->is_doubtful) {
-            clean(call->store, session, now);
-        }
-    } else {
-        fail_proofs(call, reply);
+    }
+    hf_ordered_prove(call, reply, now);
+    if (is_alive && session->is_doubtful) {
+        hf_ordered_clean(call->store, session, now);
     }
     hf_ordered_call_free(call);
 }
@@ -480,12 +312,20 @@ static void renew(struct hf_ordered *store, struct hf_ordered_session *session,
 
 /* A session in which an entry may still appear is closed when it holds nothing:
  * then none can. */
+static void on_closed(struct hf_wire_call *wire_call,
+                      const struct hf_wire_reply *reply, struct hf_instant now)
+{
+    (void)reply;
+    (void)now;
+    hf_ordered_call_free((struct hf_ordered_call *)(void *)wire_call);
+}
+
 static void close_doubtful(struct hf_ordered *store,
                            struct hf_ordered_session *session,
                            struct hf_instant now)
 {
     struct hf_ordered_call *call =
-        hf_ordered_call_new(store, on_cleaned, session, NULL, NULL);
+        hf_ordered_call_new(store, on_closed, session, NULL, NULL);
     if (call == NULL) {
         return;
     }
@@ -508,8 +348,8 @@ static void serve(struct hf_ordered *store, struct hf_ordered_session *session,
     case HF_ORDERED_OPEN:
         if (has_requests) {
             renew(store, session, now);
-        } else if (session->is_doubtful && session->n_seats == 0 &&
-                   session->calls == 0 &&
+        } else if (session->is_doubtful && !session->is_own &&
+                   session->n_seats == 0 && session->calls == 0 &&
                    store->status == HF_NODE_STATUS_VOTING) {
             close_doubtful(store, session, now);
         }
@@ -528,8 +368,8 @@ void hf_ordered_flush(struct hf_ordered *store, struct hf_instant now)
     }
     for (struct hf_ordered_session **at = &store->sessions; *at != NULL;) {
         struct hf_ordered_session *session = *at;
-        if (session->phase != HF_ORDERED_OPEN && session->n_seats == 0 &&
-            session->calls == 0) {
+        bool is_over = session->phase != HF_ORDERED_OPEN || session->is_own;
+        if (is_over && session->n_seats == 0 && session->calls == 0) {
             *at = session->next;
             free(session);
         } else {

@@ -46,18 +46,39 @@ struct hf_wire_watch;
  * All borrowed for the call. */
 struct hf_wire_key {
     struct hf_bytes name;
-    const uint8_t *session; /* HF_SESSION_ID_LEN bytes */
+    const uint8_t *session; /* HF_SESSION_ID_LEN bytes: of its creation */
     struct hf_bytes owner;
     enum hf_mode mode;
-    int64_t ttl_s; /* of its session: others see how long it may outlive us */
+    uint16_t permits; /* shared: the terms; else 0 */
+    int64_t ttl_s; /* of that session: others see how long it may outlive us */
+    const uint8_t *under; /* REMOVE: only if it is under this session now; NULL:
+                             in any case */
 };
 
 /* An entry in a reply. */
 struct hf_wire_entry {
-    struct hf_entry entry; /* READ: number 0: there is none. OWNED: no number */
+    struct hf_entry entry; /* READ: number 0: there is none. OWNED: no number.
+                              Its session is the one that it is under now */
     struct hf_bytes owner; /* of an entry of another program: any text */
-    struct hf_bytes name;  /* OWNED */
-    int64_t ttl_s;         /* 0: not known */
+    struct hf_bytes name;  /* OWNED, SCAN */
+    int64_t ttl_s;         /* of its session now; 0: not known */
+    uint16_t permits;      /* shared: the terms */
+    struct hf_bytes note;  /* a text in place of its owner: its owner holds it
+                              no more. len 0: none */
+    struct hf_bytes id;    /* LIST, CREATE: for REPLACE */
+    uint64_t version;      /* the same: changes with each REPLACE */
+    uint8_t born[HF_SESSION_ID_LEN]; /* the session, and the ttl of that, */
+    int64_t born_ttl_s;              /* under which it was created */
+};
+
+/* What REPLACE makes of an entry that was listed. All borrowed for the call. */
+struct hf_wire_change {
+    struct hf_bytes name;
+    struct hf_bytes id;
+    uint64_t version;
+    const uint8_t *session; /* NULL: remove it */
+    int64_t ttl_s;          /* of that session */
+    struct hf_bytes note;
 };
 
 enum hf_wire_outcome {
@@ -73,15 +94,18 @@ struct hf_wire_reply {
     enum hf_wire_outcome outcome;
     struct hf_instant sent;
     uint8_t session[HF_SESSION_ID_LEN]; /* OPEN */
-    int64_t ttl_ms;    /* OPEN: as the server decided; it may be longer */
-    uint64_t term;     /* OPEN: HF_WIRE_TERM_ANY. CREATE, LIST, READ: the term
-                          of the leader that executed it. RENEW: of the last of
-                          these on its connection, before it; 0: none */
-    bool has_changed;  /* CREATE: created; REMOVE: there was one */
-    uint64_t revision; /* CREATE, LIST: the moment of the list */
+    int64_t ttl_ms; /* OPEN: as the server decided; it may be longer */
+    uint64_t term;  /* OPEN: HF_WIRE_TERM_ANY. CREATE, LIST, READ, REPLACE: the
+                       term  of the leader that executed it. RENEW: of the last
+                       of  these on its connection, before it; 0: none */
+    bool has_changed; /* CREATE: created; REPLACE: done; REMOVE: there was one
+                         without a note */
+    struct hf_bytes next;          /* SCAN: of the next page; len 0: none */
+    uint64_t revision;             /* CREATE, LIST: the moment of the list */
     struct hf_wire_entry *entries; /* CREATE, LIST: live entries of the name, in
-                                      any order; READ: as asked; OWNED. Borrowed
-                                      until `done` returns */
+                                      any order; READ: as asked; OWNED; SCAN: a
+                                      page of names. Borrowed until `done`
+                                      returns */
     size_t n_entries;
     enum hf_status fault; /* UNSENT, LOST, ERROR */
     const char *reason;   /* the same; borrowed */
@@ -131,6 +155,18 @@ typedef bool hf_wire_read_fn(struct hf_wire *wire,
                              const struct hf_wire_key *keys, size_t n,
                              struct hf_wire_call *call, struct hf_instant now);
 
+/* Put an entry under a live session, with a note, or remove it: all but its
+ * number may change. Nothing is done if it has changed since `version`. LOST:
+ * it may be done as long as it has not, and the session lives. */
+typedef bool
+hf_wire_replace_fn(struct hf_wire *wire, const struct hf_wire_change *change,
+                   struct hf_wire_call *call, struct hf_instant now);
+
+/** A page of names that have entries, each once in all pages. @param from  the
+ * last page's `next`; len 0: the first page. */
+typedef bool hf_wire_scan_fn(struct hf_wire *wire, struct hf_bytes from,
+                             struct hf_wire_call *call, struct hf_instant now);
+
 /* Remove an entry, by session and owner. LOST: it may still be removed. */
 typedef bool
 hf_wire_remove_fn(struct hf_wire *wire, const struct hf_wire_key *key,
@@ -139,7 +175,7 @@ hf_wire_remove_fn(struct hf_wire *wire, const struct hf_wire_key *key,
 /** Report each end of an entry of a name after `revision`, by
  * hf_ordered_ended(user) with its number, or 0; and once
  * hf_ordered_unwatched(user), when the watch has failed and is freed.
- * @return false: no memory, and *out is NULL. */
+ * @return false: no memory, or too many, and *out is NULL. */
 typedef bool
 hf_wire_watch_fn(struct hf_wire *wire, struct hf_bytes name, uint64_t revision,
                  void *user, struct hf_instant now, struct hf_wire_watch **out);
@@ -154,6 +190,8 @@ struct hf_wire_ops {
     hf_wire_create_fn *create;
     hf_wire_list_fn *list;
     hf_wire_read_fn *read;
+    hf_wire_replace_fn *replace;
+    hf_wire_scan_fn *scan;
     hf_wire_remove_fn *remove;
     hf_wire_watch_fn *watch;
     hf_wire_unwatch_fn *unwatch;

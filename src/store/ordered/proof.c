@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* WHAT A RENEWAL PROVES
+ *
+ *   renew answered ──▶ read, up to 128 entries ──▶ each CONFIRM is answered
+ *
+ * A CONFIRM's read is sent when the renewal was answered: a server that had
+ * lost the session, or the entry, before that cannot answer both.
+ *
+ *   the entry is there, and under the session   OK, from the renewal's sending
+ *   under another one                           it was adopted by its owner's
+ *                                               text: it is moved back
+ *   it has a note                               broken, or ended: REFUSED
+ *   it is gone                                  REFUSED
+ *
+ * A renewal may be answered by a leader that was replaced before without
+ * knowing it: then the new one did not renew the session. So a renewal counts
+ * only with a reply of the term in which it was sent (wire.h); else it is sent
+ * again.
+ *
+ * An entry that was broken stays until its owner must have stopped: the session
+ * that other locks keep alive removes it a ttl later, if nothing else did. */
+#include "store/ordered/ordered.h"
+
+#include "base/assert.h"
+
+static const struct hf_wire_reply no_memory = {.outcome = HF_WIRE_UNSENT,
+                                               .fault = HF_NO_MEMORY,
+                                               .reason = "out of memory"};
+
+static struct hf_ordered_seat *pop_proof(struct hf_ordered_call *call)
+{
+    struct hf_ordered_seat *seat = call->seats;
+    if (seat != NULL) {
+        call->seats = seat->next_proving;
+    }
+    return seat;
+}
+
+static bool is_there(const struct hf_ordered_seat *seat,
+                     const struct hf_wire_entry *entry)
+{
+    return entry->entry.number != 0 && entry->entry.number == seat->number &&
+           entry->note.len == 0;
+}
+
+static bool is_under(const struct hf_ordered_session *session,
+                     const struct hf_wire_entry *entry)
+{
+    return memcmp(entry->entry.owner.session, session->id, HF_SESSION_ID_LEN) ==
+           0;
+}
+
+/* ---- Answers ------------------------------------------------------------- */
+
+static void give_lost(struct hf_ordered_call *call,
+                      struct hf_ordered_seat *seat,
+                      const struct hf_wire_entry *entry, struct hf_instant now)
+{
+    bool is_left = seat->state == HF_ORDERED_LEAVING;
+    if (entry->note.len > 0 && !is_left && seat->session != NULL) {
+        hf_ordered_seat_broken(seat, now);
+    } else if (!is_left) {
+        hf_ordered_seat_detach(seat);
+    }
+    hf_ordered_give_refusal(call->store, seat, HF_VERB_CONFIRM);
+}
+
+static void give_proof(struct hf_ordered_call *call,
+                       struct hf_ordered_seat *seat)
+{
+    struct hf_answer answer = {.verdict = HF_VERDICT_OK,
+                               .sent = call->renewed,
+                               .counter = seat->number};
+    if (seat->leaves && seat->state == HF_ORDERED_HELD) {
+        hf_ordered_seat_detach(seat);
+    }
+    hf_ordered_give(call->store, seat, HF_VERB_CONFIRM, &answer);
+}
+
+/** @return true: the session is to be renewed once more. */
+static bool
+judge_proof(struct hf_ordered_call *call, struct hf_ordered_seat *seat,
+            const struct hf_wire_entry *entry,
+            const struct hf_wire_reply *reply, struct hf_instant now)
+{
+    bool is_ours = seat->session == call->session;
+    if (!is_there(seat, entry) || seat->state == HF_ORDERED_LEAVING) {
+        give_lost(call, seat, entry, now);
+        return false;
+    }
+    if (is_ours && !is_under(call->session, entry)) {
+        hf_ordered_move(call->store, seat, seat->number, seat->ttl_ms, now);
+        return false;
+    }
+    if (is_ours && !hf_ordered_is_of_term(call->term, reply)) {
+        hf_ordered_session_proves(seat);
+        return true;
+    }
+    give_proof(call, seat);
+    return false;
+}
+
+static void on_read(struct hf_wire_call *wire_call,
+                    const struct hf_wire_reply *reply, struct hf_instant now)
+{
+    struct hf_ordered_call *call = (struct hf_ordered_call *)(void *)wire_call;
+    struct hf_ordered *store = call->store;
+    struct hf_ordered_seat *seat;
+    bool must_renew = false;
+    for (size_t i = 0; (seat = pop_proof(call)) != NULL; i++) {
+        if (reply->outcome != HF_WIRE_DONE) {
+            hf_ordered_give_undone(store, seat, HF_VERB_CONFIRM, reply);
+            continue;
+        }
+        HF_ASSERT(i < reply->n_entries);
+        must_renew |= judge_proof(call, seat, &reply->entries[i], reply, now);
+    }
+    hf_ordered_call_free(call);
+    if (must_renew) {
+        hf_ordered_flush(store, now);
+    }
+}
+
+/* ---- Reading ------------------------------------------------------------- */
+
+/** Read the first of `from`, which are moved. @return false: no memory. */
+static bool read_some(struct hf_ordered_call *from,
+                      const struct hf_wire_reply *renewal,
+                      struct hf_instant now)
+{
+    struct hf_wire_key keys[HF_WIRE_READ_MAX];
+    struct hf_ordered *store = from->store;
+    struct hf_ordered_call *call =
+        hf_ordered_call_new(store, on_read, from->session, NULL, NULL);
+    if (call == NULL) {
+        return false;
+    }
+    struct hf_ordered_seat **end = &call->seats;
+    struct hf_ordered_seat *seat;
+    size_t n = 0;
+    while (n < HF_WIRE_READ_MAX && (seat = pop_proof(from)) != NULL) {
+        if (seat->session == NULL) { /* released, and removed, meanwhile */
+            hf_ordered_give_refusal(store, seat, HF_VERB_CONFIRM);
+            continue;
+        }
+        keys[n++] = hf_ordered_key(seat);
+        seat->next_proving = NULL;
+        *end = seat;
+        end = &seat->next_proving;
+    }
+    call->renewed = renewal->sent;
+    call->term = renewal->term;
+    if (n == 0) {
+        hf_ordered_call_free(call);
+    } else if (!store->wire_ops->read(store->wire, keys, n, &call->wire, now)) {
+        hf_ordered_call_fail(call, now);
+    }
+    return true;
+}
+
+static void fail_proofs(struct hf_ordered_call *call,
+                        const struct hf_wire_reply *reply)
+{
+    struct hf_ordered_seat *seat;
+    while ((seat = pop_proof(call)) != NULL) {
+        if (reply->outcome == HF_WIRE_GONE) {
+            hf_ordered_seat_detach(seat);
+            hf_ordered_give_refusal(call->store, seat, HF_VERB_CONFIRM);
+        } else {
+            hf_ordered_give_undone(call->store, seat, HF_VERB_CONFIRM, reply);
+        }
+    }
+}
+
+void hf_ordered_prove(struct hf_ordered_call *renewal,
+                      const struct hf_wire_reply *reply, struct hf_instant now)
+{
+    static const struct hf_wire_reply gone = {.outcome = HF_WIRE_GONE};
+    if (renewal->session->phase == HF_ORDERED_GONE) {
+        fail_proofs(renewal, &gone);
+    } else if (reply->outcome == HF_WIRE_DONE) {
+        while (renewal->seats != NULL && read_some(renewal, reply, now)) {
+        }
+        fail_proofs(renewal, &no_memory);
+    } else {
+        fail_proofs(renewal, reply);
+    }
+}
