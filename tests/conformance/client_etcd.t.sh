@@ -24,7 +24,7 @@ keeps break test_waits test_mark test_cancelled?
 keeps names test_wait_for_one
 keeps multi_name_deadlock test_tries_that_meet?
 keeps multi_name_handle test_one_is_lost
-keeps permits test_never_more?
+keeps permits
 are_gone() { [ -z "$(etcd_ctl get --prefix '' --keys-only)" ]; }
 ok 'nothing is left' wait_until 70 are_gone
 finish

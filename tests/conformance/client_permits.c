@@ -283,8 +283,9 @@ static bool enter(struct crowd *crowd, int slot, uint64_t fence)
 {
     int inside = __atomic_add_fetch(&crowd->inside, 1, __ATOMIC_RELAXED);
     int most = __atomic_load_n(&crowd->most, __ATOMIC_RELAXED);
-    if (inside > most) {
-        __atomic_store_n(&crowd->most, inside, __ATOMIC_RELAXED);
+    while (inside > most &&
+           !__atomic_compare_exchange_n(&crowd->most, &most, inside, false,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
     }
     bool is_alone =
         __atomic_fetch_add(&crowd->in_slot[slot], 1, __ATOMIC_RELAXED) == 0;
@@ -297,6 +298,16 @@ static void leave(struct crowd *crowd, int slot)
 {
     __atomic_fetch_sub(&crowd->in_slot[slot], 1, __ATOMIC_RELAXED);
     __atomic_fetch_sub(&crowd->inside, 1, __ATOMIC_RELAXED);
+}
+
+/* The first ones stay until all permits are taken. */
+static void await_others(struct crowd *crowd)
+{
+    int64_t end = now_ms() + PATIENCE_MS;
+    while (__atomic_load_n(&crowd->most, __ATOMIC_RELAXED) < N &&
+           now_ms() < end) {
+        pause_ms(1);
+    }
 }
 
 static void *crowd_member(void *arg)
@@ -315,6 +326,7 @@ static void *crowd_member(void *arg)
         }
         int slot = hf_lock_slot(lock);
         bool is_right = enter(crowd, slot, hf_lock_fence(lock));
+        await_others(crowd);
         pause_ms(i % 2); /* sleeps: other threads get a permit */
         is_right &= hf_lock_valid_for(lock, 1);
         leave(crowd, slot);
