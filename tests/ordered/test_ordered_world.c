@@ -100,17 +100,23 @@ static void print(const struct world_report *sum)
     }
 }
 
+static struct world_report run_seed(struct world_plan plan, uint64_t seed)
+{
+    struct world_report report;
+    plan.seed = seed;
+    world_run(&plan, &report);
+    if (report.violation != NULL) {
+        fail_msg("seed %llu, at %llu ms: %s", (unsigned long long)seed,
+                 (unsigned long long)report.violated_ms, report.violation);
+    }
+    return report;
+}
+
 static struct world_report run_seeds(struct world_plan plan)
 {
     struct world_report sum = {0};
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct world_report report;
-        plan.seed = seed;
-        world_run(&plan, &report);
-        if (report.violation != NULL) {
-            fail_msg("seed %llu, at %llu ms: %s", (unsigned long long)seed,
-                     (unsigned long long)report.violated_ms, report.violation);
-        }
+        struct world_report report = run_seed(plan, seed);
         add(&sum, &report);
     }
     print(&sum);
@@ -174,6 +180,15 @@ static void with_all_faults_the_guarantees_hold(void **state)
     assert_true(sum.broken > SEEDS / 2);
 }
 
+/* A create that was late, after its lock was granted and broken, left an entry
+ * that no seat had. One seed in 2,000 meets it. */
+static void seeds_that_broke_a_rule(void **state)
+{
+    (void)state;
+    (void)run_seed(all_faults, 1965);
+    (void)run_seed(all_faults, 5699);
+}
+
 /* An assertion of the machine is a rule, too. */
 static uint64_t hunted;
 
@@ -212,6 +227,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_broken_lock_is_granted_when_its_holder_has_stopped),
         cmocka_unit_test(requests_that_land_late_leave_nothing),
         cmocka_unit_test(with_all_faults_the_guarantees_hold),
+        cmocka_unit_test(seeds_that_broke_a_rule),
     };
     if (argc == 3) {
         return hunt(strtoull(argv[1], NULL, 10), strtoull(argv[2], NULL, 10));

@@ -123,12 +123,12 @@ static void confirm(struct hf_ordered *store, const struct hf_ask *ask,
     HF_ASSERT(!seat->confirm.is_pending && !seat->is_moving);
     seat->leaves = ask->detaches;
     seat->confirm = (struct hf_ordered_request){true, ask->cookie, now};
-    if (is_gone(seat)) {
+    if (is_gone(seat) && !seat->may_have_moved) {
         hf_ordered_seat_detach(seat);
         hf_ordered_give_refusal(store, seat, HF_VERB_CONFIRM);
-    } else if (must_move(seat, ask)) {
+    } else if (seat->may_have_moved || must_move(seat, ask)) {
         seat->ttl_ms = ask->ttl_ms > seat->ttl_ms ? ask->ttl_ms : seat->ttl_ms;
-        hf_ordered_move(store, seat, seat->number, seat->ttl_ms, now);
+        hf_ordered_move(store, seat, ask->counter, seat->ttl_ms, now);
     } else {
         hf_ordered_session_proves(seat);
     }

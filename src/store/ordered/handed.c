@@ -111,10 +111,14 @@ static void keep(struct hf_ordered_task *task, struct hf_ordered_seat *seat,
     task->seat = seat;
 }
 
-/* It has no entry yet: it is adopted, or moved. */
+/* It is adopted, or moved. If it is moved from a session that it shares, its
+ * entry may be broken now, and given back later: that session removes it. */
 static void leave(struct hf_ordered *store, struct hf_ordered_seat *seat,
                   struct hf_instant now)
 {
+    if (seat->session != NULL) {
+        seat->session->is_doubtful = true;
+    }
     seat->state = HF_ORDERED_LEAVING;
     seat->left_at = now;
     hf_ordered_withdraw(store, seat);

@@ -14,7 +14,10 @@
  * none stays.
  *
  * A detached lock's seat is dropped with its proof: from then on the text of
- * its owner is all that there is. */
+ * its owner is all that there is.
+ *
+ * If the reply to the replace was lost, no session is known to have the entry:
+ * the next CONFIRM moves it again, whatever became of the former session. */
 #include "store/ordered/ordered.h"
 
 static bool is_wanted(const struct hf_ordered_task *task)
@@ -61,6 +64,7 @@ static void attach(struct hf_ordered_task *task)
     seat->session->n_seats++;
     seat->number = task->counter;
     seat->state = HF_ORDERED_HELD;
+    seat->may_have_moved = false;
 }
 
 static void on_moved(struct hf_ordered_task *task, struct hf_instant now)
@@ -105,6 +109,7 @@ static void on_undone(struct hf_ordered_task *task,
         why.reason = "its session has ended";
     }
     seat->is_moving = false;
+    seat->may_have_moved |= task->is_unsure;
     hf_ordered_task_free(task);
     if (seat->confirm.is_pending) {
         hf_ordered_give_undone(store, seat, HF_VERB_CONFIRM, &why);

@@ -85,9 +85,10 @@ struct hf_ordered_seat {
     bool is_asking;   /* in its session's list */
     bool is_proving;
     bool must_push;
-    bool is_broken;  /* LEAVING: its entry has a note, and blocks others until
-                        its owner has stopped */
-    bool is_moving;  /* to another session */
+    bool is_broken; /* LEAVING: its entry has a note, and blocks others until
+                       its owner has stopped */
+    bool is_moving; /* to another session */
+    bool may_have_moved; /* the reply to that was lost */
     bool leaves;     /* the client detaches it when this CONFIRM is answered */
     unsigned calls;  /* under way */
     unsigned rounds; /* of a shared try */

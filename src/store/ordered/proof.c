@@ -52,6 +52,17 @@ static bool is_under(const struct hf_ordered_session *session,
 
 /* ---- Answers ------------------------------------------------------------- */
 
+/* Its entry is gone. A create that was late has made another one, or may yet:
+ * no seat has that, so the session removes it. */
+static void doubt(const struct hf_ordered_seat *seat,
+                  const struct hf_wire_entry *entry)
+{
+    if (seat->session != NULL &&
+        (entry->entry.number != 0 || seat->acquire.is_pending)) {
+        seat->session->is_doubtful = true;
+    }
+}
+
 static void give_lost(struct hf_ordered_call *call,
                       struct hf_ordered_seat *seat,
                       const struct hf_wire_entry *entry, struct hf_instant now)
@@ -60,6 +71,7 @@ static void give_lost(struct hf_ordered_call *call,
     if (entry->note.len > 0 && !is_left && seat->session != NULL) {
         hf_ordered_seat_broken(seat, now);
     } else if (!is_left) {
+        doubt(seat, entry);
         hf_ordered_seat_detach(seat);
     }
     hf_ordered_give_refusal(call->store, seat, HF_VERB_CONFIRM);
