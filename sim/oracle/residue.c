@@ -74,10 +74,13 @@ static struct sim_asker *find(struct sim_oracle *oracle,
     return NULL;
 }
 
+/* It stays known, and is not checked any more: an ACQUIRE that arrives after
+ * the lease for which RELEASE is repeated makes no new owner. */
 static void drop(struct sim_oracle *oracle, struct sim_asker *owner)
 {
     oracle->n_ended -= owner->ended_ns >= 0;
-    *owner = (struct sim_asker){.ended_ns = -1};
+    owner->ended_ns = -1;
+    owner->done = UINT8_MAX;
 }
 
 static struct sim_asker *add(struct sim_oracle *oracle, struct sim_chain *chain,
