@@ -58,23 +58,15 @@ static char *say_string(char *at, const char *text)
     for (; *text != '\0'; text++) {
         unsigned char byte = (unsigned char)*text;
         if (byte < ' ' || byte == '"' || byte == '\\') {
-            memcpy(at, "\\u00", 4);
-            at[4] = hex[byte >> 4];
-            at[5] = hex[byte & 15];
-            at += 6;
+            at = stpcpy(at, "\\u00");
+            *at++ = hex[byte >> 4];
+            *at++ = hex[byte & 15];
         } else {
             *at++ = (char)byte;
         }
     }
     *at++ = '"';
     return at;
-}
-
-static char *say_text(char *at, const char *text)
-{
-    size_t len = strlen(text);
-    memcpy(at, text, len);
-    return at + len;
 }
 
 /* In one piece: a buffer that grows leaves copies behind. */
@@ -86,9 +78,9 @@ static bool post(struct hf_etcd *etcd, const char *user, const char *password,
     if (body == NULL) {
         return false;
     }
-    char *at = say_string(say_text(body, "{\"name\":"), user);
-    at = say_string(say_text(at, ",\"password\":"), password);
-    at = say_text(at, "}");
+    char *at = say_string(stpcpy(body, "{\"name\":"), user);
+    at = say_string(stpcpy(at, ",\"password\":"), password);
+    at = stpcpy(at, "}");
     struct hf_http_request request = {
         .method = "POST",
         .path = "/v3/auth/authenticate",

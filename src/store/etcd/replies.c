@@ -457,16 +457,39 @@ static void read_reply(struct hf_etcd *etcd,
     }
 }
 
+/* Give it to the one that asked. */
+static void deliver(struct hf_etcd *etcd, const struct hf_http_pending *request,
+                    const json_t *body, const struct hf_wire_reply *reply,
+                    struct hf_instant now)
+{
+    bool is_done = reply->outcome == HF_WIRE_DONE;
+    struct hf_wire_call *call = request->user;
+    if (request->cookie == HF_ETCD_LOG_IN) {
+        hf_etcd_login_take(etcd, is_done ? body : NULL, now);
+    } else if (request->cookie == HF_ETCD_GREET) {
+        hf_etcd_node_greeted(etcd, is_done ? body : NULL, reply->fault, now);
+    } else if (request->cookie == HF_ETCD_PROBE) {
+        hf_etcd_examined(etcd, reply);
+    } else {
+        if (is_done) {
+            etcd->n_expired =
+                request->cookie == HF_ETCD_RENEW ? etcd->n_expired : 0;
+            etcd->rtt =
+                hf_span_smooth(etcd->rtt, hf_instant_until(request->sent, now));
+        }
+        call->done(call, reply, now);
+    }
+}
+
 void hf_etcd_take(struct hf_etcd *etcd, const struct hf_http_pending *request,
                   const struct hf_http_reply *http, struct hf_instant now)
 {
     struct hf_wire_reply reply = {.outcome = HF_WIRE_DONE,
                                   .sent = request->sent};
-    struct hf_wire_call *call = request->user;
     json_t *body = json_loadb(http->body, http->body_len, 0, NULL);
     read_reply(etcd, request, http, body, &reply);
-    bool is_done = reply.outcome == HF_WIRE_DONE;
-    if (is_done && !hf_etcd_node_is_same(etcd, header_of(body), now)) {
+    if (reply.outcome == HF_WIRE_DONE &&
+        !hf_etcd_node_is_same(etcd, header_of(body), now)) {
         reply.outcome = HF_WIRE_LOST;
         reply.fault = HF_CONFIG;
         reply.reason = etcd->why;
@@ -477,20 +500,6 @@ void hf_etcd_take(struct hf_etcd *etcd, const struct hf_http_pending *request,
     if (reply.outcome == HF_WIRE_UNSENT) {
         hf_etcd_login_renew(etcd, now);
     }
-    if (request->cookie == HF_ETCD_LOG_IN) {
-        hf_etcd_login_take(etcd, is_done ? body : NULL, now);
-    } else if (request->cookie == HF_ETCD_GREET) {
-        hf_etcd_node_greeted(etcd, is_done ? body : NULL, reply.fault, now);
-    } else if (request->cookie == HF_ETCD_PROBE) {
-        hf_etcd_examined(etcd, &reply);
-    } else {
-        if (is_done) {
-            etcd->n_expired =
-                request->cookie == HF_ETCD_RENEW ? etcd->n_expired : 0;
-            etcd->rtt =
-                hf_span_smooth(etcd->rtt, hf_instant_until(request->sent, now));
-        }
-        call->done(call, &reply, now);
-    }
+    deliver(etcd, request, body, &reply, now);
     json_decref(body);
 }
