@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* timeout: 120 */
 /* Semaphores: at most N at once, each with its own; all agree on N. */
-#include "client_world.h"
-
-enum { N = 3 };
+#include "client_crowd.h"
 
 static const struct hf_request *permit(struct hf_request *request,
                                        const char *name, uint32_t permits,
@@ -267,48 +265,6 @@ static void test_excludes_other_modes(void **state)
 }
 
 /* ---- Never more than N ------------------------------------------------- */
-
-enum { CROWD = 8, ROUNDS = 60 };
-
-struct crowd {
-    const char *name;
-    int inside; /* guarded only by the semaphore */
-    int most;
-    int in_slot[N];
-    uint64_t fences[N];
-    atomic_int failures;
-};
-
-static bool enter(struct crowd *crowd, int slot, uint64_t fence)
-{
-    int inside = __atomic_add_fetch(&crowd->inside, 1, __ATOMIC_RELAXED);
-    int most = __atomic_load_n(&crowd->most, __ATOMIC_RELAXED);
-    while (inside > most &&
-           !__atomic_compare_exchange_n(&crowd->most, &most, inside, false,
-                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-    }
-    bool is_alone =
-        __atomic_fetch_add(&crowd->in_slot[slot], 1, __ATOMIC_RELAXED) == 0;
-    uint64_t last =
-        __atomic_exchange_n(&crowd->fences[slot], fence, __ATOMIC_RELAXED);
-    return inside <= N && is_alone && fence > last;
-}
-
-static void leave(struct crowd *crowd, int slot)
-{
-    __atomic_fetch_sub(&crowd->in_slot[slot], 1, __ATOMIC_RELAXED);
-    __atomic_fetch_sub(&crowd->inside, 1, __ATOMIC_RELAXED);
-}
-
-/* The first ones stay until all permits are taken. */
-static void await_others(struct crowd *crowd)
-{
-    int64_t end = now_ms() + PATIENCE_MS;
-    while (__atomic_load_n(&crowd->most, __ATOMIC_RELAXED) < N &&
-           now_ms() < end) {
-        pause_ms(1);
-    }
-}
 
 static void *crowd_member(void *arg)
 {
