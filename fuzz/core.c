@@ -268,9 +268,10 @@ static void move(struct fuzz_input *in)
         use(one, fuzz_u8(in), in);
         break;
     case 3:
-        step(one, (struct hf_event){.kind = HF_EV_GRANT,
-                                    .node = (uint8_t)node,
-                                    .counter = read_counter(in) | 1});
+        step(one,
+             (struct hf_event){.kind = more >= 128 ? HF_EV_DOUBT : HF_EV_GRANT,
+                               .node = (uint8_t)node,
+                               .counter = read_counter(in) | 1});
         break;
     default:
         if (verb >= 0) {

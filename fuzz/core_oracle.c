@@ -120,6 +120,7 @@ void oracle_event(struct oracle *oracle, const struct hf_event *event)
     case HF_EV_DETACH:
         oracle->is_forsaken = true;
         break;
+    case HF_EV_DOUBT:
     case HF_EV_LISTEN:
     case HF_EV_TIMER:
     case HF_EV_NODE:

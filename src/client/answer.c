@@ -163,12 +163,12 @@ void hf_client_on_push(void *user, unsigned node, uint64_t cookie,
 {
     struct hf_client *client = user;
     struct hf_item *item = hf_item_table_find(&client->slots, cookie);
-    if (item == NULL || item->kind != HF_ITEM_LOCK || counter == 0 ||
+    if (item == NULL || item->kind != HF_ITEM_LOCK ||
         counter > hf_fence_counter_max(client)) {
         return;
     }
     struct hf_event event = {
-        .kind = HF_EV_GRANT,
+        .kind = counter == 0 ? HF_EV_DOUBT : HF_EV_GRANT,
         .now = client->now,
         .node = (uint8_t)node,
         .counter = counter,

@@ -258,6 +258,17 @@ static void on_release(struct hf_step *step)
     }
 }
 
+static void on_doubt(struct hf_step *step)
+{
+    HF_ASSERT(step->event->kind == HF_EV_DOUBT);
+    HF_ASSERT(step->event->node < step->lease->n_nodes);
+    if (step->lease->phase == HF_PHASE_HOLDING) {
+        hf_hold_doubt(step);
+    } else {
+        on_timer(step); /* nothing is held, but a time may have passed */
+    }
+}
+
 static void dispatch(struct hf_step *step)
 {
     HF_ASSERT(step->event->kind <= HF_EV_DETACH);
@@ -276,6 +287,9 @@ static void dispatch(struct hf_step *step)
         break;
     case HF_EV_GRANT:
         hf_grant_push(step);
+        break;
+    case HF_EV_DOUBT:
+        on_doubt(step);
         break;
     case HF_EV_LISTEN:
         if (step->lease->phase == HF_PHASE_WAITING) {

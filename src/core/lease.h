@@ -67,6 +67,7 @@ enum hf_event_kind {
     HF_EV_RELEASE_FOREIGN, /* begin: release a detached lock; counter: fence */
     HF_EV_ANSWER,          /* the result of a request */
     HF_EV_GRANT,      /* pushed: `node` granted the name to us, at `counter` */
+    HF_EV_DOUBT,      /* pushed: at `node` our lock may have ended */
     HF_EV_LISTEN,     /* `node` can, or can no longer, push grants to us, as
                          struct hf_nodes says */
     HF_EV_TIMER,      /* hf_lease_wake() has come */

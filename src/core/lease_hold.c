@@ -367,6 +367,19 @@ void hf_hold_granted(struct hf_step *step, bool is_new)
     judge(step);
 }
 
+/* A node reports that our lock may have ended: a renewal shows whether it has.
+ * One that is under way shows the same, if it was not sent before. */
+void hf_hold_doubt(struct hf_step *step)
+{
+    const struct hf_lease *lease = step->lease;
+    HF_ASSERT(lease->phase == HF_PHASE_HOLDING);
+    judge(step);
+    if (lease->state != HF_STATE_LOST &&
+        (lease->flags & HF_LEASE_ROUND_DONE) != 0) {
+        begin_round(step);
+    }
+}
+
 /* A node reconnected, or connected after the others had decided: confirm there
  * too, since a bare majority does not survive another failure. (A node that
  * lost its data is repaired by the next renewal, so that many locks are not

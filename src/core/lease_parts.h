@@ -211,6 +211,7 @@ struct hf_instant hf_wait_due(const struct hf_step *step);
 void hf_hold_begin(struct hf_step *step, uint16_t voters);
 void hf_hold_claim(struct hf_step *step, uint16_t voters);
 void hf_hold_adopt(struct hf_step *step);
+void hf_hold_doubt(struct hf_step *step);
 void hf_hold_granted(struct hf_step *step, bool is_new);
 void hf_hold_answer(struct hf_step *step);
 void hf_hold_node(struct hf_step *step);

@@ -178,9 +178,10 @@ typedef void hf_store_status_fn(void *client, unsigned node,
                                 enum hf_node_status status, bool is_reset,
                                 enum hf_status fault, const char *reason);
 
-/* A node has granted the name to the waiter whose ACQUIRE had this cookie. From
- * inside hf_loop_dispatch() or, in the embedded store, ask(). It may come
- * before the answer to the ACQUIRE, or long after the wait is over. */
+/** A node has granted the name to the waiter whose ACQUIRE had this cookie.
+ * From inside hf_loop_dispatch() or, in the embedded store, ask(). It may come
+ * before the answer to the ACQUIRE, or long after the wait is over.
+ * @param counter  0: what it granted may have ended; a CONFIRM shows whether */
 typedef void hf_store_push_fn(void *client, unsigned node, uint64_t cookie,
                               uint64_t counter);
 

@@ -88,6 +88,7 @@ static void confirm(struct client *client, struct slot *slot)
 {
     draw_hand(client, slot);
     slot->timer = third(client->world, slot);
+    slot->cookie = client->world->cookies + 1;
     send(client, slot, HF_VERB_CONFIRM, &slot->confirm);
 }
 
@@ -261,6 +262,7 @@ static void hand_on(struct client *client, struct slot *slot)
     }
     *to = *slot;
     to->is_leaving = false;
+    to->must_lose = false; /* its client is not told any more */
     to->ends =
         hf_instant_min(slot->ends, later_us(world, draw(world, 3000000)));
     to->timer = later_us(world, draw(world, 1000000));
@@ -457,7 +459,13 @@ static void on_push(void *user, unsigned node, uint64_t cookie,
     (void)node;
     for (unsigned i = 0; i < SLOTS_MAX; i++) {
         struct slot *slot = &client->slots[i];
-        if (slot->cookie == cookie && slot->stage == STAGE_WAITING) {
+        if (slot->cookie == cookie && counter == 0) {
+            client->world->report->doubts++;
+            client->world->hearing = NULL; /* it may list, to move its entry */
+            if (slot->stage == STAGE_HOLDING && slot->confirm.cookie == 0) {
+                confirm(client, slot);
+            }
+        } else if (slot->cookie == cookie && slot->stage == STAGE_WAITING) {
             client->world->report->pushes++;
             slot->number = counter;
             if (slot->confirm.cookie == 0) {
@@ -526,6 +534,7 @@ static void each_slot_of(struct world *world, uint32_t attempt, bool is_revoked)
             struct slot *slot = &world->clients[i].slots[j];
             if (slot->attempt == attempt && is_revoked) {
                 slot->is_revoked = true;
+                judge_revoked(&world->clients[i], slot);
             } else if (slot->attempt == attempt) {
                 slot->is_broken = true;
             }

@@ -80,7 +80,7 @@ void judge_ok(struct client *client, struct slot *slot,
     }
     judge_entry(world, answer, entry);
     if (answer->verb == HF_VERB_CONFIRM && slot->number != 0 &&
-        slot->stage == STAGE_HOLDING && slot->number != answer->counter) {
+        slot->number != answer->counter) {
         violate(world, "PROOF: another entry than that which was granted");
     }
     struct hf_instant until =
@@ -139,6 +139,45 @@ void judge_loss(struct client *client, struct slot *slot)
     if (!slot->is_revoked && !slot->is_broken && slot->stage == STAGE_HOLDING &&
         hf_instant_before(client->world->now, slot->until)) {
         violate(client->world, "KEPT: a lock was lost before its time");
+    }
+}
+
+/* ---- LOSS ---------------------------------------------------------------- */
+
+/* Does its client know by a watch? Not of a lock that it was only given. */
+static bool is_watched(struct client *client, const struct slot *slot)
+{
+    char letter = (char)('a' + slot->name);
+    const struct hf_ordered_name *name =
+        hf_ordered_name_find(&client->ordered, &letter, 1);
+    const struct hf_ordered_seat *seat = name == NULL ? NULL : name->seats;
+    while (seat != NULL &&
+           (seat->state != HF_ORDERED_HELD || seat->number != slot->number)) {
+        seat = seat->next;
+    }
+    return seat != NULL && name->watch != NULL;
+}
+
+void judge_revoked(struct client *client, struct slot *slot)
+{
+    const struct world *world = client->world;
+    if (!world->is_slow && slot->stage == STAGE_HOLDING &&
+        is_watched(client, slot)) {
+        slot->must_lose = true;
+        slot->lose_by = hf_instant_add(world->now, hf_span_ms(TURN_MS));
+    }
+}
+
+void judge_losses(struct world *world)
+{
+    for (unsigned i = 0; i < world->plan->n_clients; i++) {
+        for (unsigned j = 0; j < SLOTS_MAX; j++) {
+            const struct slot *slot = &world->clients[i].slots[j];
+            if (slot->must_lose && slot->stage == STAGE_HOLDING &&
+                hf_instant_before(slot->lose_by, world->now)) {
+                violate(world, "LOSS: a watch did not tell a holder of it");
+            }
+        }
     }
 }
 

@@ -92,6 +92,7 @@ static void happen(struct world *world)
         wire_step(first);
     }
     judge_turns(world);
+    judge_losses(world);
 }
 
 /* ---- Faults -------------------------------------------------------------- */
@@ -211,8 +212,8 @@ void world_run(const struct world_plan *plan, struct world_report *report)
     for (unsigned i = 0; i < NAMES; i++) {
         world->reserved[i] = HF_LONG_AGO;
     }
-    world->is_faulty =
-        plan->breaks || plan->pauses || plan->revokes || plan->deaf;
+    world->is_slow = plan->breaks || plan->pauses || plan->deaf;
+    world->is_faulty = world->is_slow || plan->revokes;
     for (unsigned i = 0; i < plan->n_clients; i++) {
         struct client *client = &world->clients[i];
         client->world = world;

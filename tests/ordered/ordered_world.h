@@ -19,6 +19,8 @@
  *   HERD       the end of one entry makes only those clients list whose entry
  *              waits for just that one
  *   LIVE       without faults: a waiter holds soon after its turn has come
+ *   LOSS       without faults but that: a holder that watches its name, and
+ *              whose entry is taken away, stops soon
  *
  * and at the end, when the faults are over:
  *
@@ -61,6 +63,7 @@ struct world_report {
     uint64_t expiries; /* of sessions with an entry */
     uint64_t revokes;  /* the same */
     uint64_t losses;   /* CONFIRMs refused */
+    uint64_t doubts;   /* pushes to holders */
     uint64_t errors;   /* requests refused, and not executed */
     uint64_t lost;     /* calls whose answer was lost */
     uint64_t late;     /* calls executed after their connection broke */

@@ -187,15 +187,17 @@ struct slot {
     uint16_t permits;
     bool is_keeper;
     bool waits;
-    bool has_doubt;     /* it may have left something */
-    bool is_revoked;    /* its entry was taken away before its time */
+    bool has_doubt;  /* it may have left something */
+    bool is_revoked; /* its entry was taken away before its time */
+    bool must_lose;  /* and a watch tells it, until */
+    struct hf_instant lose_by;
     bool is_broken;     /* its entry has, or had, a note */
     bool is_leaving;    /* its CONFIRM detaches it */
     int64_t reserve_ms; /* of its RELEASE */
     int64_t ttl_ms;
     uint64_t number;
     struct request acquire, confirm, release;
-    uint64_t cookie;         /* of the last ACQUIRE */
+    uint64_t cookie;         /* of the last ACQUIRE or CONFIRM */
     struct hf_instant until; /* it believes that it holds */
     struct hf_instant timer;
     struct hf_instant ends; /* it releases then */
@@ -257,6 +259,7 @@ struct world {
     struct end *hearing; /* its event is on the stack */
     bool is_dispatching; /* clients may ask from inside of an answer */
     bool is_faulty;      /* the plan has a fault */
+    bool is_slow;        /* the same, and not only sessions taken away */
     bool is_calm;        /* no faults, no new attempts */
     bool is_closing;     /* the keepers end, too */
 };
@@ -324,6 +327,10 @@ void judge_grant(struct client *client, struct slot *slot);
 void judge_loss(struct client *client, struct slot *slot);
 void judge_refused_try(struct client *client, struct slot *slot);
 void judge_wake(struct client *client);
+
+/* Its entry is taken away. */
+void judge_revoked(struct client *client, struct slot *slot);
+void judge_losses(struct world *world);
 
 /* Without faults: a waiter whose turn it is holds soon. */
 void judge_turns(struct world *world);

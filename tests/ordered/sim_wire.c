@@ -20,7 +20,7 @@
 static uint64_t delay_us(struct world *world)
 {
     uint64_t us = 100 + draw(world, 3000);
-    bool is_slow = world->is_faulty && !world->is_calm && draw(world, 60) == 0;
+    bool is_slow = world->is_slow && !world->is_calm && draw(world, 60) == 0;
     return is_slow ? us + draw(world, 2500000) : us;
 }
 

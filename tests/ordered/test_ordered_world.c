@@ -3,9 +3,9 @@
  * them the guarantees hold.
  *
  *   test_ordered_world           all tests
- *   test_ordered_world FIRST N   N seeds without faults, with breaks, and with
- *                                all; the first that breaks a rule is a line,
- *                                for sim/mutants/run */
+ *   test_ordered_world FIRST N   N seeds without faults, with breaks, with
+ *                                sessions taken away, and with all; the first
+ * that breaks a rule is a line, for sim/mutants/run */
 #include "ordered_world.h"
 
 #include <setjmp.h>
@@ -28,6 +28,8 @@ static const struct world_plan no_faults = {
     .n_clients = 4, .hands = true, .events = EVENTS};
 static const struct world_plan only_breaks = {
     .n_clients = 4, .hands = true, .forces = true, .events = EVENTS};
+static const struct world_plan only_revokes = {
+    .n_clients = 4, .hands = true, .revokes = true, .events = EVENTS};
 static const struct world_plan all_faults = {.n_clients = 4,
                                              .hands = true,
                                              .forces = true,
@@ -48,6 +50,7 @@ static void add(struct world_report *sum, const struct world_report *report)
     sum->expiries += report->expiries;
     sum->revokes += report->revokes;
     sum->losses += report->losses;
+    sum->doubts += report->doubts;
     sum->errors += report->errors;
     sum->lost += report->lost;
     sum->late += report->late;
@@ -79,6 +82,7 @@ static void print(const struct world_report *sum)
         {"expiries", sum->expiries},
         {"revokes", sum->revokes},
         {"losses", sum->losses},
+        {"doubts", sum->doubts},
         {"errors", sum->errors},
         {"lost answers", sum->lost},
         {"late requests", sum->late},
@@ -152,6 +156,16 @@ static void a_broken_lock_is_granted_when_its_holder_has_stopped(void **state)
     assert_true(sum.losses > SEEDS / 4);
 }
 
+static void a_holder_whose_entry_is_taken_away_stops(void **state)
+{
+    (void)state;
+    struct world_report sum = run_seeds(only_revokes);
+    assert_int_equal(sum.lost + sum.late, 0);
+    assert_true(sum.revokes > SEEDS);
+    assert_true(sum.doubts > SEEDS);
+    assert_true(sum.losses > SEEDS / 4);
+}
+
 static void requests_that_land_late_leave_nothing(void **state)
 {
     (void)state;
@@ -202,7 +216,8 @@ static void on_abort(int signal)
 
 static int hunt(uint64_t first, uint64_t n)
 {
-    const struct world_plan plans[] = {no_faults, only_breaks, all_faults};
+    const struct world_plan plans[] = {no_faults, only_breaks, only_revokes,
+                                       all_faults};
     const uint64_t n_plans = sizeof(plans) / sizeof(plans[0]);
     signal(SIGABRT, on_abort);
     for (uint64_t i = 0; i < n_plans * n; i++) {
@@ -225,6 +240,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_faults_each_waiter_sees_its_turn),
         cmocka_unit_test(a_broken_lock_is_granted_when_its_holder_has_stopped),
+        cmocka_unit_test(a_holder_whose_entry_is_taken_away_stops),
         cmocka_unit_test(requests_that_land_late_leave_nothing),
         cmocka_unit_test(with_all_faults_the_guarantees_hold),
         cmocka_unit_test(seeds_that_broke_a_rule),

@@ -256,6 +256,7 @@ static void read_event(struct tracer *tracer, char **words, int n)
         {"node", HF_EV_NODE},
         {"reset", HF_EV_NODE_RESET},
         {"queue", HF_EV_ACQUIRE},
+        {"doubt", HF_EV_DOUBT},
         {"listen", HF_EV_LISTEN},
         {"unlisten", HF_EV_LISTEN},
         {"overdue", HF_EV_TIMER},
@@ -279,7 +280,8 @@ static void read_event(struct tracer *tracer, char **words, int n)
                 (uint16_t)(n > 2 && event->kind == HF_EV_RELEASE_FOREIGN
                                ? 1U << strtoul(words[2], NULL, 10)
                                : 0);
-            if (event->kind == HF_EV_NODE || event->kind == HF_EV_NODE_RESET) {
+            if (event->kind == HF_EV_NODE || event->kind == HF_EV_NODE_RESET ||
+                event->kind == HF_EV_DOUBT) {
                 event->node = (uint8_t)number;
             }
             if (event->kind == HF_EV_NODE) {

@@ -10,7 +10,8 @@
  *           spread   sparse: no, or some, node is about to give it to us
  *           granted N C: N granted at C, or (0) did not
  *           queue [HINT]: acquire, and wait in queues
- *           N grants C: pushed   listen N   unlisten N: can (not) push
+ *           N grants C: pushed   doubt N: our lock may have ended there
+ *           listen N   unlisten N: can (not) push
  *           to us
  *           N VERB ok C [FLOOR | bound MOST | behind: an earlier ticket
  *           waits there]

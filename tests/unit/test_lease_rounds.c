@@ -303,11 +303,41 @@ static void no_node_is_up_to_adopt_from(void **state)
           "[1] adopt 7          | unreached done\n");
 }
 
+/* ---- Doubts ------------------------------------------------------------ */
+
+/* A node that may have lost our lock is asked before the renewal is due. */
+static void doubt_begins_a_renewal(void **state)
+{
+    (void)state;
+    trace(3, 1000,
+          TRACE_HELD "[100] doubt 1        | 0C7h 1C7h 2C7h\n"
+                     "[101] doubt 1        | \n"
+                     "[102] 1 C no 9       | \n"
+                     "[103] 0 C ok 7       | \n"
+                     "[104] 2 C ok 7       | \n"
+                     "[105] doubt 1        | 0C7h 1C7h 2C7h\n"
+                     "[106] 1 C no 9       | \n"
+                     "[107] 2 C no 9       | lost\n"
+                     "[108] doubt 1        | \n"
+                     "[109] 0 C ok 7       | \n");
+}
+
+/* Nothing is held yet, or any more. */
+static void doubt_of_what_is_not_held_asks_nothing(void **state)
+{
+    (void)state;
+    trace(3, 30000, WAITING "[50] doubt 1             | \n");
+    trace(3, 1000,
+          TRACE_HELD "[100] release        | 0R7 1R7 2R7\n"
+                     "[101] doubt 1        | \n");
+}
+
 /* Any event after the deadline ends the lease. */
 static void any_event_finds_that_it_is_over(void **state)
 {
     (void)state;
     trace(3, 1000, TRACE_HELD "[1100] listen 0      | lost\n");
+    trace(3, 1000, TRACE_HELD "[1100] doubt 0       | lost\n");
     trace(3, 1000, TRACE_HELD "[1100] node 0 voting | lost\n");
     trace(3, 30000, CLAIMED "[6000] 2 grants 7    | lost\n");
 }
@@ -335,6 +365,8 @@ int main(void)
         cmocka_unit_test(adoption_waits_for_connections),
         cmocka_unit_test(a_sole_node_is_renewed_in_its_quarantine),
         cmocka_unit_test(no_node_is_up_to_adopt_from),
+        cmocka_unit_test(doubt_begins_a_renewal),
+        cmocka_unit_test(doubt_of_what_is_not_held_asks_nothing),
         cmocka_unit_test(any_event_finds_that_it_is_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,6 +97,8 @@ static void adopt(struct hf_ordered *store, const struct hf_ask *ask,
     }
     seat->leaves = ask->detaches;
     seat->confirm = (struct hf_ordered_request){true, ask->cookie, now};
+    seat->cookie = ask->cookie;
+    seat->proves = ask->counter;
     hf_ordered_move(store, seat, ask->counter, ask->ttl_ms, now);
 }
 
@@ -123,6 +125,8 @@ static void confirm(struct hf_ordered *store, const struct hf_ask *ask,
     HF_ASSERT(!seat->confirm.is_pending && !seat->is_moving);
     seat->leaves = ask->detaches;
     seat->confirm = (struct hf_ordered_request){true, ask->cookie, now};
+    seat->cookie = ask->cookie;
+    seat->proves = ask->counter;
     if (is_gone(seat) && !seat->may_have_moved) {
         hf_ordered_seat_detach(seat);
         hf_ordered_give_refusal(store, seat, HF_VERB_CONFIRM);

@@ -14,7 +14,7 @@
  *                client; it is what all locks of that ttl have in common
  *   a seat       an attempt: its entry in the store, from the ACQUIRE until no
  *                request can create it any more
- *   a name       the seats of one name, and the watch that its waiters share
+ *   a name       the seats of one name, and the watch that they share
  *
  * A renewal proves nothing by itself. It is the first half of a proof: when it
  * was answered, a read that is sent after that must show the entry. A lock is
@@ -30,7 +30,7 @@
  *     entry.c    what a list says of a seat; answers to ACQUIRE
  *     give.c     answers
  *     release.c  RELEASE, also of an entry that may not exist yet
- *     watch.c    what a waiter waits for; pushes
+ *     watch.c    what a waiter waits for, and a holder may lose; pushes
  *     look.c     INSPECT and QUEUE
  *     scan.c     SCAN
  *     task.c     list, then replace: what is done with entries of others
@@ -85,21 +85,23 @@ struct hf_ordered_seat {
     bool is_asking;   /* in its session's list */
     bool is_proving;
     bool must_push;
-    bool is_broken; /* LEAVING: its entry has a note, and blocks others until
-                       its owner has stopped */
-    bool is_moving; /* to another session */
+    bool must_doubt; /* HELD: its entry may have ended */
+    bool is_broken;  /* LEAVING: its entry has a note, and blocks others until
+                        its owner has stopped */
+    bool is_moving;  /* to another session */
     bool may_have_moved; /* the reply to that was lost */
     bool leaves;     /* the client detaches it when this CONFIRM is answered */
     unsigned calls;  /* under way */
     unsigned rounds; /* of a shared try */
     uint64_t number; /* of its entry; 0: not known */
+    uint64_t proves; /* number in its CONFIRM */
     uint64_t behind; /* WAITING: number of the entry that it waits for */
     int64_t ttl_ms;
     struct hf_instant left_at;       /* LEAVING: since when */
     uint8_t born[HF_SESSION_ID_LEN]; /* of its entry: hf_wire_entry */
     int64_t born_ttl_s;
     struct hf_ordered_request acquire, confirm, release;
-    uint64_t cookie; /* of the last ACQUIRE: of a push */
+    uint64_t cookie; /* of the last ACQUIRE or CONFIRM: of a push */
     size_t owner_len;
     char owner[HF_OWNER_MAX];
 };
@@ -161,6 +163,7 @@ struct hf_ordered {
     struct hf_ordered_task *tasks; /* the same */
     struct hf_ordered_session *sessions;
     size_t n_seats;
+    unsigned n_watches;
     struct hf_ordered_name *names[HF_ORDERED_BUCKETS];
     struct hf_seat *listed; /* of the answer to a QUEUE */
     size_t listed_cap;
@@ -396,9 +399,16 @@ void hf_ordered_list(struct hf_ordered *store, struct hf_ordered_name *name,
                      struct hf_instant now);
 
 /** A list of @p revision has shown that a waiter of the name waits: watch it
- * for ends after that. Without a waiter: stop to watch it. */
+ * for ends after that. Without a waiter or a holder: stop to watch it. */
 void hf_ordered_watch(struct hf_ordered *store, struct hf_ordered_name *name,
                       uint64_t revision, struct hf_instant now);
+
+/** A lock of the name was proven at @p revision: watch it for its end, if there
+ * are few watches. */
+void hf_ordered_watch_held(struct hf_ordered *store,
+                           struct hf_ordered_name *name, uint64_t revision,
+                           struct hf_instant now);
+void hf_ordered_unwatch(struct hf_ordered *store, struct hf_ordered_name *name);
 
 /* ---- look.c ---------------------------------------------------------------
  */

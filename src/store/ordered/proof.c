@@ -10,7 +10,8 @@
  *   under another one                           it was adopted by its owner's
  *                                               text: it is moved back
  *   it has a note                               broken, or ended: REFUSED
- *   it is gone                                  REFUSED
+ *   it is gone                                  REFUSED, also if an ACQUIRE
+ *                                               that was late made another
  *
  * A renewal may be answered by a leader that was replaced before without
  * knowing it: then the new one did not renew the session. So a renewal counts
@@ -78,15 +79,25 @@ static void give_lost(struct hf_ordered_call *call,
 }
 
 static void give_proof(struct hf_ordered_call *call,
-                       struct hf_ordered_seat *seat)
+                       struct hf_ordered_seat *seat, uint64_t revision,
+                       struct hf_instant now)
 {
     struct hf_answer answer = {.verdict = HF_VERDICT_OK,
                                .sent = call->renewed,
                                .counter = seat->number};
+    struct hf_ordered *store = call->store;
+    uint64_t cookie = seat->cookie;
+    bool is_doubted = seat->must_doubt;
+    seat->must_doubt = false;
     if (seat->leaves && seat->state == HF_ORDERED_HELD) {
         hf_ordered_seat_detach(seat);
+    } else if (seat->state == HF_ORDERED_HELD) {
+        hf_ordered_watch_held(store, seat->name, revision, now);
     }
-    hf_ordered_give(call->store, seat, HF_VERB_CONFIRM, &answer);
+    hf_ordered_give(store, seat, HF_VERB_CONFIRM, &answer);
+    if (is_doubted) { /* since it was read; the seat may be freed */
+        store->env.push(store->env.client, 0, cookie, 0);
+    }
 }
 
 /** @return true: the session is to be renewed once more. */
@@ -100,6 +111,10 @@ judge_proof(struct hf_ordered_call *call, struct hf_ordered_seat *seat,
         give_lost(call, seat, entry, now);
         return false;
     }
+    if (seat->number != seat->proves) { /* its ACQUIRE has made another one */
+        hf_ordered_give_refusal(call->store, seat, HF_VERB_CONFIRM);
+        return false;
+    }
     if (is_ours && !is_under(call->session, entry)) {
         hf_ordered_move(call->store, seat, seat->number, seat->ttl_ms, now);
         return false;
@@ -108,7 +123,7 @@ judge_proof(struct hf_ordered_call *call, struct hf_ordered_seat *seat,
         hf_ordered_session_proves(seat);
         return true;
     }
-    give_proof(call, seat);
+    give_proof(call, seat, reply->revision, now);
     return false;
 }
 

@@ -62,7 +62,6 @@ static bool has_entry(const struct hf_ordered_seat *seat)
 void hf_ordered_release(struct hf_ordered *store, struct hf_ordered_seat *seat,
                         const struct hf_ask *ask, struct hf_instant now)
 {
-    bool was_waiting = seat->state == HF_ORDERED_WAITING;
     seat->release = (struct hf_ordered_request){true, ask->cookie, now};
     seat->state = HF_ORDERED_LEAVING;
     seat->left_at = now;
@@ -70,9 +69,7 @@ void hf_ordered_release(struct hf_ordered *store, struct hf_ordered_seat *seat,
     if (seat->session != NULL) {
         withdraw(store, seat);
     }
-    if (was_waiting) {
-        hf_ordered_watch(store, seat->name, 0, now);
-    }
+    hf_ordered_watch(store, seat->name, 0, now);
     if (!has_entry(seat)) {
         hf_ordered_seat_detach(seat);
         hf_ordered_give_refusal(store, seat, HF_VERB_RELEASE);

@@ -60,9 +60,7 @@ void hf_ordered_name_drop(struct hf_ordered *store,
         at = &(*at)->next;
     }
     *at = name->next;
-    if (name->watch != NULL) {
-        store->wire_ops->unwatch(store->wire, name->watch);
-    }
+    hf_ordered_unwatch(store, name);
     free(name);
 }
 

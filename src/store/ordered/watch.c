@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* WHAT A WAITER WAITS FOR
+/* WHAT A WAITER WAITS FOR, AND WHAT A HOLDER MAY LOSE
  *
  * The waiters of a name share one watch, for the ends of all its entries. If
  * the entry that one of them waits for has ended, the name is listed once, for
@@ -13,6 +13,13 @@
  * place, and begins the next one. And each waiter lists with its heartbeat, so
  * an event that was lost without a trace costs that much time and no more.
  *
+ * A holder learns by the same watch that its entry has ended before its time,
+ * by hand perhaps: then a CONFIRM is asked for at once, which proves the loss.
+ * The watch for it begins when the lock was proven once, a third of its lease
+ * after its grant: most locks are released before that, and pay nothing. It
+ * needs a connection, in some stores, so a client has few of them; the holders
+ * of other names learn of a loss by their next renewal.
+ *
  * Cost: one list for each end that one of our waiters waited for. */
 #include "store/ordered/ordered.h"
 
@@ -21,6 +28,9 @@
 /* A watch that fails at once is not begun anew at once, but by the next
  * heartbeat. In milliseconds. */
 #define WATCH_AGAIN_MS 500
+
+/* With so many watches, none is begun for a holder. */
+#define WATCHES_ENOUGH 8
 
 static bool is_waiter(const struct hf_ordered_seat *seat)
 {
@@ -44,26 +54,65 @@ static bool has_waiter(const struct hf_ordered_name *name)
     return is_awaited(name, 0);
 }
 
-void hf_ordered_watch(struct hf_ordered *store, struct hf_ordered_name *name,
-                      uint64_t revision, struct hf_instant now)
+static bool is_holder(const struct hf_ordered_seat *seat)
+{
+    return seat->state == HF_ORDERED_HELD && seat->session != NULL;
+}
+
+static bool has_holder(const struct hf_ordered_name *name)
+{
+    const struct hf_ordered_seat *seat = name->seats;
+    while (seat != NULL && !is_holder(seat)) {
+        seat = seat->next;
+    }
+    return seat != NULL;
+}
+
+static void begin_watch(struct hf_ordered *store, struct hf_ordered_name *name,
+                        uint64_t revision, struct hf_instant now)
 {
     struct hf_bytes bytes = {name->bytes, name->len};
     struct hf_instant again =
         hf_instant_add(name->watched_at, hf_span_ms(WATCH_AGAIN_MS));
+    if (name->watch == NULL && revision > 0 && !hf_instant_before(now, again)) {
+        name->watched_at = now;
+        store->n_watches += store->wire_ops->watch(store->wire, bytes, revision,
+                                                   name, now, &name->watch);
+    }
+}
+
+void hf_ordered_unwatch(struct hf_ordered *store, struct hf_ordered_name *name)
+{
+    if (name->watch != NULL) {
+        store->wire_ops->unwatch(store->wire, name->watch);
+        store->n_watches--;
+        name->watch = NULL;
+        name->watched_at = HF_LONG_AGO;
+    }
+}
+
+void hf_ordered_watch(struct hf_ordered *store, struct hf_ordered_name *name,
+                      uint64_t revision, struct hf_instant now)
+{
     if (!has_waiter(name)) {
-        if (name->watch != NULL) {
-            store->wire_ops->unwatch(store->wire, name->watch);
-            name->watch = NULL;
-            name->watched_at = HF_LONG_AGO;
+        if (!has_holder(name)) {
+            hf_ordered_unwatch(store, name);
         }
         return;
     }
-    if (name->watch == NULL && revision > 0 && !hf_instant_before(now, again)) {
-        name->watched_at = now;
-        (void)store->wire_ops->watch(store->wire, bytes, revision, name, now,
-                                     &name->watch);
+    if (name->watch == NULL) {
+        begin_watch(store, name, revision, now);
     } else if (name->seen > revision && revision > 0) {
         hf_ordered_list(store, name, now);
+    }
+}
+
+void hf_ordered_watch_held(struct hf_ordered *store,
+                           struct hf_ordered_name *name, uint64_t revision,
+                           struct hf_instant now)
+{
+    if (store->n_watches < WATCHES_ENOUGH) {
+        begin_watch(store, name, revision, now);
     }
 }
 
@@ -96,9 +145,12 @@ static void push_all(struct hf_ordered *store, struct hf_ordered_name *name)
 {
     struct hf_ordered_seat *seat = name->seats;
     while (seat != NULL) {
-        if (seat->must_push) {
+        bool must_doubt = seat->must_doubt && !seat->confirm.is_pending;
+        if (seat->must_push || must_doubt) {
+            uint64_t counter = must_doubt ? 0 : seat->number;
             seat->must_push = false;
-            store->env.push(store->env.client, 0, seat->cookie, seat->number);
+            seat->must_doubt = false;
+            store->env.push(store->env.client, 0, seat->cookie, counter);
             seat = name->seats;
         } else {
             seat = seat->next;
@@ -163,6 +215,15 @@ void hf_ordered_ended(struct hf_ordered *store, void *user, uint64_t number,
     if (!name->is_listing && is_awaited(name, number)) {
         hf_ordered_list(store, name, now);
     }
+    for (struct hf_ordered_seat *seat = name->seats; seat != NULL;
+         seat = seat->next) {
+        seat->must_doubt |=
+            is_holder(seat) && (number == 0 || seat->number == number);
+    }
+    name->calls++; /* it is kept */
+    push_all(store, name);
+    name->calls--;
+    hf_ordered_name_drop(store, name);
 }
 
 void hf_ordered_unwatched(struct hf_ordered *store, void *user,
@@ -170,6 +231,7 @@ void hf_ordered_unwatched(struct hf_ordered *store, void *user,
 {
     struct hf_ordered_name *name = user;
     name->watch = NULL;
+    store->n_watches--;
     if (has_waiter(name)) {
         hf_ordered_list(store, name, now);
     }

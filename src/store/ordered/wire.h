@@ -101,7 +101,8 @@ struct hf_wire_reply {
     bool has_changed; /* CREATE: created; REPLACE: done; REMOVE: there was one
                          without a note */
     struct hf_bytes next;          /* SCAN: of the next page; len 0: none */
-    uint64_t revision;             /* CREATE, LIST: the moment of the list */
+    uint64_t revision;             /* CREATE, LIST, READ: the moment of it; READ
+                                      may have none: 0 */
     struct hf_wire_entry *entries; /* CREATE, LIST: live entries of the name, in
                                       any order; READ: as asked; OWNED; SCAN: a
                                       page of names. Borrowed until `done`
@@ -173,7 +174,8 @@ hf_wire_remove_fn(struct hf_wire *wire, const struct hf_wire_key *key,
                   struct hf_wire_call *call, struct hf_instant now);
 
 /** Report each end of an entry of a name after `revision`, by
- * hf_ordered_ended(user) with its number, or 0; and once
+ * hf_ordered_ended(user) with its number, or 0, from inside of which the watch
+ * may be dropped; and once
  * hf_ordered_unwatched(user), when the watch has failed and is freed.
  * @return false: no memory, or too many, and *out is NULL. */
 typedef bool
