@@ -15,6 +15,13 @@ have_etcd || skip_all 'no etcd'
 etcd_cluster 3 -- --heartbeat-interval 50 --election-timeout 500 ||
     { fail 'etcd starts'; finish; }
 export HOLDFAST_URL="$ETCD_URL?connect_timeout=3s"
+capture timeout 60 holdfast doctor
+if [[ "$out" == *'etcd 3.4.23'* ]]; then # of Debian 12
+    is "$code" 1 'doctor warns'
+    like "$out" 'warning.*etcd issue 15247' '... of what this version lacks'
+else
+    is "$code" 0 'doctor: fit'
+fi
 
 cat >"$W/section" <<'X'
 #!/bin/sh

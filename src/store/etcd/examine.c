@@ -9,6 +9,7 @@
 #include "store/etcd/etcd.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Below the prefix, as locks are; no name is empty, so it is none. */
@@ -20,6 +21,19 @@ static void find(struct hf_etcd *etcd, enum hf_severity severity,
     if (etcd->has_sink && etcd->sink.finding != NULL) {
         etcd->sink.finding(etcd->sink.user, severity, 0, text);
     }
+}
+
+/* Does its leader, when it stood still, revoke leases that another one has
+ * renewed meanwhile? Fixed in 3.4.31 and 3.5.13:
+ * https://github.com/etcd-io/etcd/issues/15247 */
+static bool revokes_late(const char *version)
+{
+    char *end;
+    unsigned long major = strtoul(version, &end, 10);
+    unsigned long minor = *end == '.' ? strtoul(end + 1, &end, 10) : 0;
+    unsigned long patch = *end == '.' ? strtoul(end + 1, &end, 10) : 0;
+    return major == 3 && (minor < 4 || (minor == 4 && patch < 31) ||
+                          (minor == 5 && patch < 13));
 }
 
 static void describe(struct hf_etcd *etcd)
@@ -38,6 +52,14 @@ static void describe(struct hf_etcd *etcd)
     find(etcd, HF_FINDING_OK,
          "an entry lives as long as its lease, whole seconds, at least two by "
          "default; a new leader extends all leases");
+    if (revokes_late(etcd->version)) {
+        find(etcd, etcd->n_endpoints > 1 ? HF_FINDING_WARNING : HF_FINDING_OK,
+             "in a cluster, this version may revoke leases that were renewed, "
+             "when a leader stood still (etcd issue 15247): a waiter is then "
+             "granted the lock up to a third of the ttl before its holder is "
+             "told. The fence tells them apart. Fixed in 3.4.31, 3.5.13 and "
+             "3.6");
+    }
     if (etcd->n_endpoints == 1) {
         find(etcd, HF_FINDING_OK,
              "one endpoint is named: of a cluster, name all members, so that "
