@@ -46,17 +46,17 @@ static void base64_of_rfc_4648(void **state)
     };
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct hf_etcd_text text = {0};
+        struct hf_wire_text text = {0};
         char back[16];
-        hf_etcd_text_base64(&text, cases[i].plain, strlen(cases[i].plain));
+        hf_wire_text_base64(&text, cases[i].plain, strlen(cases[i].plain));
         assert_false(text.has_failed);
         assert_bytes((struct hf_bytes){text.bytes, text.len}, cases[i].text,
                      strlen(cases[i].text));
         size_t n =
-            hf_etcd_base64_read(cases[i].text, strlen(cases[i].text), back);
+            hf_wire_base64_read(cases[i].text, strlen(cases[i].text), back);
         assert_bytes((struct hf_bytes){back, n}, cases[i].plain,
                      strlen(cases[i].plain));
-        hf_etcd_text_free(&text);
+        hf_wire_text_free(&text);
     }
 }
 
@@ -68,13 +68,13 @@ static void base64_of_all_bytes(void **state)
         all[i] = (char)(i * 7 + i / 256);
     }
     for (size_t len = 0; len <= sizeof(all); len++) {
-        struct hf_etcd_text text = {0};
+        struct hf_wire_text text = {0};
         char back[sizeof(all) + 3];
-        hf_etcd_text_base64(&text, all, len);
+        hf_wire_text_base64(&text, all, len);
         assert_int_equal(text.len, (len + 2) / 3 * 4);
-        size_t n = hf_etcd_base64_read(text.bytes, text.len, back);
+        size_t n = hf_wire_base64_read(text.bytes, text.len, back);
         assert_bytes((struct hf_bytes){back, n}, all, len);
-        hf_etcd_text_free(&text);
+        hf_wire_text_free(&text);
     }
 }
 
@@ -85,30 +85,30 @@ static void no_base64(void **state)
     char out[8];
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
-        assert_int_equal(hf_etcd_base64_read(cases[i], strlen(cases[i]), out),
+        assert_int_equal(hf_wire_base64_read(cases[i], strlen(cases[i]), out),
                          SIZE_MAX);
     }
-    assert_int_equal(hf_etcd_base64_read("Z\0==", 4, out), SIZE_MAX);
+    assert_int_equal(hf_wire_base64_read("Z\0==", 4, out), SIZE_MAX);
 }
 
 /* ---- Texts --------------------------------------------------------------- */
 
 static void a_text_grows(void **state)
 {
-    struct hf_etcd_text text = {0};
+    struct hf_wire_text text = {0};
     char want[5000];
     size_t len = 0;
     (void)state;
     for (unsigned i = 0; len < 4000; i++) {
-        hf_etcd_text_number(&text, i);
-        hf_etcd_text_say(&text, ",");
+        hf_wire_text_number(&text, i);
+        hf_wire_text_say(&text, ",");
         len += (size_t)snprintf(want + len, sizeof(want) - len, "%u,", i);
     }
-    hf_etcd_text_number(&text, UINT64_MAX);
+    hf_wire_text_number(&text, UINT64_MAX);
     len += (size_t)snprintf(want + len, sizeof(want) - len,
                             "18446744073709551615");
     assert_bytes((struct hf_bytes){text.bytes, text.len}, want, len);
-    hf_etcd_text_free(&text);
+    hf_wire_text_free(&text);
     assert_null(text.bytes);
     assert_int_equal(text.len, 0);
 }
@@ -118,10 +118,10 @@ static void a_text_grows(void **state)
 static void assert_folder(const char *prefix, struct hf_bytes name,
                           const char *want)
 {
-    struct hf_etcd_text text = {0};
+    struct hf_wire_text text = {0};
     hf_etcd_key_folder(&text, prefix, name);
     assert_bytes((struct hf_bytes){text.bytes, text.len}, want, strlen(want));
-    hf_etcd_text_free(&text);
+    hf_wire_text_free(&text);
 }
 
 /* "a/b" is not below "a", and neither is the escape of another name. */
@@ -143,7 +143,7 @@ static const uint8_t session[HF_SESSION_ID_LEN] = {0x69, 0x4d, 0x7f, 0x1c,
 
 static void assert_entry(const struct hf_wire_key *key, const char *want)
 {
-    struct hf_etcd_text text = {0};
+    struct hf_wire_text text = {0};
     struct hf_wire_entry entry = {.ttl_s = 0};
     hf_etcd_key_entry(&text, "lock:", key);
     assert_bytes((struct hf_bytes){text.bytes, text.len}, want, strlen(want));
@@ -157,7 +157,7 @@ static void assert_entry(const struct hf_wire_key *key, const char *want)
     assert_int_equal(entry.entry.mode, key->mode);
     assert_int_equal(entry.ttl_s, key->ttl_s);
     assert_int_equal(entry.permits, key->permits);
-    hf_etcd_text_free(&text);
+    hf_wire_text_free(&text);
 }
 
 static void an_entry_comes_back(void **state)

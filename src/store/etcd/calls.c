@@ -12,6 +12,7 @@
  * its own put. The value of an entry that was never replaced is empty: all that
  * others need to know is in the key. */
 #include "store/etcd/etcd.h"
+#include "store/ordered/wire_key.h"
 
 #include "base/assert.h"
 
@@ -28,7 +29,7 @@
 
 /* ---- Parts --------------------------------------------------------------- */
 
-static struct hf_etcd_text *begin(struct hf_etcd *etcd)
+static struct hf_wire_text *begin(struct hf_etcd *etcd)
 {
     etcd->body.len = 0;
     etcd->body.has_failed = false;
@@ -39,31 +40,31 @@ static struct hf_etcd_text *begin(struct hf_etcd *etcd)
  */
 static void say_range(struct hf_etcd *etcd, struct hf_bytes name)
 {
-    struct hf_etcd_text folder = {0};
+    struct hf_wire_text folder = {0};
     hf_etcd_key_folder(&folder, etcd->prefix, name);
     if (folder.has_failed) {
         etcd->body.has_failed = true;
-        hf_etcd_text_free(&folder);
+        hf_wire_text_free(&folder);
         return;
     }
-    hf_etcd_text_say(&etcd->body, "\"key\":\"");
-    hf_etcd_text_base64(&etcd->body, folder.bytes, folder.len);
-    hf_etcd_text_say(&etcd->body, "\",\"range_end\":\"");
+    hf_wire_text_say(&etcd->body, "\"key\":\"");
+    hf_wire_text_base64(&etcd->body, folder.bytes, folder.len);
+    hf_wire_text_say(&etcd->body, "\",\"range_end\":\"");
     folder.bytes[folder.len - 1]++;
-    hf_etcd_text_base64(&etcd->body, folder.bytes, folder.len);
-    hf_etcd_text_say(&etcd->body, "\"");
-    hf_etcd_text_free(&folder);
+    hf_wire_text_base64(&etcd->body, folder.bytes, folder.len);
+    hf_wire_text_say(&etcd->body, "\"");
+    hf_wire_text_free(&folder);
 }
 
 static void say_key(struct hf_etcd *etcd, const struct hf_wire_key *key)
 {
-    struct hf_etcd_text entry = {0};
+    struct hf_wire_text entry = {0};
     hf_etcd_key_entry(&entry, etcd->prefix, key);
     etcd->body.has_failed |= entry.has_failed;
-    hf_etcd_text_say(&etcd->body, "\"key\":\"");
-    hf_etcd_text_base64(&etcd->body, entry.bytes, entry.len);
-    hf_etcd_text_say(&etcd->body, "\"");
-    hf_etcd_text_free(&entry);
+    hf_wire_text_say(&etcd->body, "\"key\":\"");
+    hf_wire_text_base64(&etcd->body, entry.bytes, entry.len);
+    hf_wire_text_say(&etcd->body, "\"");
+    hf_wire_text_free(&entry);
 }
 
 static bool post(struct hf_etcd *etcd, enum hf_etcd_kind kind, const char *path,
@@ -94,7 +95,7 @@ static bool post(struct hf_etcd *etcd, enum hf_etcd_kind kind, const char *path,
 
 bool hf_etcd_greet(struct hf_etcd *etcd, struct hf_instant now)
 {
-    hf_etcd_text_say(begin(etcd), "{}");
+    hf_wire_text_say(begin(etcd), "{}");
     return post(etcd, HF_ETCD_GREET, "/v3/maintenance/status", NULL, now);
 }
 
@@ -105,9 +106,9 @@ static bool call_open(struct hf_wire *wire, int64_t ttl_s,
 {
     struct hf_etcd *etcd = hf_etcd_of_wire(wire);
     hf_etcd_node_look(etcd, now);
-    hf_etcd_text_say(begin(etcd), "{\"TTL\":\"");
-    hf_etcd_text_number(&etcd->body, (uint64_t)ttl_s);
-    hf_etcd_text_say(&etcd->body, "\"}");
+    hf_wire_text_say(begin(etcd), "{\"TTL\":\"");
+    hf_wire_text_number(&etcd->body, (uint64_t)ttl_s);
+    hf_wire_text_say(&etcd->body, "\"}");
     return post(etcd, HF_ETCD_OPEN, "/v3/lease/grant", call, now);
 }
 
@@ -116,9 +117,9 @@ static bool of_lease(struct hf_wire *wire, const uint8_t *session,
                      struct hf_wire_call *call, struct hf_instant now)
 {
     struct hf_etcd *etcd = hf_etcd_of_wire(wire);
-    hf_etcd_text_say(begin(etcd), "{\"ID\":\"");
-    hf_etcd_text_number(&etcd->body, hf_etcd_lease_of(session));
-    hf_etcd_text_say(&etcd->body, rest);
+    hf_wire_text_say(begin(etcd), "{\"ID\":\"");
+    hf_wire_text_number(&etcd->body, hf_etcd_lease_of(session));
+    hf_wire_text_say(&etcd->body, rest);
     return post(etcd, kind, path, call, now);
 }
 
@@ -150,20 +151,20 @@ static bool call_owned(struct hf_wire *wire, const uint8_t *session,
 static void say_compare(struct hf_etcd *etcd, const struct hf_wire_key *key,
                         enum hf_wire_when when, uint64_t revision)
 {
-    struct hf_etcd_text *body = &etcd->body;
-    hf_etcd_text_say(body, "{\"compare\":[{\"target\":\"CREATE\",");
+    struct hf_wire_text *body = &etcd->body;
+    hf_wire_text_say(body, "{\"compare\":[{\"target\":\"CREATE\",");
     if (when == HF_WIRE_UNLESS_OWN) {
         say_key(etcd, key);
     } else {
         say_range(etcd, key->name);
     }
     if (when == HF_WIRE_IF_SINCE) {
-        hf_etcd_text_say(body, ",\"result\":\"LESS\"");
+        hf_wire_text_say(body, ",\"result\":\"LESS\"");
         revision++;
     }
-    hf_etcd_text_say(body, ",\"create_revision\":\"");
-    hf_etcd_text_number(body, revision);
-    hf_etcd_text_say(body, "\"}],");
+    hf_wire_text_say(body, ",\"create_revision\":\"");
+    hf_wire_text_number(body, revision);
+    hf_wire_text_say(body, "\"}],");
 }
 
 static bool call_create(struct hf_wire *wire, const struct hf_wire_key *key,
@@ -171,19 +172,19 @@ static bool call_create(struct hf_wire *wire, const struct hf_wire_key *key,
                         struct hf_wire_call *call, struct hf_instant now)
 {
     struct hf_etcd *etcd = hf_etcd_of_wire(wire);
-    struct hf_etcd_text *body = begin(etcd);
+    struct hf_wire_text *body = begin(etcd);
     HF_ASSERT(when == HF_WIRE_IF_SINCE || revision == 0);
     say_compare(etcd, key, when, revision);
-    hf_etcd_text_say(body, "\"success\":[{\"request_put\":{");
+    hf_wire_text_say(body, "\"success\":[{\"request_put\":{");
     say_key(etcd, key);
-    hf_etcd_text_say(body, ",\"lease\":\"");
-    hf_etcd_text_number(body, hf_etcd_lease_of(key->session));
-    hf_etcd_text_say(body, "\"}},{\"request_range\":{");
+    hf_wire_text_say(body, ",\"lease\":\"");
+    hf_wire_text_number(body, hf_etcd_lease_of(key->session));
+    hf_wire_text_say(body, "\"}},{\"request_range\":{");
     say_range(etcd, key->name);
-    hf_etcd_text_say(body, "}}],"
+    hf_wire_text_say(body, "}}],"
                            "\"failure\":[{\"request_range\":{");
     say_range(etcd, key->name);
-    hf_etcd_text_say(body, "}}]}");
+    hf_wire_text_say(body, "}}]}");
     return post(etcd, HF_ETCD_CREATE, "/v3/kv/txn", call, now);
 }
 
@@ -192,9 +193,9 @@ static bool call_list(struct hf_wire *wire, struct hf_bytes name,
 {
     struct hf_etcd *etcd = hf_etcd_of_wire(wire);
     hf_etcd_node_look(etcd, now);
-    hf_etcd_text_say(begin(etcd), "{");
+    hf_wire_text_say(begin(etcd), "{");
     say_range(etcd, name);
-    hf_etcd_text_say(&etcd->body, "}");
+    hf_wire_text_say(&etcd->body, "}");
     return post(etcd, HF_ETCD_LIST, "/v3/kv/range", call, now);
 }
 
@@ -204,14 +205,14 @@ static bool call_read(struct hf_wire *wire, const struct hf_wire_key *keys,
 {
     struct hf_etcd *etcd = hf_etcd_of_wire(wire);
     HF_ASSERT(n >= 1 && n <= HF_WIRE_READ_MAX);
-    hf_etcd_text_say(begin(etcd), "{\"success\":[");
+    hf_wire_text_say(begin(etcd), "{\"success\":[");
     for (size_t i = 0; i < n; i++) {
-        hf_etcd_text_say(&etcd->body, i == 0 ? "{\"request_range\":{"
+        hf_wire_text_say(&etcd->body, i == 0 ? "{\"request_range\":{"
                                              : ",{\"request_range\":{");
         say_key(etcd, &keys[i]);
-        hf_etcd_text_say(&etcd->body, "}}");
+        hf_wire_text_say(&etcd->body, "}}");
     }
-    hf_etcd_text_say(&etcd->body, "]}");
+    hf_wire_text_say(&etcd->body, "]}");
     call->note = n;
     return post(etcd, HF_ETCD_READ, "/v3/kv/txn", call, now);
 }
@@ -219,31 +220,27 @@ static bool call_read(struct hf_wire *wire, const struct hf_wire_key *keys,
 /* A key of the folder, by its part after that. */
 static void say_id(struct hf_etcd *etcd, const struct hf_wire_change *change)
 {
-    struct hf_etcd_text key = {0};
+    struct hf_wire_text key = {0};
     hf_etcd_key_folder(&key, etcd->prefix, change->name);
-    hf_etcd_text_add(&key, change->id.data, change->id.len);
+    hf_wire_text_add(&key, change->id.data, change->id.len);
     etcd->body.has_failed |= key.has_failed;
-    hf_etcd_text_say(&etcd->body, "\"key\":\"");
-    hf_etcd_text_base64(&etcd->body, key.bytes, key.len);
-    hf_etcd_text_say(&etcd->body, "\"");
-    hf_etcd_text_free(&key);
+    hf_wire_text_say(&etcd->body, "\"key\":\"");
+    hf_wire_text_base64(&etcd->body, key.bytes, key.len);
+    hf_wire_text_say(&etcd->body, "\"");
+    hf_wire_text_free(&key);
 }
 
 static void say_value(struct hf_etcd *etcd, const struct hf_wire_change *change)
 {
-    struct hf_etcd_text value = {0};
-    hf_etcd_text_number(&value, (uint64_t)change->ttl_s);
-    if (change->note.len > 0) {
-        hf_etcd_text_say(&value, " ");
-        hf_etcd_text_add(&value, change->note.data, change->note.len);
-    }
+    struct hf_wire_text value = {0};
+    hf_wire_value_add(&value, change);
     etcd->body.has_failed |= value.has_failed;
-    hf_etcd_text_say(&etcd->body, ",\"value\":\"");
-    hf_etcd_text_base64(&etcd->body, value.bytes, value.len);
-    hf_etcd_text_say(&etcd->body, "\",\"lease\":\"");
-    hf_etcd_text_number(&etcd->body, hf_etcd_lease_of(change->session));
-    hf_etcd_text_say(&etcd->body, "\"");
-    hf_etcd_text_free(&value);
+    hf_wire_text_say(&etcd->body, ",\"value\":\"");
+    hf_wire_text_base64(&etcd->body, value.bytes, value.len);
+    hf_wire_text_say(&etcd->body, "\",\"lease\":\"");
+    hf_wire_text_number(&etcd->body, hf_etcd_lease_of(change->session));
+    hf_wire_text_say(&etcd->body, "\"");
+    hf_wire_text_free(&value);
 }
 
 static bool call_replace(struct hf_wire *wire,
@@ -251,39 +248,39 @@ static bool call_replace(struct hf_wire *wire,
                          struct hf_wire_call *call, struct hf_instant now)
 {
     struct hf_etcd *etcd = hf_etcd_of_wire(wire);
-    hf_etcd_text_say(begin(etcd), "{\"compare\":[{\"target\":\"MOD\",");
+    hf_wire_text_say(begin(etcd), "{\"compare\":[{\"target\":\"MOD\",");
     say_id(etcd, change);
-    hf_etcd_text_say(&etcd->body, ",\"mod_revision\":\"");
-    hf_etcd_text_number(&etcd->body, change->version);
-    hf_etcd_text_say(&etcd->body, "\"}],\"success\":[{");
+    hf_wire_text_say(&etcd->body, ",\"mod_revision\":\"");
+    hf_wire_text_number(&etcd->body, change->version);
+    hf_wire_text_say(&etcd->body, "\"}],\"success\":[{");
     if (change->session == NULL) {
-        hf_etcd_text_say(&etcd->body, "\"request_delete_range\":{");
+        hf_wire_text_say(&etcd->body, "\"request_delete_range\":{");
         say_id(etcd, change);
     } else {
-        hf_etcd_text_say(&etcd->body, "\"request_put\":{");
+        hf_wire_text_say(&etcd->body, "\"request_put\":{");
         say_id(etcd, change);
         say_value(etcd, change);
     }
-    hf_etcd_text_say(&etcd->body, "}}]}");
+    hf_wire_text_say(&etcd->body, "}}]}");
     return post(etcd, HF_ETCD_REPLACE, "/v3/kv/txn", call, now);
 }
 
 /* What is greater than each text that begins so; "\0": nothing is. */
 static void say_end(struct hf_etcd *etcd, const char *prefix)
 {
-    struct hf_etcd_text end = {0};
-    hf_etcd_text_say(&end, prefix);
+    struct hf_wire_text end = {0};
+    hf_wire_text_say(&end, prefix);
     while (end.len > 0 && (unsigned char)end.bytes[end.len - 1] == 0xff) {
         end.len--;
     }
     if (end.len > 0) {
         end.bytes[end.len - 1]++;
     } else {
-        hf_etcd_text_add(&end, "", 1);
+        hf_wire_text_add(&end, "", 1);
     }
     etcd->body.has_failed |= end.has_failed;
-    hf_etcd_text_base64(&etcd->body, end.bytes, end.len);
-    hf_etcd_text_free(&end);
+    hf_wire_text_base64(&etcd->body, end.bytes, end.len);
+    hf_wire_text_free(&end);
 }
 
 static bool call_scan(struct hf_wire *wire, struct hf_bytes from,
@@ -295,14 +292,14 @@ static bool call_scan(struct hf_wire *wire, struct hf_bytes from,
         first = (struct hf_bytes){"", 1};
     }
     hf_etcd_node_look(etcd, now);
-    hf_etcd_text_say(begin(etcd), "{\"key\":\"");
-    hf_etcd_text_base64(&etcd->body, from.len > 0 ? from.data : first.data,
+    hf_wire_text_say(begin(etcd), "{\"key\":\"");
+    hf_wire_text_base64(&etcd->body, from.len > 0 ? from.data : first.data,
                         from.len > 0 ? from.len : first.len);
-    hf_etcd_text_say(&etcd->body, "\",\"range_end\":\"");
+    hf_wire_text_say(&etcd->body, "\",\"range_end\":\"");
     say_end(etcd, etcd->prefix);
-    hf_etcd_text_say(&etcd->body, "\",\"keys_only\":true,\"limit\":\"");
-    hf_etcd_text_number(&etcd->body, SCAN_KEYS);
-    hf_etcd_text_say(&etcd->body, "\"}");
+    hf_wire_text_say(&etcd->body, "\",\"keys_only\":true,\"limit\":\"");
+    hf_wire_text_number(&etcd->body, SCAN_KEYS);
+    hf_wire_text_say(&etcd->body, "\"}");
     return post(etcd, HF_ETCD_SCAN, "/v3/kv/range", call, now);
 }
 
@@ -310,14 +307,14 @@ static bool call_scan(struct hf_wire *wire, struct hf_bytes from,
 static bool remove_under(struct hf_etcd *etcd, const struct hf_wire_key *key,
                          struct hf_wire_call *call, struct hf_instant now)
 {
-    hf_etcd_text_say(begin(etcd), "{\"compare\":[{\"target\":\"LEASE\",");
+    hf_wire_text_say(begin(etcd), "{\"compare\":[{\"target\":\"LEASE\",");
     say_key(etcd, key);
-    hf_etcd_text_say(&etcd->body, ",\"lease\":\"");
-    hf_etcd_text_number(&etcd->body, hf_etcd_lease_of(key->under));
-    hf_etcd_text_say(&etcd->body,
+    hf_wire_text_say(&etcd->body, ",\"lease\":\"");
+    hf_wire_text_number(&etcd->body, hf_etcd_lease_of(key->under));
+    hf_wire_text_say(&etcd->body,
                      "\"}],\"success\":[{\"request_delete_range\":{");
     say_key(etcd, key);
-    hf_etcd_text_say(&etcd->body, "}}]}");
+    hf_wire_text_say(&etcd->body, "}}]}");
     return post(etcd, HF_ETCD_REMOVE, "/v3/kv/txn", call, now);
 }
 
@@ -328,9 +325,9 @@ static bool call_remove(struct hf_wire *wire, const struct hf_wire_key *key,
     if (key->under != NULL) {
         return remove_under(etcd, key, call, now);
     }
-    hf_etcd_text_say(begin(etcd), "{");
+    hf_wire_text_say(begin(etcd), "{");
     say_key(etcd, key);
-    hf_etcd_text_say(&etcd->body, ",\"prev_kv\":true}");
+    hf_wire_text_say(&etcd->body, ",\"prev_kv\":true}");
     return post(etcd, HF_ETCD_REMOVE, "/v3/kv/deleterange", call, now);
 }
 

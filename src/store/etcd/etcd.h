@@ -24,7 +24,6 @@
  *
  *     target.c   the URL
  *     key.c      names and owners as keys
- *     text.c     bodies of requests
  *     login.c    user and password to a token, and to another one
  *     calls.c    calls to requests
  *     replies.c  replies to calls
@@ -37,6 +36,7 @@
 
 #include "io/http.h"
 #include "store/ordered/ordered.h"
+#include "store/ordered/wire_text.h"
 #include "store/reconnect.h"
 
 /* As many as the URL parser allows servers; clusters have three or five. */
@@ -52,46 +52,20 @@ struct hf_etcd_endpoint {
     char shown[128]; /* HOST:PORT */
 };
 
-/* ---- text.c: bodies of requests -------------------------------------------
- */
-
-struct hf_etcd_text {
-    char *bytes; /* NULL: nothing yet, or no memory */
-    size_t len;
-    size_t cap;
-    bool has_failed;
-};
-
-void hf_etcd_text_free(struct hf_etcd_text *text);
-void hf_etcd_text_add(struct hf_etcd_text *text, const void *bytes, size_t len);
-void hf_etcd_text_say(struct hf_etcd_text *text, const char *string);
-void hf_etcd_text_number(struct hf_etcd_text *text, uint64_t number);
-
-/* Base64, as all bytes are in JSON. */
-void hf_etcd_text_base64(struct hf_etcd_text *text, const void *bytes,
-                         size_t len);
-
-/** Decode in place. @return its length; SIZE_MAX: it is no base64. */
-size_t hf_etcd_base64_read(const char *text, size_t len, char *out);
-
 /* ---- key.c ----------------------------------------------------------------
  */
 
 /* "PREFIX NAME/". The escape is injective, and leaves no '/' in a name, so that
  * no name's keys are below another name. */
-void hf_etcd_key_folder(struct hf_etcd_text *text, const char *prefix,
+void hf_etcd_key_folder(struct hf_wire_text *text, const char *prefix,
                         struct hf_bytes name);
 
-void hf_etcd_key_entry(struct hf_etcd_text *text, const char *prefix,
+void hf_etcd_key_entry(struct hf_wire_text *text, const char *prefix,
                        const struct hf_wire_key *key);
 
 /** Read the part of a key after its folder: ours, or any other text, which is
  * an exclusive entry. Unescapes in place. */
 void hf_etcd_key_read(char *rest, size_t len, struct hf_wire_entry *out);
-
-/** Read a value: none, or what a replaced entry has, "TTL" or "TTL NOTE". Of an
- * entry of ours, whose key was read before. */
-void hf_etcd_value_read(char *value, size_t len, struct hf_wire_entry *out);
 
 /** Cut a whole key of ours. @return false: it is not below the prefix. */
 bool hf_etcd_key_cut(const char *prefix, char *key, size_t len,
@@ -119,8 +93,8 @@ struct hf_etcd_watch {
     struct hf_etcd *etcd;
     void *user;
     uint64_t revision;
-    struct hf_etcd_text line; /* a message of the stream, until its newline */
-    struct hf_etcd_text body; /* of the request */
+    struct hf_wire_text line; /* a message of the stream, until its newline */
+    struct hf_wire_text body; /* of the request */
     bool is_dropped;          /* unwatched: freed when no callback runs */
     bool waits_for_login;     /* its token was refused: closed until READY */
 };
@@ -153,12 +127,12 @@ struct hf_etcd {
     struct hf_span rtt;
     enum hf_status fault; /* of the connection that breaks */
     char why[200];
-    struct hf_etcd_text body; /* of the request that is being written */
+    struct hf_wire_text body; /* of the request that is being written */
     char *arena;              /* of the reply that is being read */
     size_t arena_cap;
     struct hf_wire_entry *entries;
     size_t entries_cap;
-    struct hf_etcd_text position; /* of the next page of a SCAN */
+    struct hf_wire_text position; /* of the next page of a SCAN */
     unsigned jobs;                /* pending jobs, a bit per enum hf_job */
     bool is_probing;              /* EXAMINE waits for a reply */
     struct hf_job_sink sink;

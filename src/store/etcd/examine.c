@@ -70,18 +70,18 @@ static void describe(struct hf_etcd *etcd)
 /* create_revision is never negative. */
 static void write_probe(struct hf_etcd *etcd)
 {
-    struct hf_etcd_text *body = &etcd->body;
-    struct hf_etcd_text key = {0};
+    struct hf_wire_text *body = &etcd->body;
+    struct hf_wire_text key = {0};
     hf_etcd_key_folder(&key, etcd->prefix, (struct hf_bytes){PROBE_NAME, 0});
     body->len = 0;
     body->has_failed = key.has_failed;
-    hf_etcd_text_say(body, "{\"compare\":[{\"target\":\"CREATE\",\"key\":\"");
-    hf_etcd_text_base64(body, key.bytes, key.len);
-    hf_etcd_text_say(body, "\",\"create_revision\":\"-1\"}],"
+    hf_wire_text_say(body, "{\"compare\":[{\"target\":\"CREATE\",\"key\":\"");
+    hf_wire_text_base64(body, key.bytes, key.len);
+    hf_wire_text_say(body, "\",\"create_revision\":\"-1\"}],"
                            "\"success\":[{\"request_put\":{\"key\":\"");
-    hf_etcd_text_base64(body, key.bytes, key.len);
-    hf_etcd_text_say(body, "\"}}]}");
-    hf_etcd_text_free(&key);
+    hf_wire_text_base64(body, key.bytes, key.len);
+    hf_wire_text_say(body, "\"}}]}");
+    hf_wire_text_free(&key);
 }
 
 void hf_etcd_examine(struct hf_etcd *etcd, struct hf_instant now)

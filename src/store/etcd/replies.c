@@ -10,6 +10,7 @@
  *   LOST      all others: a member without a leader, a proposal that timed out.
  *             It may be executed yet. The endpoint is left for the next one */
 #include "store/etcd/etcd.h"
+#include "store/ordered/wire_key.h"
 
 #include "base/assert.h"
 #include "base/fail.h"
@@ -130,7 +131,7 @@ static bool reserve(struct hf_etcd *etcd, size_t bytes, size_t entries)
 static size_t read_key(const json_t *text, char *out)
 {
     return json_is_string(text)
-               ? hf_etcd_base64_read(json_string_value(text),
+               ? hf_wire_base64_read(json_string_value(text),
                                      json_string_length(text), out)
                : SIZE_MAX;
 }
@@ -146,7 +147,7 @@ static size_t take_state(const json_t *kv, char *at, struct hf_wire_entry *out)
     if (len == SIZE_MAX) {
         return 0;
     }
-    hf_etcd_value_read(at, len, out);
+    hf_wire_value_read(at, len, out);
     return len;
 }
 
@@ -253,7 +254,7 @@ static bool take_removed(struct hf_etcd *etcd, const json_t *body,
 /* The next page begins after all keys of the last name. */
 static bool take_position(struct hf_etcd *etcd, const char *key, size_t len)
 {
-    struct hf_etcd_text *position = &etcd->position;
+    struct hf_wire_text *position = &etcd->position;
     size_t prefix_len = strlen(etcd->prefix);
     const char *slash = len < prefix_len
                             ? NULL
@@ -261,11 +262,11 @@ static bool take_position(struct hf_etcd *etcd, const char *key, size_t len)
     position->len = 0;
     position->has_failed = false;
     if (slash == NULL) {
-        hf_etcd_text_add(position, key, len);
-        hf_etcd_text_add(position, "", 1);
+        hf_wire_text_add(position, key, len);
+        hf_wire_text_add(position, "", 1);
     } else {
-        hf_etcd_text_add(position, key, (size_t)(slash - key));
-        hf_etcd_text_say(position, "0"); /* what follows '/' */
+        hf_wire_text_add(position, key, (size_t)(slash - key));
+        hf_wire_text_say(position, "0"); /* what follows '/' */
     }
     return !position->has_failed;
 }

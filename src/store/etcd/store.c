@@ -28,8 +28,8 @@ static void free_store(struct hf_etcd *etcd)
 {
     hf_ordered_free(&etcd->ordered);
     hf_etcd_target_free(etcd);
-    hf_etcd_text_free(&etcd->body);
-    hf_etcd_text_free(&etcd->position);
+    hf_wire_text_free(&etcd->body);
+    hf_wire_text_free(&etcd->position);
     free(etcd->prefix);
     free(etcd->arena);
     free(etcd->entries);

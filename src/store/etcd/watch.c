@@ -105,7 +105,7 @@ static void take_line(struct hf_etcd_watch *watch, const char *line, size_t len,
 /* Whole lines of what has arrived; the rest is kept. */
 static void take_lines(struct hf_etcd_watch *watch, struct hf_instant now)
 {
-    struct hf_etcd_text *text = &watch->line;
+    struct hf_wire_text *text = &watch->line;
     size_t begin = 0;
     const char *end;
     while (!watch->is_dropped && !watch->waits_for_login && begin < text->len &&
@@ -134,7 +134,7 @@ static void on_piece(struct hf_http *http,
     if (watch->is_dropped) {
         return;
     }
-    hf_etcd_text_add(&watch->line, reply->body, reply->body_len);
+    hf_wire_text_add(&watch->line, reply->body, reply->body_len);
     if (watch->line.has_failed || watch->line.len > LINE_MAX_BYTES) {
         fail(watch, now);
     } else {
@@ -174,22 +174,22 @@ static void on_opened(struct hf_http *http, struct hf_instant now)
 
 static void write_body(struct hf_etcd_watch *watch, struct hf_bytes name)
 {
-    struct hf_etcd_text folder = {0};
-    struct hf_etcd_text *body = &watch->body;
+    struct hf_wire_text folder = {0};
+    struct hf_wire_text *body = &watch->body;
     hf_etcd_key_folder(&folder, watch->etcd->prefix, name);
-    hf_etcd_text_say(body, "{\"create_request\":{\"key\":\"");
-    hf_etcd_text_base64(body, folder.bytes, folder.len);
-    hf_etcd_text_say(body, "\",\"range_end\":\"");
+    hf_wire_text_say(body, "{\"create_request\":{\"key\":\"");
+    hf_wire_text_base64(body, folder.bytes, folder.len);
+    hf_wire_text_say(body, "\",\"range_end\":\"");
     if (folder.len > 0) {
         folder.bytes[folder.len - 1]++;
     }
-    hf_etcd_text_base64(body, folder.bytes, folder.len);
-    hf_etcd_text_say(body, "\",\"filters\":[\"NOPUT\"],\"prev_kv\":true,"
+    hf_wire_text_base64(body, folder.bytes, folder.len);
+    hf_wire_text_say(body, "\",\"filters\":[\"NOPUT\"],\"prev_kv\":true,"
                            "\"start_revision\":\"");
-    hf_etcd_text_number(body, watch->revision + 1);
-    hf_etcd_text_say(body, "\"}}");
+    hf_wire_text_number(body, watch->revision + 1);
+    hf_wire_text_say(body, "\"}}");
     body->has_failed |= folder.has_failed;
-    hf_etcd_text_free(&folder);
+    hf_wire_text_free(&folder);
 }
 
 /* "hasleader", and the token. */
@@ -244,8 +244,8 @@ void hf_etcd_watches_resume(struct hf_etcd *etcd, struct hf_instant now)
 static void watch_free(struct hf_etcd_watch *watch, bool quiet)
 {
     hf_http_fini(&watch->http, quiet);
-    hf_etcd_text_free(&watch->line);
-    hf_etcd_text_free(&watch->body);
+    hf_wire_text_free(&watch->line);
+    hf_wire_text_free(&watch->body);
     free(watch);
 }
 

@@ -38,7 +38,8 @@
  *     handed.c   RELEASE by an owner's text, and reservations
  *     move.c     CONFIRM of an entry that goes to a session of its own
  *     seats.c    the tables
- *     check.c    the invariants between two events */
+ *     check.c    the invariants between two events
+ *     wire_text.c, wire_key.c   what wires that speak JSON have in common */
 #ifndef HF_ORDERED_ORDERED_H
 #define HF_ORDERED_ORDERED_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "store/etcd/etcd.h"
+#include "store/ordered/wire_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,13 +9,13 @@
 static const char digits[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-void hf_etcd_text_free(struct hf_etcd_text *text)
+void hf_wire_text_free(struct hf_wire_text *text)
 {
     free(text->bytes);
-    *text = (struct hf_etcd_text){0};
+    *text = (struct hf_wire_text){0};
 }
 
-static bool reserve(struct hf_etcd_text *text, size_t more)
+static bool reserve(struct hf_wire_text *text, size_t more)
 {
     size_t cap = text->cap == 0 ? 1024 : text->cap;
     while (cap < text->len + more) {
@@ -33,7 +33,7 @@ static bool reserve(struct hf_etcd_text *text, size_t more)
     return true;
 }
 
-void hf_etcd_text_add(struct hf_etcd_text *text, const void *bytes, size_t len)
+void hf_wire_text_add(struct hf_wire_text *text, const void *bytes, size_t len)
 {
     if (len > 0 && reserve(text, len)) {
         memcpy(text->bytes + text->len, bytes, len);
@@ -41,19 +41,19 @@ void hf_etcd_text_add(struct hf_etcd_text *text, const void *bytes, size_t len)
     }
 }
 
-void hf_etcd_text_say(struct hf_etcd_text *text, const char *string)
+void hf_wire_text_say(struct hf_wire_text *text, const char *string)
 {
-    hf_etcd_text_add(text, string, strlen(string));
+    hf_wire_text_add(text, string, strlen(string));
 }
 
-void hf_etcd_text_number(struct hf_etcd_text *text, uint64_t number)
+void hf_wire_text_number(struct hf_wire_text *text, uint64_t number)
 {
     char shown[24];
     snprintf(shown, sizeof(shown), "%" PRIu64, number);
-    hf_etcd_text_say(text, shown);
+    hf_wire_text_say(text, shown);
 }
 
-void hf_etcd_text_base64(struct hf_etcd_text *text, const void *bytes,
+void hf_wire_text_base64(struct hf_wire_text *text, const void *bytes,
                          size_t len)
 {
     const unsigned char *from = bytes;
@@ -65,11 +65,11 @@ void hf_etcd_text_base64(struct hf_etcd_text *text, const void *bytes,
         char four[4] = {digits[word >> 18 & 63], digits[word >> 12 & 63],
                         n > 1 ? digits[word >> 6 & 63] : '=',
                         n > 2 ? digits[word & 63] : '='};
-        hf_etcd_text_add(text, four, sizeof(four));
+        hf_wire_text_add(text, four, sizeof(four));
     }
 }
 
-size_t hf_etcd_base64_read(const char *text, size_t len, char *out)
+size_t hf_wire_base64_read(const char *text, size_t len, char *out)
 {
     uint32_t word = 0;
     unsigned bits = 0;

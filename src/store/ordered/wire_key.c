@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/ordered/wire_key.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char hex[] = "0123456789ABCDEF";
+
+static bool is_plain(const struct hf_wire_escape *escape, unsigned char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= '0' && byte <= '9') ||
+           (byte != '\0' && strchr(escape->plain, byte) != NULL);
+}
+
+void hf_wire_escape_add(const struct hf_wire_escape *escape,
+                        struct hf_wire_text *text, struct hf_bytes bytes)
+{
+    const unsigned char *from = bytes.data;
+    for (size_t i = 0; i < bytes.len; i++) {
+        unsigned char byte = from[i];
+        char escaped[3] = {escape->mark, hex[byte >> 4], hex[byte & 15]};
+        if (is_plain(escape, byte)) {
+            hf_wire_text_add(text, &byte, 1);
+        } else {
+            hf_wire_text_add(text, escaped, sizeof(escaped));
+        }
+    }
+}
+
+static int digit(char byte)
+{
+    const char *at = byte == '\0' ? NULL : strchr(hex, byte);
+    return at == NULL ? -1 : (int)(at - hex);
+}
+
+size_t hf_wire_escape_read(const struct hf_wire_escape *escape, char *text,
+                           size_t len)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < len; i++) {
+        int high =
+            i + 2 < len && text[i] == escape->mark ? digit(text[i + 1]) : -1;
+        int low = high < 0 ? -1 : digit(text[i + 2]);
+        if (low >= 0) {
+            text[n++] = (char)(high << 4 | low);
+            i += 2;
+        } else {
+            text[n++] = text[i];
+        }
+    }
+    return n;
+}
+
+/* ---- Kinds --------------------------------------------------------------- */
+
+void hf_wire_kind_add(struct hf_wire_text *text, const struct hf_wire_key *key)
+{
+    char kind[40];
+    char terms[8] = "";
+    if (key->permits > 0) {
+        snprintf(terms, sizeof(terms), "p%u", (unsigned)key->permits);
+    }
+    snprintf(kind, sizeof(kind), "-%c%lld%s-",
+             key->mode == HF_SHARED ? 's' : 'x', (long long)key->ttl_s, terms);
+    hf_wire_text_say(text, kind);
+}
+
+/** At most eight digits. @return how many. */
+static size_t read_number(const char *text, size_t len, int64_t *out)
+{
+    size_t n = 0;
+    *out = 0;
+    while (n < len && n < 8 && text[n] >= '0' && text[n] <= '9') {
+        *out = 10 * *out + (text[n++] - '0');
+    }
+    return n;
+}
+
+size_t hf_wire_kind_read(const char *text, size_t len,
+                         struct hf_wire_entry *out)
+{
+    int64_t ttl_s;
+    int64_t permits = 0;
+    if (len < 4 || text[0] != '-' || (text[1] != 'x' && text[1] != 's')) {
+        return 0;
+    }
+    size_t n = 2 + read_number(text + 2, len - 2, &ttl_s);
+    if (n < len && text[n] == 'p' && text[1] == 's') {
+        n += 1 + read_number(text + n + 1, len - n - 1, &permits);
+    }
+    if (ttl_s == 0 || permits > UINT16_MAX || n == len || text[n] != '-') {
+        return 0;
+    }
+    out->entry.mode = text[1] == 's' ? HF_SHARED : HF_EXCLUSIVE;
+    out->permits = (uint16_t)permits;
+    out->born_ttl_s = out->ttl_s = ttl_s;
+    return n + 1;
+}
+
+/* ---- Values -------------------------------------------------------------- */
+
+void hf_wire_value_add(struct hf_wire_text *text,
+                       const struct hf_wire_change *change)
+{
+    hf_wire_text_number(text, (uint64_t)change->ttl_s);
+    if (change->note.len > 0) {
+        hf_wire_text_say(text, " ");
+        hf_wire_text_add(text, change->note.data, change->note.len);
+    }
+}
+
+void hf_wire_value_read(char *value, size_t len, struct hf_wire_entry *out)
+{
+    int64_t ttl_s;
+    size_t n = read_number(value, len, &ttl_s);
+    if (n == 0 || out->born_ttl_s == 0 || (n < len && value[n] != ' ')) {
+        return; /* of another program */
+    }
+    out->ttl_s = ttl_s;
+    if (n < len) {
+        out->note = (struct hf_bytes){value + n + 1, len - n - 1};
+    }
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Texts that grow: bodies, paths and keys of the wires that speak JSON. */
+#ifndef HF_ORDERED_WIRE_TEXT_H
+#define HF_ORDERED_WIRE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hf_wire_text {
+    char *bytes; /* NULL: nothing yet, or no memory */
+    size_t len;
+    size_t cap;
+    bool has_failed;
+};
+
+void hf_wire_text_free(struct hf_wire_text *text);
+void hf_wire_text_add(struct hf_wire_text *text, const void *bytes, size_t len);
+void hf_wire_text_say(struct hf_wire_text *text, const char *string);
+void hf_wire_text_number(struct hf_wire_text *text, uint64_t number);
+
+/* Base64, as all bytes are in JSON. */
+void hf_wire_text_base64(struct hf_wire_text *text, const void *bytes,
+                         size_t len);
+
+/** Decode in place. @return its length; SIZE_MAX: it is no base64. */
+size_t hf_wire_base64_read(const char *text, size_t len, char *out);
+
+#endif
