@@ -137,13 +137,15 @@ packages_unpack() {
 # shellcheck disable=SC2034
 PACKAGES_BUILD=(gcc libc6-dev cmake ninja-build pkg-config libhiredis-dev
     liblmdb-dev libssl-dev libncurses-dev libpq-dev libmariadb-dev libmd-dev
-    libjansson-dev libhttp-parser-dev)
+    libjansson-dev libhttp-parser-dev libzookeeper-st-dev)
 
 # What the simulator, the models and the faults need besides.
 # shellcheck disable=SC2034 # used by those who source this
 PACKAGES_PROOF=(liblua5.1-0-dev spin iproute2 nftables procps util-linux)
 
-# The databases of the stores and the guards, a pooler, and etcd.
+# The databases of the stores and the guards, a pooler, etcd, and ZooKeeper: the
+# library has the server, and installs none that starts. kazoo is a client.
 # shellcheck disable=SC2034
 PACKAGES_DATABASES=(postgresql pgbouncer sqlite3 libsqlite3-dev
-    mariadb-server libmariadb-dev etcd-server etcd-client)
+    mariadb-server libmariadb-dev etcd-server etcd-client
+    libzookeeper-java libslf4j-java default-jre-headless python3-kazoo)

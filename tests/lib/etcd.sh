@@ -29,13 +29,7 @@ have_etcd() {
     command -v etcd etcdctl >/dev/null
 }
 
-etcd_end() {
-    local name
-    for name in "${!ETCD_PID[@]}"; do
-        etcd_kill "$name"
-    done
-}
-at_exit etcd_end
+at_exit nodes_end etcd
 
 etcd_ctl() {
     etcd_ctl_at "${!ETCD_PORT[*]}" "$@"
@@ -76,13 +70,11 @@ etcd_answers() { # NAME
 }
 
 # The name of a unix socket is a host and a port, in the working folder.
-etcd_launch() { # NAME STATE
+etcd_launch() { # NAME
     local name=$1 url tls=()
     url=http${ETCD_TLS:+s}://127.0.0.1:${ETCD_PORT[$1]}
     [ -z "$ETCD_TLS" ] ||
         tls=(--cert-file "$W/tls/server.crt" --key-file "$W/tls/server.key")
-    mkdir -p "$W/$name"
-    : >"$W/$name/log"
     (cd "$W" && exec etcd --name "$name" --data-dir "$W/$name/data" \
         --listen-client-urls "$url" --advertise-client-urls "$url" \
         --listen-peer-urls "unix://$name:1" \
@@ -93,48 +85,19 @@ etcd_launch() { # NAME STATE
     ETCD_PID[$name]=$!
 }
 
-etcd_await() { # NAME
-    wait_until 15 etcd_has_started "$1" && ! is_gone "${ETCD_PID[$1]}"
-}
-
-etcd_has_started() { # NAME, or failed to
-    is_gone "${ETCD_PID[$1]}" || etcd_answers "$1"
-}
-
-etcd_show_logs() {
+etcd_place() { # NAME...
     local name
-    for name in "${!ETCD_PORT[@]}"; do
-        diag "etcd $name: $(tail -n 3 "$W/$name/log" 2>/dev/null)"
+    ETCD_MEMBERS='' ETCD_URL=''
+    for name; do
+        ETCD_MEMBERS+="${ETCD_MEMBERS:+,}$name=unix://$name:1"
+        ETCD_PORT[$name]=$(free_port)
+        ETCD_URL+=${ETCD_URL:+,}127.0.0.1:${ETCD_PORT[$name]}
     done
-}
-
-# All nodes on new ports. A failed try leaves nothing.
-etcd_try() { # N
-    local n=$1 i name
-    ETCD_MEMBERS='' ETCD_URL=etcd${ETCD_TLS:+s}://
-    for ((i = 1; i <= n; i++)); do
-        ETCD_MEMBERS+="${ETCD_MEMBERS:+,}e$i=unix://e$i:1"
-        ETCD_PORT[e$i]=$(free_port)
-        [ "$i" = 1 ] || ETCD_URL+=,
-        ETCD_URL+=127.0.0.1:${ETCD_PORT[e$i]}
-    done
-    for ((i = 1; i <= n; i++)); do
-        etcd_launch "e$i"
-    done
-    for ((i = 1; i <= n; i++)); do
-        etcd_await "e$i" || break
-    done
-    [ "$i" -le "$n" ] || return 0
-    etcd_show_logs
-    etcd_end
-    for ((i = 1; i <= n; i++)); do
-        rm -rf "$W/e$i/data"
-    done
-    return 1
+    ETCD_URL=etcd${ETCD_TLS:+s}://$ETCD_URL
 }
 
 etcd_cluster() {
-    local n=$1 try
+    local n=$1
     shift
     ETCD_TLS='' ETCD_ARGS=()
     while [ $# -gt 0 ]; do
@@ -145,50 +108,30 @@ etcd_cluster() {
         esac
         shift
     done
-    have_etcd || { diag 'no etcd'; return 1; }
-    for try in 1 2 3; do
-        etcd_try "$n" && return 0
-    done
-    return 1
+    nodes_start etcd "$n"
 }
 
 etcd_start() {
     etcd_cluster 1 "$@"
 }
 
-etcd_signal() { # NAME SIGNAL
-    [ -n "${ETCD_PID[$1]:-}" ] && kill "-$2" "${ETCD_PID[$1]}" 2>/dev/null
-}
-
 # A stopped one hands its leadership over before it ends.
 etcd_stop() {
-    etcd_signal "$1" TERM
-    wait "${ETCD_PID[$1]:-}" 2>/dev/null
-    unset "ETCD_PID[$1]"
+    node_stop etcd "$1"
 }
 
 etcd_kill() {
-    etcd_signal "$1" KILL
-    wait "${ETCD_PID[$1]:-}" 2>/dev/null
-    unset "ETCD_PID[$1]"
-}
-
-etcd_is_stopped() {
-    [[ $(sed 's/.*) //' "/proc/${ETCD_PID[$1]}/stat") == T* ]]
+    node_kill etcd "$1"
 }
 
 etcd_pause() {
-    etcd_signal "$1" STOP && wait_until 5 etcd_is_stopped "$1"
+    node_pause etcd "$1"
 }
 
 etcd_continue() {
-    etcd_signal "$1" CONT
+    node_continue etcd "$1"
 }
 
 etcd_restart() {
-    [ -z "${ETCD_PID[$1]:-}" ] || etcd_stop "$1"
-    etcd_launch "$1"
-    etcd_await "$1" && return 0
-    etcd_show_logs
-    return 1
+    node_restart etcd "$1"
 }

@@ -28,6 +28,7 @@
 # A fresh server has no vote until max_ttl has passed: declare it, or open it
 # with quarantine=off.
 
+. "$(dirname "${BASH_SOURCE[0]}")/nodes.sh"
 declare -A SERVER_PID=() SERVER_URL=() SERVER_DIR=() SERVER_PORT=()
 declare -A SERVER_SOCK=() SERVER_ARGS=() SERVER_PROGRAM=() SERVER_CLOCK=()
 declare -A SERVER_TLS=()
@@ -37,13 +38,7 @@ have_valkey() {
     command -v valkey-server >/dev/null
 }
 
-servers_end() {
-    local name
-    for name in "${!SERVER_PID[@]}"; do
-        server_kill "$name"
-    done
-}
-at_exit servers_end
+at_exit nodes_end server
 
 # An unused port, below the ephemeral range. Another process may bind it before
 # the server does; server_start then tries another one.
@@ -171,32 +166,20 @@ servers_declare() {
     holdfast doctor --init --force -q -u "$1" >/dev/null 2>&1 </dev/null
 }
 
-server_signal() {
-    [ -n "${SERVER_PID[$1]:-}" ] && kill "-$2" "${SERVER_PID[$1]}" 2>/dev/null
-}
-
 server_stop() {
-    server_signal "$1" TERM
-    wait "${SERVER_PID[$1]:-}" 2>/dev/null
-    unset "SERVER_PID[$1]"
+    node_stop server "$1"
 }
 
 server_kill() {
-    server_signal "$1" KILL
-    wait "${SERVER_PID[$1]:-}" 2>/dev/null
-    unset "SERVER_PID[$1]"
-}
-
-server_is_stopped() {
-    [[ $(sed 's/.*) //' "/proc/${SERVER_PID[$1]}/stat") == T* ]]
+    node_kill server "$1"
 }
 
 server_pause() {
-    server_signal "$1" STOP && wait_until 5 server_is_stopped "$1"
+    node_pause server "$1"
 }
 
 server_resume() {
-    server_signal "$1" CONT
+    node_continue server "$1"
 }
 
 server_restart() {

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a ZooKeeper has, and other programs' locks, for shell tests: with kazoo.
+# Sourced tests call it by zookeeper_do (zookeeper.sh).
+#
+#   zookeeper.py HOSTS ls PATH              the children, one a line
+#   zookeeper.py HOSTS tree                 all paths but ZooKeeper's own
+#   zookeeper.py HOSTS get PATH             its value
+#   zookeeper.py HOSTS stat PATH FIELD      czxid, version, ephemeralOwner, ...
+#   zookeeper.py HOSTS put PATH TEXT        created with its parents, or replaced
+#   zookeeper.py HOSTS delete PATH          with all below
+#   zookeeper.py HOSTS expire SESSION       destroys a session, given as 0x...
+#   zookeeper.py HOSTS lock PATH            kazoo's Lock: prints "held", and holds
+#                                           until a line is read
+#   zookeeper.py HOSTS try PATH             the same, or "busy" at once
+import logging
+import sys
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import NoNodeError
+from kazoo.protocol.states import KazooState
+
+logging.basicConfig(level=logging.CRITICAL)
+MASK64 = (1 << 64) - 1
+
+
+class JavaRandom:
+    """java.util.Random, from which the server draws a session's password."""
+
+    def __init__(self, seed):
+        self.seed = (seed ^ 0x5DEECE66D) & ((1 << 48) - 1)
+
+    def next_int(self):
+        self.seed = (self.seed * 0x5DEECE66D + 0xB) & ((1 << 48) - 1)
+        return self.seed >> 16
+
+    def next_bytes(self, count):
+        data = b''
+        while len(data) < count:
+            data += self.next_int().to_bytes(4, 'little')
+        return data[:count]
+
+
+def password_of(session):
+    return JavaRandom((session ^ 0xB3415C00) & MASK64).next_bytes(16)
+
+
+def connected(hosts, **more):
+    client = KazooClient(hosts=hosts, timeout=10, **more)
+    client.start(timeout=20)
+    return client
+
+
+def expire(hosts, session):
+    """Takes the session over, as its client would, and closes it."""
+    client = connected(hosts, client_id=(session, password_of(session)))
+    taken = client.client_id[0]
+    client.stop()
+    if taken & MASK64 != session & MASK64:
+        sys.exit('no such session: %#x' % session)
+
+
+def tree(client, path):
+    for child in sorted(client.get_children(path)):
+        below = path.rstrip('/') + '/' + child
+        if below != '/zookeeper':
+            print(below)
+            try:
+                tree(client, below)
+            except NoNodeError:
+                pass
+
+
+def put(client, path, value):
+    if client.exists(path):
+        client.set(path, value)
+    else:
+        client.create(path, value, makepath=True)
+
+
+def lock(client, path, waits):
+    lost = []
+    client.add_listener(
+        lambda state: lost.append(state) if state == KazooState.LOST else None)
+    held = client.Lock(path, 'kazoo')
+    if not held.acquire(blocking=waits):
+        print('busy', flush=True)
+        return
+    print('held', flush=True)
+    sys.stdin.readline()
+    if lost:
+        print('lost', flush=True)
+    else:
+        held.release()
+
+
+def main():
+    hosts, what, rest = sys.argv[1], sys.argv[2], sys.argv[3:]
+    if what == 'expire':
+        return expire(hosts, int(rest[0], 16))
+    client = connected(hosts)
+    if what == 'ls':
+        print('\n'.join(sorted(client.get_children(rest[0]))))
+    elif what == 'tree':
+        tree(client, '/')
+    elif what == 'get':
+        sys.stdout.buffer.write(client.get(rest[0])[0] + b'\n')
+    elif what == 'stat':
+        print(getattr(client.get(rest[0])[1], rest[1]))
+    elif what == 'put':
+        put(client, rest[0], rest[1].encode())
+    elif what == 'delete':
+        client.delete(rest[0], recursive=True)
+    elif what in ('lock', 'try'):
+        lock(client, rest[0], what == 'lock')
+    else:
+        sys.exit('zookeeper.py: %s?' % what)
+    client.stop()
+
+
+main()
