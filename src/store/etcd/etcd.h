@@ -36,21 +36,13 @@
 
 #include "io/http.h"
 #include "store/ordered/ordered.h"
+#include "store/ordered/wire_hosts.h"
 #include "store/ordered/wire_text.h"
 #include "store/reconnect.h"
-
-/* As many as the URL parser allows servers; clusters have three or five. */
-#define HF_ETCD_ENDPOINTS_MAX HF_NODES_MAX
 
 /* The bytes of the longest key: prefix, name and owner with each byte escaped,
  * lease, mode. */
 #define HF_ETCD_ESCAPED(len) (3 * (len))
-
-struct hf_etcd_endpoint {
-    char *host;
-    uint16_t port;
-    char shown[128]; /* HOST:PORT */
-};
 
 /* ---- key.c ----------------------------------------------------------------
  */
@@ -113,7 +105,7 @@ struct hf_etcd {
     char *headers;      /* of each request once logged in; NULL: plain ones */
     char user_shown[64];
     unsigned n_expired; /* tokens that were refused since one was accepted */
-    struct hf_etcd_endpoint endpoints[HF_ETCD_ENDPOINTS_MAX];
+    struct hf_wire_host endpoints[HF_WIRE_HOSTS_MAX];
     unsigned n_endpoints;
     unsigned at;     /* the endpoint in use */
     unsigned failed; /* endpoints that failed since one served */

@@ -12,34 +12,16 @@
 /* Of etcd's clients, as registered. */
 #define PORT_DEFAULT 2379
 
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
+
+static const char usage[] =
+    "not an etcd URL: write etcd://HOST:PORT,HOST:PORT,... with up to " TEXT(
+        HF_NODES_MAX) " members of one cluster (" HF_URL_ESCAPE_HINT ")";
+
 static enum hf_status refuse_address(struct hf_error *error)
 {
-    return hf_fail(error, HF_INVALID,
-                   "not an etcd URL: write etcd://HOST:PORT,HOST:PORT,... with "
-                   "up to %d members of one cluster (%s)",
-                   HF_ETCD_ENDPOINTS_MAX, HF_URL_ESCAPE_HINT);
-}
-
-static enum hf_status read_endpoint(struct hf_etcd *etcd, struct hf_piece at,
-                                    struct hf_error *error)
-{
-    struct hf_etcd_endpoint *endpoint = &etcd->endpoints[etcd->n_endpoints];
-    struct hf_piece host;
-    endpoint->port = PORT_DEFAULT;
-    if (!hf_piece_host(at, &host, &endpoint->port) || host.len == 0) {
-        return refuse_address(error);
-    }
-    enum hf_status status =
-        hf_piece_decode(host, "the host", &endpoint->host, error);
-    if (status == HF_OK) {
-        bool is_ipv6 = strchr(endpoint->host, ':') != NULL;
-        snprintf(endpoint->shown, sizeof(endpoint->shown),
-                 is_ipv6 ? "[%.100s]:%u" : "%.100s:%u", endpoint->host,
-                 (unsigned)endpoint->port);
-        hf_make_plain(endpoint->shown);
-        etcd->n_endpoints++;
-    }
-    return status;
+    return hf_fail(error, HF_INVALID, "%s", usage);
 }
 
 /* USER:PASSWORD, or USER where the password comes from elsewhere. */
@@ -93,7 +75,6 @@ static enum hf_status read_address(struct hf_etcd *etcd,
                                    struct hf_error *error)
 {
     struct hf_piece rest = {url->address, strlen(url->address)};
-    bool has_more = true;
     bool has_login, has_path;
     if (strncmp(url->address, "//", 2) != 0) {
         return refuse_address(error);
@@ -111,15 +92,11 @@ static enum hf_status read_address(struct hf_etcd *etcd,
     if (status == HF_OK) {
         status = check_login(etcd, url, error);
     }
-    hosts = has_login ? hosts : authority;
-    while (status == HF_OK && has_more) {
-        if (etcd->n_endpoints == HF_ETCD_ENDPOINTS_MAX) {
-            return refuse_address(error);
-        }
-        status =
-            read_endpoint(etcd, hf_piece_cut(&hosts, ',', &has_more), error);
-    }
-    return status;
+    return status != HF_OK
+               ? status
+               : hf_wire_hosts_read(etcd->endpoints, &etcd->n_endpoints,
+                                    has_login ? hosts : authority, PORT_DEFAULT,
+                                    usage, error);
 }
 
 enum hf_status hf_etcd_target_read(struct hf_etcd *etcd,
@@ -140,16 +117,14 @@ enum hf_status hf_etcd_target_read(struct hf_etcd *etcd,
 
 struct hf_socket_target hf_etcd_target(const struct hf_etcd *etcd)
 {
-    const struct hf_etcd_endpoint *endpoint = &etcd->endpoints[etcd->at];
+    const struct hf_wire_host *endpoint = &etcd->endpoints[etcd->at];
     return (struct hf_socket_target){
         .host = endpoint->host, .port = endpoint->port, .tls = etcd->tls};
 }
 
 void hf_etcd_target_free(struct hf_etcd *etcd)
 {
-    for (unsigned i = 0; i < HF_ETCD_ENDPOINTS_MAX; i++) {
-        free(etcd->endpoints[i].host);
-    }
+    hf_wire_hosts_free(etcd->endpoints, etcd->n_endpoints);
     hf_tls_free(etcd->tls);
     free(etcd->user);
     hf_secret_free(etcd->password);

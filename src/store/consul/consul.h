@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Consul, by its HTTP API: a wire of store/ordered.
+ *
+ *     WAITING ─▶ OPENING ─▶ GREETING ─▶ READY ─▶ BREAKING
+ *        ▲          │           │         │          │
+ *        └──────────┴───────────┴─────────┴──────────┘  the next endpoint
+ *
+ * A session is a Consul session (Behavior=delete, no lock delay, no checks), an
+ * entry a key that it has locked, its number the key's CreateIndex:
+ *
+ *     PREFIX NAME / SESSION-MODE TTL-OWNER
+ *     lock:nightly/b20e3b52-9ddc-4a9d-0447-3d86739ec2ca-x30-9f…
+ *
+ * A key stays as long as its entry, and so does its CreateIndex. It may be
+ * unlocked and locked by another session in one transaction; its value then has
+ * the ttl of that, and the note. A key without a session is no entry.
+ *
+ * `consul lock NAME` writes NAME/.lock, and holds by that key alone. Here it is
+ * an exclusive entry in order of its ModifyIndex: ours wait for it, and it does
+ * not wait for ours.
+ *
+ * One connection has all calls, in order. Each watch has another one. All go to
+ * one endpoint, until it fails.
+ *
+ *     target.c    the URL
+ *     token.c     where the token comes from
+ *     key.c       names, owners and sessions as keys
+ *     entries.c   lists of keys as entries
+ *     calls.c     calls to jobs, and their first requests
+ *     requests.c  paths and bodies
+ *     replies.c   replies to jobs, and their next requests
+ *     node.c      the connection, the endpoints in turn
+ *     watch.c     watches
+ *     examine.c   what `holdfast doctor` is told
+ *     store.c     the entry points for the client; the table of operations */
+#ifndef HF_CONSUL_CONSUL_H
+#define HF_CONSUL_CONSUL_H
+
+#include "io/http.h"
+#include "store/ordered/ordered.h"
+#include "store/ordered/wire_hosts.h"
+#include "store/ordered/wire_text.h"
+#include "store/reconnect.h"
+
+/* A session's id as a text, without its NUL. */
+#define HF_CONSUL_SESSION_LEN 36
+
+/* Seconds: no session of Consul has a shorter ttl. */
+#define HF_CONSUL_TTL_S_MIN 10
+
+/* The most operations in one transaction of Consul. */
+#define HF_CONSUL_OPERATIONS_MAX 64
+
+struct json_t;
+
+/* ---- key.c ----------------------------------------------------------------
+ */
+
+/* The escape is injective. It leaves no '/' in a name, no byte that a path
+ * would escape, and no name that begins with a dot. */
+void hf_consul_key_folder(struct hf_wire_text *text, const char *prefix,
+                          struct hf_bytes name);
+void hf_consul_key_entry(struct hf_wire_text *text, const char *prefix,
+                         const struct hf_wire_key *key);
+
+/* A prefix, as keys begin: '/' stays. */
+void hf_consul_key_prefix(struct hf_wire_text *text, const char *prefix);
+
+/** Read the part of a key after its folder: ours, or any other text, which is
+ * an exclusive entry. Unescapes in place. */
+void hf_consul_key_read(char *rest, size_t len, struct hf_wire_entry *out);
+
+/** Unescape in place. @return the length. */
+size_t hf_consul_name_read(char *name, size_t len);
+
+void hf_consul_session_show(const uint8_t session[HF_SESSION_ID_LEN],
+                            char out[HF_CONSUL_SESSION_LEN + 1]);
+
+/** @param text  HF_CONSUL_SESSION_LEN bytes. @return false: it is none. */
+bool hf_consul_session_read(const char *text, uint8_t out[HF_SESSION_ID_LEN]);
+
+/* ---- entries.c ------------------------------------------------------------
+ */
+
+struct hf_consul_list {
+    struct hf_wire_entry *entries;
+    size_t n;
+    size_t entries_cap;
+    char *arena; /* their texts */
+    size_t arena_cap;
+    size_t arena_len;
+};
+
+void hf_consul_list_free(struct hf_consul_list *list);
+
+/** Begin a list of at most `n` keys from a body of `body_len` bytes.
+ * @return false: no memory. */
+bool hf_consul_list_begin(struct hf_consul_list *list, size_t n,
+                          size_t body_len);
+
+/** Add a key, with its name, if it has a session. @param prefix  as keys begin.
+ * @return false: it is none of Consul's. */
+bool hf_consul_list_add(struct hf_consul_list *list, const char *prefix,
+                        const struct json_t *kv);
+
+/** All keys of an array. @param is_wrapped  as {"KV":{…}}, of a transaction.
+ * @param from  the first of them. @return false: it is no list of keys, or no
+ * memory. */
+bool hf_consul_list_read(struct hf_consul_list *list, const char *prefix,
+                         const struct json_t *array, size_t from,
+                         bool is_wrapped, size_t body_len);
+
+/** The session and the value of one key, into the entry of an own one.
+ * @param room  for its value, which is borrowed. @return false: it has no
+ * session. */
+bool hf_consul_state_read(const struct json_t *kv, char *room,
+                          struct hf_wire_entry *out);
+
+uint64_t hf_consul_number(const struct json_t *object, const char *name);
+
+/* ---- The store ------------------------------------------------------------
+ */
+
+enum hf_consul_phase {
+    HF_CONSUL_WAITING,
+    HF_CONSUL_OPENING,
+    HF_CONSUL_GREETING,
+    HF_CONSUL_READY,
+    HF_CONSUL_BREAKING, /* until the loop reports what was lost */
+    HF_CONSUL_FOREIGN   /* another cluster: for good */
+};
+
+enum hf_consul_kind {
+    HF_CONSUL_OPEN,
+    HF_CONSUL_RENEW,
+    HF_CONSUL_CLOSE,
+    HF_CONSUL_OWNED,
+    HF_CONSUL_CREATE,
+    HF_CONSUL_LIST,
+    HF_CONSUL_READ,
+    HF_CONSUL_REPLACE,
+    HF_CONSUL_SCAN,
+    HF_CONSUL_REMOVE
+};
+
+/* Requests. A job has one, or several. */
+enum hf_consul_step {
+    HF_CONSUL_ASK_LEADER, /* the greeting: no job */
+    HF_CONSUL_ASK_SELF,   /* EXAMINE: no job */
+    HF_CONSUL_ASK_PROBE,  /* the same */
+    HF_CONSUL_ASK_OPEN,
+    HF_CONSUL_ASK_INFO,
+    HF_CONSUL_ASK_RENEW,
+    HF_CONSUL_ASK_CLOSE,
+    HF_CONSUL_ASK_LIST,
+    HF_CONSUL_ASK_OWNED,
+    HF_CONSUL_ASK_CREATE,
+    HF_CONSUL_ASK_UNDO,
+    HF_CONSUL_ASK_READ,
+    HF_CONSUL_ASK_REPLACE,
+    HF_CONSUL_ASK_SCAN,
+    HF_CONSUL_ASK_REMOVE
+};
+
+/* A call under way. */
+struct hf_consul_job {
+    struct hf_consul_job *next, *before;
+    struct hf_wire_call *call; /* NULL: nothing waits for it */
+    enum hf_consul_kind kind;
+    unsigned pending;       /* requests without a reply */
+    enum hf_wire_when when; /* CREATE */
+    uint64_t since;         /* the same: IF_SINCE */
+    uint64_t newest;        /* the same: the newest index before it */
+    bool is_withdrawn;      /* the same: a REMOVE of its key came after it */
+    bool has_created;       /* the same: a failure leaves its key */
+    bool is_before;         /* the same: a list precedes it */
+    bool has_session;       /* RENEW: as was read before it */
+    bool is_refused;        /* the same: the leader knows no such session */
+    struct hf_wire_reply reply;         /* what is known so far */
+    uint8_t session[HF_SESSION_ID_LEN]; /* OWNED, CREATE */
+    struct hf_wire_text folder;         /* CREATE, LIST */
+    struct hf_wire_text keys;           /* CREATE, REMOVE: one; READ: `n`, each
+                                           with a NUL */
+    size_t n;
+    size_t at;                     /* READ: the first that was not read */
+    struct hf_wire_entry *entries; /* READ: `n`; until the end `version` is
+                                      where the note is in `notes` */
+    struct hf_wire_text notes;     /* of these */
+};
+
+struct hf_consul_watch {
+    struct hf_http http; /* first */
+    struct hf_consul_watch *next;
+    struct hf_consul *consul;
+    void *user;
+    uint64_t index; /* of the last reply, or of the list before the watch */
+    struct hf_wire_text folder;
+    struct hf_wire_text path; /* of the request */
+    uint64_t *known;          /* numbers of the last list */
+    size_t n_known, known_cap;
+    bool has_known;
+    bool is_dropped; /* unwatched: freed when no callback runs */
+};
+
+struct hf_consul {
+    struct hf_ordered ordered; /* first */
+    struct hf_http http;
+    struct hf_timer timer; /* reconnects; frees watches */
+    struct hf_consul_watch *watches;
+    struct hf_consul_job *list_of_jobs;
+    const struct hf_consul_job *delivering; /* its reply is being given */
+    enum hf_consul_phase phase;
+    struct hf_reconnect reconnect;
+    uint64_t seed;
+    struct hf_tls *tls; /* NULL: plain */
+    char *token;        /* NULL: none, or the program supplies it */
+    char *headers;      /* of each request; NULL: no token */
+    char *datacenter;   /* NULL: the agent's */
+    struct hf_wire_host endpoints[HF_WIRE_HOSTS_MAX];
+    unsigned n_endpoints;
+    unsigned at;     /* the endpoint in use */
+    unsigned failed; /* endpoints that failed since one served */
+    char *prefix;    /* as keys begin */
+    struct hf_span node_timeout;
+    struct hf_span connect_timeout;
+    uint64_t newest; /* the greatest index that a leader has shown */
+    struct hf_span rtt;
+    enum hf_status fault; /* of the connection that breaks */
+    char why[200];
+    struct hf_wire_text path;    /* of the request that is being written */
+    struct hf_wire_text body;    /* the same */
+    struct hf_consul_list list;  /* of the reply that is being read */
+    struct hf_consul_list heard; /* the same, of watches */
+    unsigned jobs;               /* pending, a bit per enum hf_job */
+    bool is_probing;             /* EXAMINE waits for a reply */
+    char shown[200];             /* the agent, as EXAMINE has found it */
+    bool is_client;              /* the agent is no server */
+    struct hf_job_sink sink;
+    bool has_sink;
+};
+
+static inline struct hf_consul *hf_consul_of_wire(struct hf_wire *wire)
+{
+    return (struct hf_consul *)(void *)wire;
+}
+
+/* ---- target.c, token.c ----------------------------------------------------
+ */
+
+enum hf_status hf_consul_target_read(struct hf_consul *consul,
+                                     const struct hf_url *url,
+                                     struct hf_error *error);
+void hf_consul_target_free(struct hf_consul *consul);
+
+/* The scheme of URLs without TLS, for messages; with it an 's' follows. */
+#define HF_CONSUL_SCHEME "consul"
+
+/* The endpoint in use. */
+struct hf_socket_target hf_consul_target(const struct hf_consul *consul);
+
+/** Of the URL, a file, or the environment. @param of_url  NULL: none there. */
+enum hf_status hf_consul_token_find(struct hf_consul *consul,
+                                    const struct hf_url *url,
+                                    const char *of_url, const char *file,
+                                    struct hf_error *error);
+
+/** Before the first request of a connection. @return false: see `why`. */
+bool hf_consul_token_use(struct hf_consul *consul, enum hf_status *fault);
+
+/* ---- calls.c --------------------------------------------------------------
+ */
+
+extern const struct hf_wire_ops hf_consul_wire;
+
+void hf_consul_job_free(struct hf_consul *consul, struct hf_consul_job *job);
+
+/* ---- requests.c -----------------------------------------------------------
+ */
+
+/** Ask for what the path and the body of the store are. @return false: not
+ * READY, or no memory. */
+bool hf_consul_ask(struct hf_consul *consul, enum hf_consul_step step,
+                   const char *method, struct hf_consul_job *job,
+                   struct hf_instant now);
+
+/* "/v1/" and more; the query is begun with '?'. */
+struct hf_wire_text *hf_consul_path(struct hf_consul *consul, const char *path);
+
+/** Append a query; of all requests: the datacenter. */
+void hf_consul_path_query(const struct hf_consul *consul,
+                          struct hf_wire_text *path, const char *query);
+
+/** Ask who is the leader: the greeting. */
+bool hf_consul_ask_leader(struct hf_consul *consul, struct hf_instant now);
+
+bool hf_consul_ask_open(struct hf_consul *consul, struct hf_consul_job *job,
+                        int64_t ttl_s, struct hf_instant now);
+
+/* INFO, RENEW, CLOSE. */
+bool hf_consul_ask_session(struct hf_consul *consul, enum hf_consul_step step,
+                           const uint8_t *session, struct hf_consul_job *job,
+                           struct hf_instant now);
+bool hf_consul_ask_list(struct hf_consul *consul, struct hf_consul_job *job,
+                        struct hf_instant now);
+
+/* OWNED, SCAN: all keys. */
+bool hf_consul_ask_all(struct hf_consul *consul, enum hf_consul_step step,
+                       struct hf_consul_job *job, struct hf_instant now);
+bool hf_consul_ask_create(struct hf_consul *consul, struct hf_consul_job *job,
+                          struct hf_instant now);
+
+/* UNDO, REMOVE. @param under  NULL: whatever session it is under. */
+bool hf_consul_ask_remove(struct hf_consul *consul, enum hf_consul_step step,
+                          const uint8_t *under, struct hf_consul_job *job,
+                          struct hf_instant now);
+
+/** The keys from `from` on, as many as one transaction has. */
+bool hf_consul_ask_read(struct hf_consul *consul, struct hf_consul_job *job,
+                        size_t from, struct hf_instant now);
+bool hf_consul_ask_replace(struct hf_consul *consul, struct hf_consul_job *job,
+                           const struct hf_wire_change *change,
+                           struct hf_instant now);
+
+/* ---- replies.c ------------------------------------------------------------
+ */
+
+/* Read the reply to a request, and say that its job is done when it is. */
+void hf_consul_take(struct hf_consul *consul,
+                    const struct hf_http_pending *request,
+                    const struct hf_http_reply *http, struct hf_instant now);
+
+/* The request has no reply. */
+void hf_consul_take_lost(struct hf_consul *consul,
+                         const struct hf_http_pending *request, bool is_unsent,
+                         struct hf_instant now);
+
+/** The index of a reply, from its header; 0: none. */
+uint64_t hf_consul_index(const struct hf_http_reply *http);
+
+/* ---- node.c ---------------------------------------------------------------
+ */
+
+extern const struct hf_http_limits hf_consul_limits;
+
+void hf_consul_node_open(struct hf_consul *consul, struct hf_instant now);
+void hf_consul_node_close(struct hf_consul *consul, bool forked);
+void hf_consul_node_resume(struct hf_consul *consul, struct hf_instant now);
+
+/* Before a request: a connection that was idle may have been closed. */
+void hf_consul_node_look(struct hf_consul *consul, struct hf_instant now);
+
+/** The reply to the greeting. @param body  NULL: it failed with @p fault, as
+ * said in `why`. */
+void hf_consul_node_greeted(struct hf_consul *consul, const struct json_t *body,
+                            enum hf_status fault, struct hf_instant now);
+
+/** The endpoint does not serve: break the connection, and go to the next. */
+void hf_consul_node_fail(struct hf_consul *consul, enum hf_status fault,
+                         const char *why);
+
+/* Its numbers have gone backwards: it is another cluster, and all is lost. */
+void hf_consul_node_foreign(struct hf_consul *consul, uint64_t number,
+                            uint64_t newest, struct hf_instant now);
+
+/* ---- watch.c --------------------------------------------------------------
+ */
+
+bool hf_consul_watch(struct hf_wire *wire, struct hf_bytes name,
+                     uint64_t revision, void *user, struct hf_instant now,
+                     struct hf_wire_watch **out);
+void hf_consul_unwatch(struct hf_wire *wire, struct hf_wire_watch *watch);
+
+/* Free those that were dropped; all: the store closes. */
+void hf_consul_watches_free(struct hf_consul *consul, bool all, bool forked);
+
+/* ---- examine.c ------------------------------------------------------------
+ */
+
+/* The node is READY: report what it is to the sink, and end the jobs. */
+void hf_consul_examine(struct hf_consul *consul, struct hf_instant now);
+
+/* The reply to a request of that. */
+void hf_consul_examined(struct hf_consul *consul, enum hf_consul_step step,
+                        const struct json_t *body,
+                        const struct hf_wire_reply *reply,
+                        struct hf_instant now);
+
+/* ---- store.c --------------------------------------------------------------
+ */
+
+extern const struct hf_store_ops hf_store_consul;
+
+/* The node is READY, or cannot be: end the pending jobs. */
+void hf_consul_jobs(struct hf_consul *consul, struct hf_instant now);
+void hf_consul_jobs_end(struct hf_consul *consul, enum hf_status status,
+                        const char *reason);
+
+#endif

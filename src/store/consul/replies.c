@@ -1,0 +1,618 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* REPLIES TO JOBS
+ *
+ *   GONE      the leader knows no such session, or a transaction found none
+ *   ERROR     the request was refused, and nothing done
+ *   LOST      all others: a server without a leader, an entry of the log that
+ *             was not confirmed. It may be executed yet. The endpoint is left
+ *             for the next one
+ *
+ * WHEN A RENEWAL COUNTS
+ *
+ *   read the session, consistent ──▶ renew it      sent together, in order
+ *        S                                          alive until S + ttl
+ *
+ * Only the leader's clock ends a session, and a renewal is not in the log: a
+ * leader that was replaced may answer it. But the read before it was answered
+ * by a leader that a majority had confirmed after S, and the server never goes
+ * back to an earlier leader. So when the renewal is answered, either that same
+ * leader has executed it after S, or a later leader was elected after S; and
+ * that one gives each session its whole ttl anew. In both cases no leader ends
+ * it before S + ttl. (Consul 1.8.7: Session.Renew, initializeSessionTimers.) It
+ * is 2 ttl in fact, which covers what goes through a client agent: see the
+ * README. */
+#include "store/consul/consul.h"
+
+#include "base/fail.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    STATUS_OK = 200,
+    STATUS_BAD = 400,
+    STATUS_UNAUTHORIZED = 401,
+    STATUS_DENIED = 403,
+    STATUS_NONE = 404,
+    STATUS_CONFLICT = 409,
+    STATUS_TOO_LARGE = 413
+};
+
+uint64_t hf_consul_index(const struct hf_http_reply *http)
+{
+    char *end;
+    errno = 0;
+    unsigned long long index = strtoull(http->kept[0], &end, 10);
+    return errno != 0 || *end != '\0' ? 0 : index;
+}
+
+static void saw(struct hf_consul *consul, uint64_t index)
+{
+    consul->newest = consul->newest < index ? index : consul->newest;
+}
+
+/* ---- Errors -------------------------------------------------------------- */
+
+static void say_denied(struct hf_consul *consul)
+{
+    char why[100];
+    snprintf(why, sizeof(why), "%.90s", consul->why);
+    snprintf(consul->why, sizeof(consul->why),
+             consul->headers == NULL
+                 ? "%.60s: no token; set CONSUL_HTTP_TOKEN, or token_file"
+                 : "%.60s: the token needs key_prefix \"%.40s\" and "
+                   "session_prefix \"\" with policy write",
+             why, consul->prefix);
+}
+
+/** A refusal of a request, of which nothing was done. */
+static bool is_refusal(struct hf_consul *consul, unsigned status,
+                       struct hf_wire_reply *reply)
+{
+    bool is_denied = status == STATUS_DENIED || status == STATUS_UNAUTHORIZED;
+    bool is_ttl = strstr(consul->why, "Session TTL") != NULL;
+    bool is_node = strstr(consul->why, "Missing node registration") != NULL;
+    reply->outcome = HF_WIRE_ERROR;
+    if (is_denied) {
+        say_denied(consul);
+        reply->fault = HF_DENIED;
+        return true;
+    }
+    if (is_node) {
+        snprintf(consul->why, sizeof(consul->why),
+                 "is an agent of another datacenter than %.60s: a session "
+                 "belongs to its agent's, so name an agent there",
+                 consul->datacenter == NULL ? "its own" : consul->datacenter);
+    }
+    reply->fault = HF_CONFIG;
+    return is_ttl || is_node || status == STATUS_BAD ||
+           status == STATUS_TOO_LARGE;
+}
+
+static void take_error(struct hf_consul *consul,
+                       const struct hf_http_reply *http,
+                       struct hf_wire_reply *reply)
+{
+    snprintf(consul->why, sizeof(consul->why), "%.150s", http->body);
+    if (http->body_len == 0) {
+        snprintf(consul->why, sizeof(consul->why),
+                 "answers with HTTP status %u: is it Consul?", http->status);
+    }
+    consul->why[strcspn(consul->why, "\r\n")] = '\0';
+    hf_make_plain(consul->why);
+    reply->reason = consul->why;
+    if (!is_refusal(consul, http->status, reply)) {
+        reply->outcome = HF_WIRE_LOST;
+        reply->fault = HF_UNAVAILABLE;
+    }
+}
+
+static void fail_reading(struct hf_consul *consul, struct hf_wire_reply *reply)
+{
+    reply->outcome = HF_WIRE_LOST;
+    reply->fault = HF_UNAVAILABLE;
+    snprintf(consul->why, sizeof(consul->why),
+             "its answer cannot be read, or memory is exhausted");
+    reply->reason = consul->why;
+}
+
+/** The first error of a transaction. */
+static const char *error_of(const json_t *body)
+{
+    const json_t *error = json_array_get(json_object_get(body, "Errors"), 0);
+    const char *what = json_string_value(json_object_get(error, "What"));
+    return what == NULL ? "" : what;
+}
+
+/* A transaction whose condition does not hold. */
+static bool is_conflict(const struct hf_http_reply *http)
+{
+    return http->status == STATUS_CONFLICT;
+}
+
+static bool is_without_session(const json_t *body)
+{
+    return strstr(error_of(body), "invalid session") != NULL;
+}
+
+static const json_t *result_of(const json_t *body, size_t at)
+{
+    const json_t *results = json_object_get(body, "Results");
+    return json_object_get(json_array_get(results, at), "KV");
+}
+
+/* ---- Sessions ------------------------------------------------------------ */
+
+static bool take_opened(struct hf_consul_job *job, const json_t *body)
+{
+    const json_t *id = json_object_get(body, "ID");
+    return json_string_length(id) == HF_CONSUL_SESSION_LEN &&
+           hf_consul_session_read(json_string_value(id), job->reply.session);
+}
+
+static void end_renewal(struct hf_consul *consul, struct hf_consul_job *job)
+{
+    if (job->reply.outcome != HF_WIRE_DONE) {
+        return;
+    }
+    if (!job->has_session) {
+        job->reply.outcome = HF_WIRE_GONE;
+    } else if (job->is_refused) {
+        job->reply.outcome = HF_WIRE_LOST;
+        job->reply.fault = HF_UNAVAILABLE;
+        snprintf(consul->why, sizeof(consul->why),
+                 "its leader did not renew the session");
+        job->reply.reason = consul->why;
+    }
+}
+
+/* ---- Lists --------------------------------------------------------------- */
+
+static void give_list(struct hf_consul *consul, struct hf_consul_job *job,
+                      uint64_t revision)
+{
+    job->reply.entries = consul->list.entries;
+    job->reply.n_entries = consul->list.n;
+    job->reply.revision = revision;
+}
+
+/** The job's own entry in the list. @return NULL: it is not there. */
+static const struct hf_wire_entry *find_own(const struct hf_consul *consul,
+                                            const struct hf_consul_job *job)
+{
+    const char *rest = job->keys.bytes + job->folder.len;
+    size_t len = job->keys.len - job->folder.len;
+    for (size_t i = 0; i < consul->list.n; i++) {
+        const struct hf_wire_entry *entry = &consul->list.entries[i];
+        const char *id = entry->id.data;
+        if (entry->id.len == HF_CONSUL_SESSION_LEN + len &&
+            memcmp(id + HF_CONSUL_SESSION_LEN, rest, len) == 0) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+/* A try that was not the first leaves nothing. */
+static bool must_undo(const struct hf_consul *consul,
+                      const struct hf_consul_job *job)
+{
+    const struct hf_wire_entry *own = find_own(consul, job);
+    if (job->when == HF_WIRE_UNLESS_OWN || own == NULL || own->note.len > 0) {
+        return false;
+    }
+    for (size_t i = 0; i < consul->list.n; i++) {
+        uint64_t number = consul->list.entries[i].entry.number;
+        if (number < own->entry.number &&
+            (job->when == HF_WIRE_IF_FREE || number > job->since)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Its key is there: what fails from now on may have left it. */
+static void ask_more(struct hf_consul *consul, struct hf_consul_job *job,
+                     bool undoes, struct hf_instant now)
+{
+    job->has_created = true;
+    bool is_asked = (!undoes || hf_consul_ask_remove(consul, HF_CONSUL_ASK_UNDO,
+                                                     NULL, job, now)) &&
+                    hf_consul_ask_list(consul, job, now);
+    if (!is_asked) {
+        fail_reading(consul, &job->reply);
+    }
+}
+
+static void begin_create(struct hf_consul *consul, struct hf_consul_job *job,
+                         struct hf_instant now)
+{
+    if (!hf_consul_ask_create(consul, job, now)) {
+        job->reply.outcome = HF_WIRE_UNSENT;
+        job->reply.fault = HF_NO_MEMORY;
+        job->reply.reason = "out of memory";
+    }
+}
+
+/* Of a LIST, or within a CREATE: before it, or after it. */
+static bool take_list(struct hf_consul *consul, struct hf_consul_job *job,
+                      const json_t *body, const struct hf_http_reply *http,
+                      struct hf_instant now)
+{
+    bool was_before = job->is_before;
+    job->is_before = false;
+    if (!hf_consul_list_read(&consul->list, consul->prefix, body, 0, false,
+                             http->body_len)) {
+        return false;
+    }
+    saw(consul, hf_consul_index(http));
+    give_list(consul, job, hf_consul_index(http));
+    if (job->kind != HF_CONSUL_CREATE) {
+        return true;
+    }
+    if (was_before && consul->list.n == 0 && !job->is_withdrawn) {
+        begin_create(consul, job, now);
+    } else if (must_undo(consul, job)) {
+        ask_more(consul, job, true, now);
+    }
+    return true;
+}
+
+static bool take_created(struct hf_consul *consul, struct hf_consul_job *job,
+                         const json_t *body, const struct hf_http_reply *http,
+                         struct hf_instant now)
+{
+    if (is_conflict(http) && is_without_session(body)) {
+        job->reply.outcome = HF_WIRE_GONE;
+        return true;
+    }
+    if (is_conflict(http)) {
+        ask_more(consul, job, false, now);
+        return strstr(error_of(body), "exists") != NULL;
+    }
+    uint64_t number = hf_consul_number(result_of(body, 0), "CreateIndex");
+    job->has_created = true;
+    if (number == 0 || !hf_consul_list_read(&consul->list, consul->prefix,
+                                            json_object_get(body, "Results"), 1,
+                                            true, http->body_len)) {
+        return false;
+    }
+    if (number <= job->newest) {
+        hf_consul_node_foreign(consul, number, job->newest, now);
+        job->reply.outcome = HF_WIRE_LOST;
+        job->reply.fault = HF_CONFIG;
+        job->reply.reason = consul->why;
+        return true;
+    }
+    saw(consul, number);
+    give_list(consul, job, number);
+    if (must_undo(consul, job)) {
+        ask_more(consul, job, true, now);
+    } else {
+        job->reply.has_changed = true;
+    }
+    return true;
+}
+
+static bool take_owned(struct hf_consul *consul, struct hf_consul_job *job,
+                       const json_t *body, const struct hf_http_reply *http)
+{
+    struct hf_consul_list *list = &consul->list;
+    size_t n = 0;
+    if (!hf_consul_list_read(list, consul->prefix, body, 0, false,
+                             http->body_len)) {
+        return false;
+    }
+    for (size_t i = 0; i < list->n; i++) {
+        const struct hf_wire_entry *entry = &list->entries[i];
+        if (entry->born_ttl_s > 0 &&
+            memcmp(entry->entry.owner.session, job->session,
+                   HF_SESSION_ID_LEN) == 0) {
+            list->entries[n++] = *entry;
+        }
+    }
+    list->n = n;
+    give_list(consul, job, hf_consul_index(http));
+    return true;
+}
+
+/* Folders, each once. */
+static bool take_names(struct hf_consul *consul, struct hf_consul_job *job,
+                       const json_t *body, const struct hf_http_reply *http)
+{
+    struct hf_consul_list *list = &consul->list;
+    size_t prefix_len = strlen(consul->prefix);
+    size_t n = json_array_size(body);
+    if (!hf_consul_list_begin(list, n, http->body_len)) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const json_t *text = json_array_get(body, i);
+        size_t len = json_string_length(text);
+        if (len <= prefix_len + 1 || json_string_value(text)[len - 1] != '/') {
+            continue;
+        }
+        char *name = list->arena + list->arena_len;
+        len -= prefix_len + 1;
+        memcpy(name, json_string_value(text) + prefix_len, len);
+        list->arena_len += len;
+        list->entries[list->n++] = (struct hf_wire_entry){
+            .name = {name, hf_consul_name_read(name, len)}};
+    }
+    give_list(consul, job, hf_consul_index(http));
+    return true;
+}
+
+/* ---- Reads --------------------------------------------------------------- */
+
+/** Which of the keys it is. @return `n`: none. */
+static size_t find_key(const struct hf_consul_job *job, const char *key)
+{
+    const char *at = job->keys.bytes;
+    size_t i = 0;
+    while (i < job->n && (i < job->at || strcmp(at, key) != 0)) {
+        at += strlen(at) + 1;
+        i++;
+    }
+    return i;
+}
+
+static bool take_key(struct hf_consul *consul, struct hf_consul_job *job,
+                     const json_t *kv)
+{
+    const char *key = json_string_value(json_object_get(kv, "Key"));
+    size_t i = key == NULL ? job->n : find_key(job, key);
+    if (i == job->n) {
+        return key != NULL; /* it only begins so */
+    }
+    struct hf_wire_entry *entry = &job->entries[i];
+    *entry = (struct hf_wire_entry){.born_ttl_s = 1}; /* it is ours */
+    if (!hf_consul_state_read(kv, consul->list.arena, entry)) {
+        return true;
+    }
+    entry->entry.number = hf_consul_number(kv, "CreateIndex");
+    if (entry->note.len > 0) {
+        size_t at = job->notes.len;
+        hf_wire_text_add(&job->notes, entry->note.data, entry->note.len);
+        entry->version = at;
+    }
+    return entry->entry.number != 0 && !job->notes.has_failed;
+}
+
+static bool take_read(struct hf_consul *consul, struct hf_consul_job *job,
+                      const json_t *body, const struct hf_http_reply *http,
+                      struct hf_instant now)
+{
+    const json_t *results = json_object_get(body, "Results");
+    if (is_conflict(http) ||
+        !hf_consul_list_begin(&consul->list, 0, http->body_len)) {
+        return false;
+    }
+    for (size_t i = 0; i < json_array_size(results); i++) {
+        if (!take_key(consul, job, result_of(body, i))) {
+            return false;
+        }
+    }
+    job->at += HF_CONSUL_OPERATIONS_MAX;
+    job->reply.entries = job->entries;
+    job->reply.n_entries = job->n;
+    return job->at >= job->n || hf_consul_ask_read(consul, job, job->at, now);
+}
+
+/* The texts of notes stay where they are from now on. */
+static void end_read(struct hf_consul_job *job)
+{
+    for (size_t i = 0; i < job->n; i++) {
+        struct hf_wire_entry *entry = &job->entries[i];
+        if (entry->note.len > 0) {
+            entry->note.data = job->notes.bytes + entry->version;
+        }
+    }
+}
+
+/* ---- Changes ------------------------------------------------------------- */
+
+static bool take_replaced(struct hf_consul_job *job, const json_t *body,
+                          const struct hf_http_reply *http)
+{
+    job->reply.has_changed = !is_conflict(http);
+    if (is_conflict(http) && is_without_session(body)) {
+        job->reply.outcome = HF_WIRE_GONE;
+    }
+    return true;
+}
+
+static bool take_removed(struct hf_consul *consul, struct hf_consul_job *job,
+                         const json_t *body, const struct hf_http_reply *http)
+{
+    struct hf_wire_entry entry = {.born_ttl_s = 1};
+    if (!hf_consul_list_begin(&consul->list, 0, http->body_len)) {
+        return false;
+    }
+    job->reply.has_changed =
+        !is_conflict(http) &&
+        hf_consul_state_read(result_of(body, 0), consul->list.arena, &entry) &&
+        entry.note.len == 0;
+    return true;
+}
+
+/* ---- All ----------------------------------------------------------------- */
+
+/** What a step makes of its reply. @return false: it cannot be read. */
+static bool take_body(struct hf_consul *consul,
+                      const struct hf_http_pending *request, const json_t *body,
+                      const struct hf_http_reply *http, struct hf_instant now)
+{
+    struct hf_consul_job *job = request->user;
+    switch ((enum hf_consul_step)request->cookie) {
+    case HF_CONSUL_ASK_OPEN:
+        return take_opened(job, body);
+    case HF_CONSUL_ASK_INFO:
+        job->has_session = json_array_size(body) > 0;
+        return json_is_array(body);
+    case HF_CONSUL_ASK_RENEW:
+        job->is_refused |= http->status == STATUS_NONE;
+        return true;
+    case HF_CONSUL_ASK_LIST:
+        return take_list(consul, job, body, http, now);
+    case HF_CONSUL_ASK_OWNED:
+        return take_owned(consul, job, body, http);
+    case HF_CONSUL_ASK_CREATE:
+        return take_created(consul, job, body, http, now);
+    case HF_CONSUL_ASK_READ:
+        return take_read(consul, job, body, http, now);
+    case HF_CONSUL_ASK_REPLACE:
+        return take_replaced(job, body, http);
+    case HF_CONSUL_ASK_SCAN:
+        return take_names(consul, job, body, http);
+    case HF_CONSUL_ASK_REMOVE:
+        return take_removed(consul, job, body, http);
+    case HF_CONSUL_ASK_LEADER:
+    case HF_CONSUL_ASK_SELF:
+    case HF_CONSUL_ASK_PROBE:
+    case HF_CONSUL_ASK_CLOSE:
+    case HF_CONSUL_ASK_UNDO:
+        break;
+    }
+    return true;
+}
+
+/** Is it one that the step reads? */
+static bool is_expected(enum hf_consul_step step, unsigned status)
+{
+    switch (step) {
+    case HF_CONSUL_ASK_RENEW:
+    case HF_CONSUL_ASK_LIST:
+    case HF_CONSUL_ASK_OWNED:
+    case HF_CONSUL_ASK_SCAN:
+        return status == STATUS_OK || status == STATUS_NONE;
+    case HF_CONSUL_ASK_CREATE:
+    case HF_CONSUL_ASK_REPLACE:
+    case HF_CONSUL_ASK_REMOVE:
+    case HF_CONSUL_ASK_PROBE:
+        return status == STATUS_OK || status == STATUS_CONFLICT;
+    case HF_CONSUL_ASK_LEADER:
+    case HF_CONSUL_ASK_SELF:
+    case HF_CONSUL_ASK_OPEN:
+    case HF_CONSUL_ASK_INFO:
+    case HF_CONSUL_ASK_CLOSE:
+    case HF_CONSUL_ASK_UNDO:
+    case HF_CONSUL_ASK_READ:
+        break;
+    }
+    return status == STATUS_OK;
+}
+
+/* The job is over: give its reply to the call, and free it. */
+static void finish(struct hf_consul *consul, struct hf_consul_job *job,
+                   struct hf_instant now)
+{
+    struct hf_wire_call *call = job->call;
+    struct hf_wire_reply *reply = &job->reply;
+    if (job->kind == HF_CONSUL_RENEW) {
+        end_renewal(consul, job);
+    } else if (job->kind == HF_CONSUL_READ) {
+        end_read(job);
+    }
+    if (job->has_created && reply->outcome != HF_WIRE_DONE &&
+        reply->outcome != HF_WIRE_GONE) {
+        reply->outcome = HF_WIRE_LOST;
+    }
+    if (call->done != NULL) {
+        consul->delivering = job;
+        call->done(call, reply, now);
+        consul->delivering = NULL;
+    }
+    hf_consul_job_free(consul, job);
+}
+
+/* The first failure of a job counts. */
+static void note_failure(struct hf_consul_job *job,
+                         const struct hf_wire_reply *failure)
+{
+    if (job->reply.outcome == HF_WIRE_DONE) {
+        job->reply.outcome = failure->outcome;
+        job->reply.fault = failure->fault;
+        job->reply.reason = failure->reason;
+    }
+}
+
+static void
+take_for_job(struct hf_consul *consul, const struct hf_http_pending *request,
+             const json_t *body, const struct hf_http_reply *http,
+             const struct hf_wire_reply *read, struct hf_instant now)
+{
+    struct hf_consul_job *job = request->user;
+    struct hf_wire_reply failure = *read;
+    bool is_first = job->reply.sent.ns == 0;
+    job->pending--;
+    job->reply.sent = is_first ? request->sent : job->reply.sent;
+    if (read->outcome == HF_WIRE_DONE &&
+        !take_body(consul, request, body, http, now)) {
+        fail_reading(consul, &failure);
+    }
+    if (failure.outcome != HF_WIRE_DONE) {
+        note_failure(job, &failure);
+    } else {
+        consul->rtt =
+            hf_span_smooth(consul->rtt, hf_instant_until(request->sent, now));
+    }
+    if (failure.outcome == HF_WIRE_LOST) {
+        hf_consul_node_fail(consul, failure.fault, consul->why);
+    }
+    if (job->pending == 0) {
+        finish(consul, job, now);
+    }
+}
+
+void hf_consul_take(struct hf_consul *consul,
+                    const struct hf_http_pending *request,
+                    const struct hf_http_reply *http, struct hf_instant now)
+{
+    struct hf_wire_reply reply = {.outcome = HF_WIRE_DONE,
+                                  .sent = request->sent};
+    enum hf_consul_step step = (enum hf_consul_step)request->cookie;
+    json_t *body =
+        json_loadb(http->body, http->body_len, JSON_DECODE_ANY, NULL);
+    if (!is_expected(step, http->status)) {
+        take_error(consul, http, &reply);
+    }
+    if (step == HF_CONSUL_ASK_LEADER) {
+        hf_consul_node_greeted(consul,
+                               reply.outcome == HF_WIRE_DONE ? body : NULL,
+                               reply.fault, now);
+    } else if (step == HF_CONSUL_ASK_SELF || step == HF_CONSUL_ASK_PROBE) {
+        hf_consul_examined(consul, step, body, &reply, now);
+    } else {
+        take_for_job(consul, request, body, http, &reply, now);
+    }
+    json_decref(body);
+}
+
+void hf_consul_take_lost(struct hf_consul *consul,
+                         const struct hf_http_pending *request, bool is_unsent,
+                         struct hf_instant now)
+{
+    struct hf_consul_job *job = request->user;
+    struct hf_wire_reply failure = {
+        .outcome = is_unsent ? HF_WIRE_UNSENT : HF_WIRE_LOST,
+        .fault = HF_UNAVAILABLE,
+        .reason = consul->http.reason,
+    };
+    if (job == NULL) {
+        return;
+    }
+    if (job->is_before) {
+        failure.outcome = HF_WIRE_UNSENT; /* it only read */
+    }
+    bool is_first = job->reply.sent.ns == 0;
+    job->reply.sent = is_first ? request->sent : job->reply.sent;
+    job->pending--;
+    note_failure(job, &failure);
+    if (job->pending == 0) {
+        finish(consul, job, now);
+    }
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PATHS AND BODIES
+ *
+ *   leader   GET status/leader            open     PUT session/create
+ *   info     GET session/info/ID          renew    PUT session/renew/ID
+ *   close    PUT session/destroy/ID       list     GET kv/FOLDER?recurse
+ *   owned    GET kv/PREFIX?recurse        scan     GET
+ * kv/PREFIX?keys&separator=/ create   PUT txn: check-not-exists, lock, get-tree
+ * of the folder undo     PUT txn: delete              read     PUT txn of
+ * get-trees replace  PUT txn: check-index, [unlock, lock | lock | delete]
+ *   remove   PUT txn: get | check-session, delete
+ *
+ * Reads are consistent: the leader asks a majority whether it is one. A
+ * transaction that writes is in the log, and sees its own writes. All of its
+ * operations are done, or none: 409 tells which was not.
+ *
+ * A get-tree of a whole key, unlike a get, may find nothing. */
+#include "store/consul/consul.h"
+#include "store/ordered/wire_key.h"
+
+#include <string.h>
+
+/* As long as a server with a leader needs at most, in milliseconds. */
+#define SILENCE_MS_MIN 1000
+#define SILENCE_TIMEOUTS 2
+
+/* ---- Parts --------------------------------------------------------------- */
+
+struct hf_wire_text *hf_consul_path(struct hf_consul *consul, const char *path)
+{
+    consul->path.len = 0;
+    consul->path.has_failed = false;
+    consul->body.len = 0;
+    consul->body.has_failed = false;
+    hf_wire_text_say(&consul->path, "/v1/");
+    hf_wire_text_say(&consul->path, path);
+    return &consul->path;
+}
+
+void hf_consul_path_query(const struct hf_consul *consul,
+                          struct hf_wire_text *path, const char *query)
+{
+    hf_wire_text_say(path, query);
+    if (consul->datacenter != NULL) {
+        hf_wire_text_say(path, strchr(query, '?') != NULL ? "&dc=" : "?dc=");
+        hf_wire_text_say(path, consul->datacenter);
+    }
+}
+
+bool hf_consul_ask(struct hf_consul *consul, enum hf_consul_step step,
+                   const char *method, struct hf_consul_job *job,
+                   struct hf_instant now)
+{
+    bool is_greeting = step == HF_CONSUL_ASK_LEADER;
+    struct hf_span timeout =
+        hf_span_max(hf_span_ms(SILENCE_MS_MIN),
+                    hf_span_scale(consul->node_timeout, SILENCE_TIMEOUTS));
+    hf_wire_text_add(&consul->path, "", 1);
+    struct hf_http_request request = {
+        .method = method,
+        .path = consul->path.bytes,
+        .headers = consul->headers,
+        .body = consul->body.bytes,
+        .body_len = consul->body.len,
+        .timeout = is_greeting ? consul->connect_timeout : timeout,
+        .cookie = step,
+        .user = job,
+    };
+    if (consul->path.has_failed || consul->body.has_failed ||
+        consul->phase != (is_greeting ? HF_CONSUL_GREETING : HF_CONSUL_READY) ||
+        !hf_http_ask(&consul->http, &request, now)) {
+        return false;
+    }
+    if (job != NULL) {
+        job->pending++;
+    }
+    return true;
+}
+
+/* The key, or folder, of an operation: nothing in it is escaped in JSON. */
+static void say_operation(struct hf_consul *consul, const char *verb,
+                          struct hf_bytes key)
+{
+    struct hf_wire_text *body = &consul->body;
+    hf_wire_text_say(body, body->len == 0 ? "[" : ",");
+    hf_wire_text_say(body, "{\"KV\":{\"Verb\":\"");
+    hf_wire_text_say(body, verb);
+    hf_wire_text_say(body, "\",\"Key\":\"");
+    hf_wire_text_add(body, key.data, key.len);
+    hf_wire_text_say(body, "\"");
+}
+
+static void say_session(struct hf_consul *consul, const char *session)
+{
+    hf_wire_text_say(&consul->body, ",\"Session\":\"");
+    hf_wire_text_add(&consul->body, session, HF_CONSUL_SESSION_LEN);
+    hf_wire_text_say(&consul->body, "\"");
+}
+
+static void end_operation(struct hf_consul *consul)
+{
+    hf_wire_text_say(&consul->body, "}}");
+}
+
+static void say_plain(struct hf_consul *consul, const char *verb,
+                      struct hf_bytes key)
+{
+    say_operation(consul, verb, key);
+    end_operation(consul);
+}
+
+static void begin_txn(struct hf_consul *consul, const char *query)
+{
+    struct hf_wire_text *path = hf_consul_path(consul, "txn");
+    hf_consul_path_query(consul, path, query);
+}
+
+static bool ask_txn(struct hf_consul *consul, enum hf_consul_step step,
+                    struct hf_consul_job *job, struct hf_instant now)
+{
+    hf_wire_text_say(&consul->body, "]");
+    return hf_consul_ask(consul, step, "PUT", job, now);
+}
+
+static struct hf_bytes bytes_of(const struct hf_wire_text *text)
+{
+    return (struct hf_bytes){text->bytes, text->len};
+}
+
+/* ---- Sessions ------------------------------------------------------------ */
+
+bool hf_consul_ask_leader(struct hf_consul *consul, struct hf_instant now)
+{
+    struct hf_wire_text *path = hf_consul_path(consul, "status/leader");
+    hf_consul_path_query(consul, path, "");
+    return hf_consul_ask(consul, HF_CONSUL_ASK_LEADER, "GET", NULL, now);
+}
+
+/* Without checks: the health of the agent's node ends no lock. */
+bool hf_consul_ask_open(struct hf_consul *consul, struct hf_consul_job *job,
+                        int64_t ttl_s, struct hf_instant now)
+{
+    struct hf_wire_text *path = hf_consul_path(consul, "session/create");
+    hf_consul_path_query(consul, path, "");
+    hf_wire_text_say(&consul->body,
+                     "{\"Name\":\"holdfast\",\"Behavior\":\"delete\","
+                     "\"LockDelay\":\"0s\",\"Checks\":[],\"NodeChecks\":[],"
+                     "\"TTL\":\"");
+    hf_wire_text_number(&consul->body, (uint64_t)ttl_s);
+    hf_wire_text_say(&consul->body, "s\"}");
+    return hf_consul_ask(consul, HF_CONSUL_ASK_OPEN, "PUT", job, now);
+}
+
+bool hf_consul_ask_session(struct hf_consul *consul, enum hf_consul_step step,
+                           const uint8_t *session, struct hf_consul_job *job,
+                           struct hf_instant now)
+{
+    char shown[HF_CONSUL_SESSION_LEN + 1];
+    bool is_info = step == HF_CONSUL_ASK_INFO;
+    struct hf_wire_text *path = hf_consul_path(
+        consul, is_info                       ? "session/info/"
+                : step == HF_CONSUL_ASK_RENEW ? "session/renew/"
+                                              : "session/destroy/");
+    hf_consul_session_show(session, shown);
+    hf_wire_text_say(path, shown);
+    hf_consul_path_query(consul, path, is_info ? "?consistent" : "");
+    return hf_consul_ask(consul, step, is_info ? "GET" : "PUT", job, now);
+}
+
+/* ---- Entries ------------------------------------------------------------- */
+
+bool hf_consul_ask_list(struct hf_consul *consul, struct hf_consul_job *job,
+                        struct hf_instant now)
+{
+    struct hf_wire_text *path = hf_consul_path(consul, "kv/");
+    hf_wire_text_add(path, job->folder.bytes, job->folder.len);
+    hf_consul_path_query(consul, path, "?recurse&consistent");
+    return hf_consul_ask(consul, HF_CONSUL_ASK_LIST, "GET", job, now);
+}
+
+bool hf_consul_ask_all(struct hf_consul *consul, enum hf_consul_step step,
+                       struct hf_consul_job *job, struct hf_instant now)
+{
+    struct hf_wire_text *path = hf_consul_path(consul, "kv/");
+    hf_wire_text_say(path, consul->prefix);
+    hf_consul_path_query(consul, path,
+                         step == HF_CONSUL_ASK_SCAN
+                             ? "?keys&separator=/&consistent"
+                             : "?recurse&consistent");
+    return hf_consul_ask(consul, step, "GET", job, now);
+}
+
+bool hf_consul_ask_create(struct hf_consul *consul, struct hf_consul_job *job,
+                          struct hf_instant now)
+{
+    char session[HF_CONSUL_SESSION_LEN + 1];
+    hf_consul_session_show(job->session, session);
+    begin_txn(consul, "");
+    say_plain(consul, "check-not-exists", bytes_of(&job->keys));
+    say_operation(consul, "lock", bytes_of(&job->keys));
+    say_session(consul, session);
+    end_operation(consul);
+    say_plain(consul, "get-tree", bytes_of(&job->folder));
+    job->newest = consul->newest;
+    return ask_txn(consul, HF_CONSUL_ASK_CREATE, job, now);
+}
+
+bool hf_consul_ask_remove(struct hf_consul *consul, enum hf_consul_step step,
+                          const uint8_t *under, struct hf_consul_job *job,
+                          struct hf_instant now)
+{
+    begin_txn(consul, "");
+    if (under != NULL) {
+        char session[HF_CONSUL_SESSION_LEN + 1];
+        hf_consul_session_show(under, session);
+        say_operation(consul, "check-session", bytes_of(&job->keys));
+        say_session(consul, session);
+        end_operation(consul);
+    } else if (step == HF_CONSUL_ASK_REMOVE) {
+        say_plain(consul, "get", bytes_of(&job->keys));
+    }
+    say_plain(consul, "delete", bytes_of(&job->keys));
+    return ask_txn(consul, step, job, now);
+}
+
+/* The keys are texts one after the other, each with its NUL. */
+bool hf_consul_ask_read(struct hf_consul *consul, struct hf_consul_job *job,
+                        size_t from, struct hf_instant now)
+{
+    const char *key = job->keys.bytes;
+    size_t end = from + HF_CONSUL_OPERATIONS_MAX;
+    begin_txn(consul, "?consistent");
+    for (size_t i = 0; i < job->n && i < end; i++) {
+        size_t len = strlen(key);
+        if (i >= from) {
+            say_plain(consul, "get-tree", (struct hf_bytes){key, len});
+        }
+        key += len + 1;
+    }
+    return ask_txn(consul, HF_CONSUL_ASK_READ, job, now);
+}
+
+static void say_value(struct hf_consul *consul,
+                      const struct hf_wire_change *change)
+{
+    struct hf_wire_text value = {0};
+    hf_wire_value_add(&value, change);
+    consul->body.has_failed |= value.has_failed;
+    hf_wire_text_say(&consul->body, ",\"Value\":\"");
+    hf_wire_text_base64(&consul->body, value.bytes, value.len);
+    hf_wire_text_say(&consul->body, "\"");
+    hf_wire_text_free(&value);
+}
+
+/* Its session at that version is in the id. */
+static void say_put(struct hf_consul *consul, struct hf_bytes key,
+                    const struct hf_wire_change *change)
+{
+    char session[HF_CONSUL_SESSION_LEN + 1];
+    const char *former = change->id.data;
+    hf_consul_session_show(change->session, session);
+    if (memcmp(former, session, HF_CONSUL_SESSION_LEN) != 0) {
+        say_operation(consul, "unlock", key);
+        say_session(consul, former);
+        end_operation(consul);
+    }
+    say_operation(consul, "lock", key);
+    say_session(consul, session);
+    say_value(consul, change);
+    end_operation(consul);
+}
+
+bool hf_consul_ask_replace(struct hf_consul *consul, struct hf_consul_job *job,
+                           const struct hf_wire_change *change,
+                           struct hf_instant now)
+{
+    struct hf_bytes key = bytes_of(&job->keys);
+    begin_txn(consul, "");
+    say_operation(consul, "check-index", key);
+    hf_wire_text_say(&consul->body, ",\"Index\":");
+    hf_wire_text_number(&consul->body, change->version);
+    end_operation(consul);
+    if (change->session == NULL) {
+        say_plain(consul, "delete", key);
+    } else {
+        say_put(consul, key, change);
+    }
+    return ask_txn(consul, HF_CONSUL_ASK_REPLACE, job, now);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The entry points for the client, and the jobs of `holdfast doctor`. */
+#include "base/fail.h"
+#include "io/clock.h"
+#include "store/consul/consul.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A try that is repeated costs the cluster one read at its leader. */
+#define RETRY_BASE_MS 1
+#define RETRY_CAP_MS 250
+
+/* Milliseconds: a proposal waits for the disks of a majority. */
+#define NODE_TIMEOUT_MS_DEFAULT 500
+
+static const char *const schemes[] = {"consul", "consuls", NULL};
+
+static struct hf_consul *consul_of(struct hf_store *store)
+{
+    return (struct hf_consul *)(void *)store;
+}
+
+/* ---- Opening ------------------------------------------------------------- */
+
+static void free_store(struct hf_consul *consul)
+{
+    hf_ordered_free(&consul->ordered);
+    hf_consul_target_free(consul);
+    while (consul->list_of_jobs != NULL) {
+        hf_consul_job_free(consul, consul->list_of_jobs);
+    }
+    hf_wire_text_free(&consul->body);
+    hf_wire_text_free(&consul->path);
+    free(consul->prefix);
+    hf_consul_list_free(&consul->list);
+    hf_consul_list_free(&consul->heard);
+    free(consul);
+}
+
+static enum hf_status set_up(struct hf_consul *consul, const struct hf_url *url,
+                             struct hf_error *error)
+{
+    enum hf_status status = hf_consul_target_read(consul, url, error);
+    if (status != HF_OK) {
+        return status;
+    }
+    struct hf_wire_text prefix = {0};
+    hf_consul_key_prefix(&prefix, url->prefix);
+    hf_wire_text_add(&prefix, "", 1);
+    consul->prefix = prefix.has_failed ? NULL : prefix.bytes;
+    if (prefix.has_failed) {
+        hf_wire_text_free(&prefix);
+    }
+    consul->node_timeout = hf_span_ms(
+        url->has_node_timeout ? url->node_timeout_ms : NODE_TIMEOUT_MS_DEFAULT);
+    consul->connect_timeout = hf_span_ms(url->connect_timeout_ms);
+    return consul->prefix == NULL ? hf_fail_memory(error) : HF_OK;
+}
+
+static enum hf_status consul_open(const struct hf_url *url,
+                                  const struct hf_store_env *env,
+                                  struct hf_store **out, struct hf_error *error)
+{
+    *out = NULL;
+    struct hf_consul *consul = calloc(1, sizeof(*consul));
+    if (consul == NULL) {
+        return hf_fail_memory(error);
+    }
+    hf_ordered_open(&consul->ordered, &hf_store_consul,
+                    (struct hf_wire *)(void *)consul, &hf_consul_wire, env);
+    enum hf_status status = set_up(consul, url, error);
+    if (status != HF_OK) {
+        free_store(consul);
+        return status;
+    }
+    hf_consul_node_open(consul, hf_clock_now());
+    *out = &consul->ordered.base;
+    return HF_OK;
+}
+
+static void consul_close(struct hf_store *store, bool forked)
+{
+    struct hf_consul *consul = consul_of(store);
+    if (!forked) {
+        hf_ordered_close(&consul->ordered, hf_clock_now());
+    }
+    hf_consul_node_close(consul, forked);
+    free_store(consul);
+}
+
+/* ---- Asking -------------------------------------------------------------- */
+
+static void consul_ask(struct hf_store *store, const struct hf_ask *ask,
+                       struct hf_instant now)
+{
+    hf_ordered_ask(&consul_of(store)->ordered, ask, now);
+}
+
+static void consul_flush(struct hf_store *store, struct hf_instant now)
+{
+    hf_ordered_flush(&consul_of(store)->ordered, now);
+    hf_ordered_check(&consul_of(store)->ordered);
+}
+
+static void consul_resume(struct hf_store *store, struct hf_instant now)
+{
+    hf_consul_node_resume(consul_of(store), now);
+}
+
+static void consul_describe(const struct hf_store *store, unsigned index,
+                            struct hf_instant now, struct hf_node *out)
+{
+    static const enum hf_health states[] = {
+        [HF_NODE_STATUS_CONNECTING] = HF_NODE_CONNECTING,
+        [HF_NODE_STATUS_VOTING] = HF_NODE_UP,
+        [HF_NODE_STATUS_DOWN] = HF_NODE_DOWN,
+    };
+    const struct hf_consul *consul =
+        (const struct hf_consul *)(const void *)store;
+    (void)index;
+    (void)now;
+    memset(out, 0, sizeof(*out));
+    snprintf(out->address, sizeof(out->address), "%s",
+             consul->endpoints[consul->at].shown);
+    out->health = states[consul->ordered.status];
+    out->rtt_us = hf_span_us_floor(consul->rtt);
+    snprintf(out->reason, sizeof(out->reason), "%s", consul->ordered.reason);
+}
+
+/* ---- Jobs ---------------------------------------------------------------- */
+
+void hf_consul_jobs_end(struct hf_consul *consul, enum hf_status status,
+                        const char *reason)
+{
+    if (consul->jobs == 0) {
+        return;
+    }
+    consul->jobs = 0;
+    if (consul->has_sink) {
+        consul->sink.done(consul->sink.user, 0, status, reason);
+    }
+}
+
+void hf_consul_jobs(struct hf_consul *consul, struct hf_instant now)
+{
+    unsigned declares = 1U << HF_JOB_INIT | 1U << HF_JOB_QUARANTINE;
+    if ((consul->jobs & declares) != 0) {
+        hf_consul_jobs_end(
+            consul, HF_UNSUPPORTED,
+            "agrees by consensus and keeps its data on the disks "
+            "of a majority: there is nothing to declare");
+        return;
+    }
+    if ((consul->jobs & 1U << HF_JOB_EXAMINE) != 0) {
+        hf_consul_examine(consul, now); /* ends them with its reply */
+    } else {
+        hf_consul_jobs_end(consul, HF_OK, NULL);
+    }
+}
+
+/* They end from the loop, not inside job(). */
+static void consul_job(struct hf_store *store, unsigned index, enum hf_job job,
+                       const struct hf_job_sink *sink)
+{
+    struct hf_consul *consul = consul_of(store);
+    (void)index;
+    consul->sink = *sink;
+    consul->has_sink = true;
+    consul->jobs |= 1U << job;
+    if (consul->phase == HF_CONSUL_WAITING) {
+        consul->reconnect.retry_at = HF_LONG_AGO;
+    }
+    if (consul->phase == HF_CONSUL_WAITING ||
+        consul->phase == HF_CONSUL_READY ||
+        consul->phase == HF_CONSUL_FOREIGN) {
+        hf_timer_set(&consul->timer, HF_LONG_AGO);
+    }
+}
+
+static void consul_job_cancel(struct hf_store *store)
+{
+    struct hf_consul *consul = consul_of(store);
+    consul->has_sink = false;
+    consul->jobs = 0;
+}
+
+/* ---- The table ----------------------------------------------------------- */
+
+const struct hf_store_ops hf_store_consul = {
+    .name = "consul",
+    .schemes = schemes,
+    .capabilities =
+        HF_CAP_QUEUE | HF_CAP_SHARED | HF_CAP_RECORDS | HF_CAP_FENCES,
+    .is_told = true,
+    .retry_base = {RETRY_BASE_MS * INT64_C(1000000)},
+    .retry_cap = {RETRY_CAP_MS * INT64_C(1000000)},
+    .node_timeout = {NODE_TIMEOUT_MS_DEFAULT * INT64_C(1000000)},
+    .open = consul_open,
+    .close = consul_close,
+    .ask = consul_ask,
+    .flush = consul_flush,
+    .resume = consul_resume,
+    .describe = consul_describe,
+    .job = consul_job,
+    .job_cancel = consul_job_cancel,
+};
+
+HF_STORE_MODULE(hf_store_consul);

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* consul://[:TOKEN@]HOST[:PORT],HOST,…[/][?datacenter=DC&token_file=FILE] */
+#include "base/fail.h"
+#include "base/nearest.h"
+#include "base/secret.h"
+#include "store/consul/consul.h"
+#include "store/url_parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of agents of Consul, without and with TLS. */
+#define PORT_DEFAULT 8500
+#define PORT_TLS 8501
+
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
+
+static const char usage[] =
+    "not a Consul URL: write consul://HOST:PORT,HOST:PORT,... with up to " TEXT(
+        HF_NODES_MAX) " agents of one datacenter (" HF_URL_ESCAPE_HINT ")";
+
+static enum hf_status refuse_address(struct hf_error *error)
+{
+    return hf_fail(error, HF_INVALID, "%s", usage);
+}
+
+static bool is_secure(const struct hf_url *url)
+{
+    return strcmp(url->scheme, HF_CONSUL_SCHEME "s") == 0;
+}
+
+/* ":TOKEN": a token has no user. */
+static enum hf_status read_token(struct hf_piece login, char **out,
+                                 struct hf_error *error)
+{
+    bool has_token;
+    struct hf_piece user = hf_piece_cut(&login, ':', &has_token);
+    if (user.len > 0 || !has_token) {
+        return hf_fail(error, HF_INVALID,
+                       "Consul has tokens, and no users: write "
+                       "consul://:TOKEN@HOST, or set CONSUL_HTTP_TOKEN");
+    }
+    return hf_piece_decode(login, "the token", out, error);
+}
+
+/* //[:TOKEN@]HOST,… */
+static enum hf_status read_address(struct hf_consul *consul,
+                                   const struct hf_url *url, char **token,
+                                   struct hf_error *error)
+{
+    struct hf_piece rest = {url->address, strlen(url->address)};
+    bool has_login, has_path;
+    if (strncmp(url->address, "//", 2) != 0) {
+        return refuse_address(error);
+    }
+    rest.at += 2;
+    rest.len -= 2;
+    struct hf_piece authority = hf_piece_cut(&rest, '/', &has_path);
+    struct hf_piece hosts = authority;
+    struct hf_piece login = hf_piece_cut(&hosts, '@', &has_login);
+    if (rest.len > 0 || (has_login && hf_piece_has(hosts, '@'))) {
+        return refuse_address(error); /* else a token would be shown */
+    }
+    enum hf_status status = has_login ? read_token(login, token, error) : HF_OK;
+    return status != HF_OK
+               ? status
+               : hf_wire_hosts_read(consul->endpoints, &consul->n_endpoints,
+                                    has_login ? hosts : authority,
+                                    is_secure(url) ? PORT_TLS : PORT_DEFAULT,
+                                    usage, error);
+}
+
+/* ---- Parameters ---------------------------------------------------------- */
+
+static enum hf_status read_datacenter(struct hf_consul *consul,
+                                      const char *name, struct hf_error *error)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+    if (name[0] == '\0' || name[strspn(name, allowed)] != '\0') {
+        return hf_fail(error, HF_INVALID,
+                       "URL parameter \"datacenter\": \"%.40s\" is no name of "
+                       "a datacenter (letters, digits, - and _)",
+                       name);
+    }
+    free(consul->datacenter);
+    consul->datacenter = strdup(name);
+    return consul->datacenter == NULL ? hf_fail_memory(error) : HF_OK;
+}
+
+static enum hf_status refuse_unknown(const char *name, struct hf_error *error)
+{
+    static const char *const known[] = {"datacenter",
+                                        "token_file",
+                                        "prefix",
+                                        "node_timeout",
+                                        "connect_timeout",
+                                        "tls_ca",
+                                        "tls_cert",
+                                        "tls_key",
+                                        "quarantine",
+                                        "fence_keep",
+                                        "fence_base",
+                                        "max_ttl",
+                                        NULL};
+    const char *near = hf_nearest(name, known);
+    return hf_fail(error, HF_INVALID,
+                   "unknown URL parameter \"%.40s\"%s%s%s (known: datacenter, "
+                   "token_file, and those of all stores: prefix, "
+                   "connect_timeout, node_timeout, tls_ca, tls_cert, tls_key, "
+                   "quarantine, fence_keep, fence_base, max_ttl)",
+                   name, near == NULL ? "" : ": did you mean \"",
+                   near == NULL ? "" : near, near == NULL ? "" : "\"?");
+}
+
+static enum hf_status read_options(struct hf_consul *consul,
+                                   const struct hf_url *url, const char **file,
+                                   struct hf_error *error)
+{
+    enum hf_status status = HF_OK;
+    *file = NULL;
+    for (unsigned i = 0; status == HF_OK && i < url->n_options; i++) {
+        const struct hf_url_option *option = &url->options[i];
+        if (strcmp(option->name, "datacenter") == 0) {
+            status = read_datacenter(consul, option->value, error);
+        } else if (strcmp(option->name, "token_file") == 0) {
+            *file = option->value;
+        } else {
+            return refuse_unknown(option->name, error);
+        }
+    }
+    return status;
+}
+
+/* A path with these would be redirected to another one. */
+static enum hf_status check_prefix(const struct hf_url *url,
+                                   struct hf_error *error)
+{
+    const char *prefix = url->prefix;
+    bool is_odd = prefix[0] == '/' || prefix[0] == '.' ||
+                  strstr(prefix, "//") != NULL || strstr(prefix, "/.") != NULL;
+    return is_odd ? hf_fail(error, HF_CONFIG,
+                            "prefix %.60s: for Consul, it must not begin with "
+                            "/ or ., nor contain // or /.",
+                            prefix)
+                  : HF_OK;
+}
+
+enum hf_status hf_consul_target_read(struct hf_consul *consul,
+                                     const struct hf_url *url,
+                                     struct hf_error *error)
+{
+    char *token = NULL;
+    const char *file;
+    enum hf_status status = read_options(consul, url, &file, error);
+    if (status == HF_OK) {
+        status = check_prefix(url, error);
+    }
+    if (status == HF_OK) {
+        status = read_address(consul, url, &token, error);
+    }
+    if (status == HF_OK) {
+        status = hf_consul_token_find(consul, url, token, file, error);
+    }
+    hf_secret_free(token);
+    if (status != HF_OK) {
+        return status;
+    }
+    return is_secure(url)
+               ? hf_url_load_tls(url, HF_CONSUL_SCHEME, &consul->tls, error)
+               : hf_url_refuse_tls(url, HF_CONSUL_SCHEME "s", error);
+}
+
+struct hf_socket_target hf_consul_target(const struct hf_consul *consul)
+{
+    const struct hf_wire_host *endpoint = &consul->endpoints[consul->at];
+    return (struct hf_socket_target){
+        .host = endpoint->host, .port = endpoint->port, .tls = consul->tls};
+}
+
+void hf_consul_target_free(struct hf_consul *consul)
+{
+    hf_wire_hosts_free(consul->endpoints, consul->n_endpoints);
+    hf_tls_free(consul->tls);
+    free(consul->datacenter);
+    hf_secret_free(consul->token);
+    hf_secret_free(consul->headers);
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* WATCHES
+ *
+ * One for each name with waiters, on a connection of its own: a blocking query
+ * for the keys of the name, which is answered when one of them changes, and
+ * then asked again from the index of the answer. An entry that was in one list
+ * and is not in the next has ended.
+ *
+ * As Consul's manual wants: an answer may come without a change; an index that
+ * goes backwards, or is 0, is forgotten. Then, and when the first list is newer
+ * than the watch, an end is reported without a number.
+ *
+ * The answer is the leader's, but not confirmed by a majority: the machine
+ * lists before it believes. A watch that fails is reported once; the machine
+ * lists, and watches again.
+ *
+ * Cost: each change of a name is a list of it for each client that waits. */
+#include "store/consul/consul.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How long a query may wait, in seconds: a server that was cut off is noticed
+ * after this at the latest. Consul adds up to a sixteenth. */
+#define WAIT_S 15
+#define WAIT "15s"
+#define SILENCE_MS ((WAIT_S + WAIT_S / 16 + 2) * 1000)
+
+/* Connections for watches. The loop of a client has 64 places (io/loop.c). Who
+ * waits for more names is told by its heartbeats, at most 2 s late. */
+#define WATCHES_MAX 40
+
+static struct hf_consul_watch *watch_of(struct hf_http *http)
+{
+    return (struct hf_consul_watch *)(void *)http;
+}
+
+static void fail(struct hf_consul_watch *watch, struct hf_instant now)
+{
+    if (!watch->is_dropped) {
+        watch->is_dropped = true;
+        hf_timer_set(&watch->consul->timer, HF_LONG_AGO);
+        hf_ordered_unwatched(&watch->consul->ordered, watch->user, now);
+    }
+}
+
+/* ---- Asking -------------------------------------------------------------- */
+
+static bool ask(struct hf_consul_watch *watch, struct hf_instant now)
+{
+    struct hf_wire_text *path = &watch->path;
+    path->len = 0;
+    hf_wire_text_say(path, "/v1/kv/");
+    hf_wire_text_add(path, watch->folder.bytes, watch->folder.len);
+    hf_consul_path_query(watch->consul, path, "?recurse");
+    if (watch->index > 0) {
+        hf_wire_text_say(path, "&wait=" WAIT "&index=");
+        hf_wire_text_number(path, watch->index);
+    }
+    hf_wire_text_add(path, "", 1);
+    struct hf_http_request request = {
+        .method = "GET",
+        .path = path->bytes,
+        .headers = watch->consul->headers,
+        .timeout = hf_span_ms(SILENCE_MS),
+    };
+    return !path->has_failed && !watch->folder.has_failed &&
+           hf_http_ask(&watch->http, &request, now);
+}
+
+/* ---- Comparing ----------------------------------------------------------- */
+
+static bool is_listed(const struct hf_consul_list *list, uint64_t number)
+{
+    size_t i = 0;
+    while (i < list->n && list->entries[i].entry.number != number) {
+        i++;
+    }
+    return i < list->n;
+}
+
+/** @return false: no memory. */
+static bool keep(struct hf_consul_watch *watch,
+                 const struct hf_wire_entry *entries, size_t n)
+{
+    if (n > watch->known_cap) {
+        uint64_t *known = realloc(watch->known, n * sizeof(*known));
+        if (known == NULL) {
+            return false;
+        }
+        watch->known = known;
+        watch->known_cap = n;
+    }
+    for (size_t i = 0; i < n; i++) {
+        watch->known[i] = entries[i].entry.number;
+    }
+    watch->n_known = n;
+    watch->has_known = true;
+    return true;
+}
+
+/* Reports the ends since the last list. The machine does not unwatch in that,
+ * but it may: then the rest is of no interest. */
+static void compare(struct hf_consul_watch *watch, uint64_t index,
+                    struct hf_instant now)
+{
+    struct hf_ordered *ordered = &watch->consul->ordered;
+    const struct hf_consul_list *list = &watch->consul->heard;
+    size_t n_ended = 0;
+    for (size_t i = 0; watch->has_known && i < watch->n_known; i++) {
+        if (!is_listed(list, watch->known[i])) {
+            watch->known[n_ended++] = watch->known[i];
+        }
+    }
+    for (size_t i = 0; i < n_ended && !watch->is_dropped; i++) {
+        hf_ordered_ended(ordered, watch->user, watch->known[i], index, now);
+    }
+}
+
+static bool take(struct hf_consul_watch *watch, const json_t *body,
+                 const struct hf_http_reply *http, struct hf_instant now)
+{
+    struct hf_consul *consul = watch->consul;
+    uint64_t index = hf_consul_index(http);
+    bool is_back = index == 0 || index < watch->index;
+    if (!hf_consul_list_read(&consul->heard, consul->prefix, body, 0, false,
+                             http->body_len)) {
+        return false;
+    }
+    if (is_back || (!watch->has_known && index > watch->index)) {
+        hf_ordered_ended(&consul->ordered, watch->user, 0, index, now);
+    } else {
+        compare(watch, index, now);
+    }
+    watch->index = is_back ? 0 : index;
+    return watch->is_dropped ||
+           keep(watch, consul->heard.entries, consul->heard.n);
+}
+
+/* ---- Events -------------------------------------------------------------- */
+
+static void on_replied(struct hf_http *http,
+                       const struct hf_http_pending *request,
+                       const struct hf_http_reply *reply, struct hf_instant now)
+{
+    struct hf_consul_watch *watch = watch_of(http);
+    bool is_list = reply->status == 200 || reply->status == 404;
+    (void)request;
+    if (watch->is_dropped) {
+        return;
+    }
+    json_t *body = json_loadb(reply->body, reply->body_len, 0, NULL);
+    bool is_taken = is_list && take(watch, body, reply, now);
+    json_decref(body);
+    if (!watch->is_dropped && (!is_taken || !ask(watch, now))) {
+        fail(watch, now);
+    }
+}
+
+static void on_lost(struct hf_http *http, const struct hf_http_pending *request,
+                    bool is_unsent, struct hf_instant now)
+{
+    (void)request;
+    (void)is_unsent;
+    fail(watch_of(http), now);
+}
+
+static void on_closed(struct hf_http *http, struct hf_instant now)
+{
+    fail(watch_of(http), now);
+}
+
+static void on_opened(struct hf_http *http, struct hf_instant now)
+{
+    (void)http; /* the request is queued */
+    (void)now;
+}
+
+/* ---- Life ---------------------------------------------------------------- */
+
+/* The list that says "wait" is being given: what it has is known. */
+static void know(struct hf_consul_watch *watch)
+{
+    const struct hf_consul *consul = watch->consul;
+    const struct hf_consul_job *job = consul->delivering;
+    if (job != NULL && job->reply.revision == watch->index &&
+        job->folder.len == watch->folder.len && job->folder.len > 0 &&
+        memcmp(job->folder.bytes, watch->folder.bytes, job->folder.len) == 0) {
+        (void)keep(watch, job->reply.entries, job->reply.n_entries);
+    }
+}
+
+static void watch_free(struct hf_consul_watch *watch, bool quiet)
+{
+    hf_http_fini(&watch->http, quiet);
+    hf_wire_text_free(&watch->folder);
+    hf_wire_text_free(&watch->path);
+    free(watch->known);
+    free(watch);
+}
+
+static bool has_place(const struct hf_consul *consul)
+{
+    unsigned n = 0;
+    for (const struct hf_consul_watch *watch = consul->watches; watch != NULL;
+         watch = watch->next) {
+        n++;
+    }
+    return n < WATCHES_MAX;
+}
+
+bool hf_consul_watch(struct hf_wire *wire, struct hf_bytes name,
+                     uint64_t revision, void *user, struct hf_instant now,
+                     struct hf_wire_watch **out)
+{
+    static const struct hf_http_events events = {
+        .opened = on_opened,
+        .replied = on_replied,
+        .lost = on_lost,
+        .closed = on_closed,
+    };
+    struct hf_consul *consul = hf_consul_of_wire(wire);
+    *out = NULL;
+    struct hf_consul_watch *watch =
+        has_place(consul) ? calloc(1, sizeof(*watch)) : NULL;
+    if (watch == NULL) {
+        return false;
+    }
+    struct hf_socket_target target = hf_consul_target(consul);
+    hf_http_init(&watch->http, consul->ordered.env.loop, &events,
+                 &hf_consul_limits);
+    watch->consul = consul;
+    watch->user = user;
+    watch->index = revision;
+    hf_consul_key_folder(&watch->folder, consul->prefix, name);
+    know(watch);
+    hf_http_start(&watch->http, &target, consul->connect_timeout, now);
+    if (!ask(watch, now)) {
+        watch_free(watch, false);
+        return false;
+    }
+    watch->next = consul->watches;
+    consul->watches = watch;
+    *out = (struct hf_wire_watch *)(void *)watch;
+    return true;
+}
+
+/* A callback of its connection may be on the stack. */
+void hf_consul_unwatch(struct hf_wire *wire, struct hf_wire_watch *watch)
+{
+    struct hf_consul_watch *dropped = (struct hf_consul_watch *)(void *)watch;
+    dropped->is_dropped = true;
+    hf_http_close(&dropped->http, false);
+    hf_timer_set(&hf_consul_of_wire(wire)->timer, HF_LONG_AGO);
+}
+
+void hf_consul_watches_free(struct hf_consul *consul, bool all, bool forked)
+{
+    for (struct hf_consul_watch **at = &consul->watches; *at != NULL;) {
+        struct hf_consul_watch *watch = *at;
+        if (watch->is_dropped || all) {
+            *at = watch->next;
+            watch_free(watch, forked);
+        } else {
+            at = &watch->next;
+        }
+    }
+}
