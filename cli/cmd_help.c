@@ -38,6 +38,10 @@ static const char stores_text[] =
     "  etcd://[USER:PASSWORD@]HOST[:PORT],HOST,...\n"
     "                                  one etcd cluster, by its module\n"
     "  etcds://...                     the same with TLS\n"
+    "  consul://[:TOKEN@]HOST[:PORT],HOST,...\n"
+    "                                  one datacenter of Consul, by its "
+    "module\n"
+    "  consuls://...                   the same with TLS\n"
     "  SCHEME:...                      any other: by module store-SCHEME.so\n\n"
     "Parameters follow ? and are separated by &; in the configuration file\n"
     "they are lines `key = value`:\n"
@@ -78,6 +82,7 @@ static const struct {
     {"mysql://", "mysql://u@h/"},
     {"mysql://...?lock=named", "mysql://u@h/?lock=named"},
     {"etcd://", "etcd://h"},
+    {"consul://", "consul://h"},
 };
 
 static const char *ending(unsigned can)

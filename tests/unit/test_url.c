@@ -492,7 +492,7 @@ static void stores_by_scheme(void **state)
     assert_found("local", &hf_store_local);
     assert_found("redis", &hf_store_redis);
     assert_found("valkey+unix", &hf_store_redis);
-    assert_unknown("consul", "");
+    assert_unknown("memcached", "");
     assert_unknown("reddis", ": did you mean \"redis:\"?");
 }
 

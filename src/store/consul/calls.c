@@ -3,15 +3,15 @@
  *
  *   RENEW              info, renew           both sent at once
  *   CREATE unless own  create ──▶ [there is one: list]
- *   CREATE if free     list ──▶ [nothing there] create ──▶ [others were first:
+ *   CREATE if free     list ──▶ [nothing there] create ──▶ [it does not hold:
  *                      undo, list]
- *   CREATE if since    create ──▶ [others were newer: undo, list]
+ *   CREATE if since    create ──▶ [it does not hold: undo, list]
  *   READ               a transaction for each 64 keys
  *   others             one request
  *
- * Consul compares no ranges. So a try that was not the first is undone: its
+ * Consul compares no ranges. So a try that does not hold at once is undone: its
  * entry is there for a moment, and if the client dies in that, until its
- * session ends.
+ * session ends. Newer entries do no harm to one that holds.
  *
  * A REMOVE may overtake the create of a CREATE that lists first. It withdraws
  * that, and the key is never made. */
@@ -78,8 +78,7 @@ static bool call_open(struct hf_wire *wire, int64_t ttl_s,
     struct hf_consul *consul = hf_consul_of_wire(wire);
     hf_consul_node_look(consul, now);
     struct hf_consul_job *job = begin(consul, HF_CONSUL_OPEN, call);
-    int64_t server_s =
-        ttl_s < HF_CONSUL_TTL_S_MIN ? HF_CONSUL_TTL_S_MIN : ttl_s;
+    int64_t server_s = ttl_s < consul->ttl_min_s ? consul->ttl_min_s : ttl_s;
     if (job == NULL) {
         return false;
     }
@@ -151,7 +150,6 @@ static bool call_create(struct hf_wire *wire, const struct hf_wire_key *key,
     }
     HF_ASSERT(when == HF_WIRE_IF_SINCE || revision == 0);
     job->when = when;
-    job->since = revision;
     job->is_before = when == HF_WIRE_IF_FREE;
     job->reply.term = HF_WIRE_TERM_ANY;
     memcpy(job->session, key->session, sizeof(job->session));

@@ -16,8 +16,8 @@
  * the ttl of that, and the note. A key without a session is no entry.
  *
  * `consul lock NAME` writes NAME/.lock, and holds by that key alone. Here it is
- * an exclusive entry in order of its ModifyIndex: ours wait for it, and it does
- * not wait for ours.
+ * an exclusive entry of "consul-lock:SESSION", in order of its ModifyIndex:
+ * ours wait for it, and it does not wait for ours.
  *
  * One connection has all calls, in order. Each watch has another one. All go to
  * one endpoint, until it fails.
@@ -45,7 +45,8 @@
 /* A session's id as a text, without its NUL. */
 #define HF_CONSUL_SESSION_LEN 36
 
-/* Seconds: no session of Consul has a shorter ttl. */
+/* Seconds: no session of Consul has a shorter ttl, unless its setting
+ * session_ttl_min is lowered. */
 #define HF_CONSUL_TTL_S_MIN 10
 
 /* The most operations in one transaction of Consul. */
@@ -169,7 +170,6 @@ struct hf_consul_job {
     enum hf_consul_kind kind;
     unsigned pending;       /* requests without a reply */
     enum hf_wire_when when; /* CREATE */
-    uint64_t since;         /* the same: IF_SINCE */
     uint64_t newest;        /* the same: the newest index before it */
     bool is_withdrawn;      /* the same: a REMOVE of its key came after it */
     bool has_created;       /* the same: a failure leaves its key */
@@ -216,6 +216,7 @@ struct hf_consul {
     char *token;        /* NULL: none, or the program supplies it */
     char *headers;      /* of each request; NULL: no token */
     char *datacenter;   /* NULL: the agent's */
+    int64_t ttl_min_s;  /* of sessions */
     struct hf_wire_host endpoints[HF_WIRE_HOSTS_MAX];
     unsigned n_endpoints;
     unsigned at;     /* the endpoint in use */

@@ -97,8 +97,7 @@ static void name_foreign(struct hf_consul_list *list, const char *session,
 {
     if (hf_ordered_is_text(entry->owner, LOCK_KEY, sizeof(LOCK_KEY) - 1)) {
         char text[ENTRY_ROOM - HF_CONSUL_SESSION_LEN];
-        int len =
-            snprintf(text, sizeof(text), "consul lock (session %s)", session);
+        int len = snprintf(text, sizeof(text), "consul-lock:%s", session);
         entry->owner =
             (struct hf_bytes){keep(list, text, (size_t)len), (size_t)len};
     }

@@ -196,22 +196,16 @@ static const struct hf_wire_entry *find_own(const struct hf_consul *consul,
     return NULL;
 }
 
-/* A try that was not the first leaves nothing. */
-static bool must_undo(const struct hf_consul *consul,
-                      const struct hf_consul_job *job)
+/* A try that does not hold at once leaves nothing. */
+static bool must_undo(struct hf_consul *consul, const struct hf_consul_job *job)
 {
     const struct hf_wire_entry *own = find_own(consul, job);
+    struct hf_entry_verdict verdict;
     if (job->when == HF_WIRE_UNLESS_OWN || own == NULL || own->note.len > 0) {
         return false;
     }
-    for (size_t i = 0; i < consul->list.n; i++) {
-        uint64_t number = consul->list.entries[i].entry.number;
-        if (number < own->entry.number &&
-            (job->when == HF_WIRE_IF_FREE || number > job->since)) {
-            return true;
-        }
-    }
-    return false;
+    hf_ordered_entry_judge(&consul->ordered, &job->reply, own, &verdict);
+    return verdict.turn != HF_ENTRY_HOLDS;
 }
 
 /* Its key is there: what fails from now on may have left it. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* consul://[:TOKEN@]HOST[:PORT],HOST,…[/][?datacenter=DC&token_file=FILE] */
+/* consul://[:TOKEN@]HOST[:PORT],HOST,…[/]
+ * Parameters: datacenter, token_file, session_ttl_min. */
+#include "base/duration.h"
 #include "base/fail.h"
 #include "base/nearest.h"
 #include "base/secret.h"
@@ -90,6 +92,23 @@ static enum hf_status read_datacenter(struct hf_consul *consul,
     return consul->datacenter == NULL ? hf_fail_memory(error) : HF_OK;
 }
 
+/* Consul's own setting of that name: an agent that has a lower one accepts
+ * shorter sessions. */
+static enum hf_status read_ttl_min(struct hf_consul *consul, const char *value,
+                                   struct hf_error *error)
+{
+    int64_t ms;
+    if (!hf_duration_parse(value, &ms) || ms < 1000 ||
+        ms > HF_CONSUL_TTL_S_MIN * 1000 || ms % 1000 != 0) {
+        return hf_fail(error, HF_INVALID,
+                       "URL parameter \"session_ttl_min\": \"%.40s\" is not "
+                       "from 1s to %ds, in whole seconds",
+                       value, HF_CONSUL_TTL_S_MIN);
+    }
+    consul->ttl_min_s = ms / 1000;
+    return HF_OK;
+}
+
 static enum hf_status refuse_unknown(const char *name, struct hf_error *error)
 {
     static const char *const known[] = {"datacenter",
@@ -106,13 +125,14 @@ static enum hf_status refuse_unknown(const char *name, struct hf_error *error)
                                         "max_ttl",
                                         NULL};
     const char *near = hf_nearest(name, known);
-    return hf_fail(error, HF_INVALID,
-                   "unknown URL parameter \"%.40s\"%s%s%s (known: datacenter, "
-                   "token_file, and those of all stores: prefix, "
-                   "connect_timeout, node_timeout, tls_ca, tls_cert, tls_key, "
-                   "quarantine, fence_keep, fence_base, max_ttl)",
-                   name, near == NULL ? "" : ": did you mean \"",
-                   near == NULL ? "" : near, near == NULL ? "" : "\"?");
+    return hf_fail(
+        error, HF_INVALID,
+        "unknown URL parameter \"%.40s\"%s%s%s (known: datacenter, "
+        "token_file, session_ttl_min, and those of all stores: prefix, "
+        "connect_timeout, node_timeout, tls_ca, tls_cert, tls_key, "
+        "quarantine, fence_keep, fence_base, max_ttl)",
+        name, near == NULL ? "" : ": did you mean \"", near == NULL ? "" : near,
+        near == NULL ? "" : "\"?");
 }
 
 static enum hf_status read_options(struct hf_consul *consul,
@@ -121,12 +141,15 @@ static enum hf_status read_options(struct hf_consul *consul,
 {
     enum hf_status status = HF_OK;
     *file = NULL;
+    consul->ttl_min_s = HF_CONSUL_TTL_S_MIN;
     for (unsigned i = 0; status == HF_OK && i < url->n_options; i++) {
         const struct hf_url_option *option = &url->options[i];
         if (strcmp(option->name, "datacenter") == 0) {
             status = read_datacenter(consul, option->value, error);
         } else if (strcmp(option->name, "token_file") == 0) {
             *file = option->value;
+        } else if (strcmp(option->name, "session_ttl_min") == 0) {
+            status = read_ttl_min(consul, option->value, error);
         } else {
             return refuse_unknown(option->name, error);
         }

@@ -124,7 +124,9 @@ struct hf_wire_call {
 };
 
 /* When CREATE creates its entry. In each case the reply has the list, with the
- * new entry if there is one. A repeated CREATE never makes a second entry. */
+ * new entry if there is one. A repeated CREATE never makes a second entry. A
+ * wire that cannot compare may create IF_FREE and IF_SINCE in any case, and
+ * remove the entry before it replies, unless it holds at once. */
 enum hf_wire_when {
     HF_WIRE_UNLESS_OWN, /* it does not exist yet */
     HF_WIRE_IF_FREE,    /* the name has no entry */
