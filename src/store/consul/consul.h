@@ -29,6 +29,7 @@
  *     calls.c     calls to jobs, and their first requests
  *     requests.c  paths and bodies
  *     replies.c   replies to jobs, and their next requests
+ *     refusals.c  replies that are refusals
  *     node.c      the connection, the endpoints in turn
  *     watch.c     watches
  *     examine.c   what `holdfast doctor` is told
@@ -310,7 +311,7 @@ bool hf_consul_ask_all(struct hf_consul *consul, enum hf_consul_step step,
 bool hf_consul_ask_create(struct hf_consul *consul, struct hf_consul_job *job,
                           struct hf_instant now);
 
-/* UNDO, REMOVE. @param under  NULL: whatever session it is under. */
+/** UNDO, REMOVE. @param under  NULL: whatever session it is under. */
 bool hf_consul_ask_remove(struct hf_consul *consul, enum hf_consul_step step,
                           const uint8_t *under, struct hf_consul_job *job,
                           struct hf_instant now);
@@ -322,8 +323,13 @@ bool hf_consul_ask_replace(struct hf_consul *consul, struct hf_consul_job *job,
                            const struct hf_wire_change *change,
                            struct hf_instant now);
 
-/* ---- replies.c ------------------------------------------------------------
+/* ---- replies.c, refusals.c ------------------------------------------------
  */
+
+/* A status that the step does not expect: ERROR or LOST, explained in `why`. */
+void hf_consul_refused(struct hf_consul *consul,
+                       const struct hf_http_reply *http,
+                       struct hf_wire_reply *reply);
 
 /* Read the reply to a request, and say that its job is done when it is. */
 void hf_consul_take(struct hf_consul *consul,

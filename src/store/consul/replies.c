@@ -23,23 +23,13 @@
  * README. */
 #include "store/consul/consul.h"
 
-#include "base/fail.h"
-
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    STATUS_OK = 200,
-    STATUS_BAD = 400,
-    STATUS_UNAUTHORIZED = 401,
-    STATUS_DENIED = 403,
-    STATUS_NONE = 404,
-    STATUS_CONFLICT = 409,
-    STATUS_TOO_LARGE = 413
-};
+enum { STATUS_OK = 200, STATUS_NONE = 404, STATUS_CONFLICT = 409 };
 
 uint64_t hf_consul_index(const struct hf_http_reply *http)
 {
@@ -54,61 +44,7 @@ static void saw(struct hf_consul *consul, uint64_t index)
     consul->newest = consul->newest < index ? index : consul->newest;
 }
 
-/* ---- Errors -------------------------------------------------------------- */
-
-static void say_denied(struct hf_consul *consul)
-{
-    char why[100];
-    snprintf(why, sizeof(why), "%.90s", consul->why);
-    snprintf(consul->why, sizeof(consul->why),
-             consul->headers == NULL
-                 ? "%.60s: no token; set CONSUL_HTTP_TOKEN, or token_file"
-                 : "%.60s: the token needs key_prefix \"%.40s\" and "
-                   "session_prefix \"\" with policy write",
-             why, consul->prefix);
-}
-
-/** A refusal of a request, of which nothing was done. */
-static bool is_refusal(struct hf_consul *consul, unsigned status,
-                       struct hf_wire_reply *reply)
-{
-    bool is_denied = status == STATUS_DENIED || status == STATUS_UNAUTHORIZED;
-    bool is_ttl = strstr(consul->why, "Session TTL") != NULL;
-    bool is_node = strstr(consul->why, "Missing node registration") != NULL;
-    reply->outcome = HF_WIRE_ERROR;
-    if (is_denied) {
-        say_denied(consul);
-        reply->fault = HF_DENIED;
-        return true;
-    }
-    if (is_node) {
-        snprintf(consul->why, sizeof(consul->why),
-                 "is an agent of another datacenter than %.60s: a session "
-                 "belongs to its agent's, so name an agent there",
-                 consul->datacenter == NULL ? "its own" : consul->datacenter);
-    }
-    reply->fault = HF_CONFIG;
-    return is_ttl || is_node || status == STATUS_BAD ||
-           status == STATUS_TOO_LARGE;
-}
-
-static void take_error(struct hf_consul *consul,
-                       const struct hf_http_reply *http,
-                       struct hf_wire_reply *reply)
-{
-    snprintf(consul->why, sizeof(consul->why), "%.150s", http->body);
-    if (http->body_len == 0) {
-        snprintf(consul->why, sizeof(consul->why),
-                 "answers with HTTP status %u: is it Consul?", http->status);
-    }
-    consul->why[strcspn(consul->why, "\r\n")] = '\0';
-    hf_make_plain(consul->why);
-    reply->reason = consul->why;
-    if (!is_refusal(consul, http->status, reply)) {
-        reply->outcome = HF_WIRE_LOST;
-        reply->fault = HF_UNAVAILABLE;
-    }
-}
+/* ---- Parts --------------------------------------------------------------- */
 
 static void fail_reading(struct hf_consul *consul, struct hf_wire_reply *reply)
 {
@@ -572,7 +508,7 @@ void hf_consul_take(struct hf_consul *consul,
     json_t *body =
         json_loadb(http->body, http->body_len, JSON_DECODE_ANY, NULL);
     if (!is_expected(step, http->status)) {
-        take_error(consul, http, &reply);
+        hf_consul_refused(consul, http, &reply);
     }
     if (step == HF_CONSUL_ASK_LEADER) {
         hf_consul_node_greeted(consul,

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* REPLIES THAT ARE REFUSALS
+ *
+ * Consul has a status, and a line of text. A status of 500 may be anything: a
+ * request that a server could not forward, an entry of the log that was not
+ * confirmed, or a setting that the leader does not allow. All but the last may
+ * be executed yet. */
+#include "base/fail.h"
+#include "store/consul/consul.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    STATUS_BAD = 400,
+    STATUS_UNAUTHORIZED = 401,
+    STATUS_DENIED = 403,
+    STATUS_TOO_LARGE = 413
+};
+
+static void say_denied(struct hf_consul *consul)
+{
+    char why[100];
+    snprintf(why, sizeof(why), "%.90s", consul->why);
+    snprintf(consul->why, sizeof(consul->why),
+             consul->headers == NULL
+                 ? "%.60s: no token; set CONSUL_HTTP_TOKEN, or token_file"
+                 : "%.60s: the token needs key_prefix \"%.40s\" and "
+                   "session_prefix \"\" with policy write",
+             why, consul->prefix);
+}
+
+/** A refusal of a request, of which nothing was done. */
+static bool is_refusal(struct hf_consul *consul, unsigned status,
+                       struct hf_wire_reply *reply)
+{
+    bool is_denied = status == STATUS_DENIED || status == STATUS_UNAUTHORIZED;
+    bool is_ttl = strstr(consul->why, "Session TTL") != NULL;
+    bool is_node = strstr(consul->why, "Missing node registration") != NULL;
+    reply->outcome = HF_WIRE_ERROR;
+    if (is_denied) {
+        say_denied(consul);
+        reply->fault = HF_DENIED;
+        return true;
+    }
+    if (is_node) {
+        snprintf(consul->why, sizeof(consul->why),
+                 "is an agent of another datacenter than %.60s: a session "
+                 "belongs to its agent's, so name an agent there",
+                 consul->datacenter == NULL ? "its own" : consul->datacenter);
+    }
+    reply->fault = HF_CONFIG;
+    return is_ttl || is_node || status == STATUS_BAD ||
+           status == STATUS_TOO_LARGE;
+}
+
+void hf_consul_refused(struct hf_consul *consul,
+                       const struct hf_http_reply *http,
+                       struct hf_wire_reply *reply)
+{
+    snprintf(consul->why, sizeof(consul->why), "%.150s", http->body);
+    if (http->body_len == 0) {
+        snprintf(consul->why, sizeof(consul->why),
+                 "answers with HTTP status %u: is it Consul?", http->status);
+    }
+    consul->why[strcspn(consul->why, "\r\n")] = '\0';
+    hf_make_plain(consul->why);
+    reply->reason = consul->why;
+    if (!is_refusal(consul, http->status, reply)) {
+        reply->outcome = HF_WIRE_LOST;
+        reply->fault = HF_UNAVAILABLE;
+    }
+}
