@@ -3,15 +3,24 @@
 # timeout: 600
 # The contract of the client on Consul, except for marks; for what a session cannot
 # do: last for less than whole seconds, or show when it was renewed; for what is
-# declared at other servers; and for what a try cannot do in one request.
+# declared at other servers; for what a try cannot do in one request; and for 1,200
+# releases within 5 s.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/contract.sh"
 . "$(dirname "$0")/../lib/consul.sh"
 
 have_consul || skip_all 'no Consul'
-consul_start -- -hcl 'session_ttl_min = "1s"' || { fail 'Consul starts'; finish; }
+# In memory: Consul syncs each write to its disk, and there are 150,000.
+memory=$(mktemp -d /dev/shm/hf.XXXXXX) || { fail 'a folder in memory'; finish; }
+at_exit rm -rf "$memory"
+consul_start -- -data-dir "$memory" -hcl 'session_ttl_min = "1s"' ||
+    { fail 'Consul starts'; finish; }
 KEEPS_URL="$CONSUL_URL$CONTRACT_QUERY&session_ttl_min=1s&prefix="
-keeps lock test_marks
+keeps lock test_marks test_close_gives_back?
+# Cases that wait for 20 s, and the most writes, one after the other.
+keeps_ahead permits
+keeps_ahead loop names
+keeps_ahead async_end multi_name_handle
 keeps loop test_cancel_leaves_nothing test_callback_cancels
 keeps threads
 keeps callbacks

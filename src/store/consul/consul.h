@@ -331,6 +331,10 @@ void hf_consul_refused(struct hf_consul *consul,
                        const struct hf_http_reply *http,
                        struct hf_wire_reply *reply);
 
+/** The same, for want of rights. @param what  in Consul's words. */
+void hf_consul_denied(struct hf_consul *consul, const char *what,
+                      struct hf_wire_reply *reply);
+
 /* Read the reply to a request, and say that its job is done when it is. */
 void hf_consul_take(struct hf_consul *consul,
                     const struct hf_http_pending *request,

@@ -18,16 +18,21 @@ enum {
     STATUS_TOO_LARGE = 413
 };
 
-static void say_denied(struct hf_consul *consul)
+void hf_consul_denied(struct hf_consul *consul, const char *what,
+                      struct hf_wire_reply *reply)
 {
     char why[100];
-    snprintf(why, sizeof(why), "%.90s", consul->why);
+    snprintf(why, sizeof(why), "%.90s", what);
     snprintf(consul->why, sizeof(consul->why),
              consul->headers == NULL
                  ? "%.60s: no token; set CONSUL_HTTP_TOKEN, or token_file"
                  : "%.60s: the token needs key_prefix \"%.40s\" and "
                    "session_prefix \"\" with policy write",
              why, consul->prefix);
+    hf_make_plain(consul->why);
+    reply->outcome = HF_WIRE_ERROR;
+    reply->fault = HF_DENIED;
+    reply->reason = consul->why;
 }
 
 /** A refusal of a request, of which nothing was done. */
@@ -39,8 +44,7 @@ static bool is_refusal(struct hf_consul *consul, unsigned status,
     bool is_node = strstr(consul->why, "Missing node registration") != NULL;
     reply->outcome = HF_WIRE_ERROR;
     if (is_denied) {
-        say_denied(consul);
-        reply->fault = HF_DENIED;
+        hf_consul_denied(consul, consul->why, reply);
         return true;
     }
     if (is_node) {

@@ -74,6 +74,12 @@ static bool is_without_session(const json_t *body)
     return strstr(error_of(body), "invalid session") != NULL;
 }
 
+/* Rights are checked before, and reported like a condition. */
+static bool is_denied(const json_t *body)
+{
+    return strstr(error_of(body), "ermission denied") != NULL;
+}
+
 static const json_t *result_of(const json_t *body, size_t at)
 {
     const json_t *results = json_object_get(body, "Results");
@@ -509,6 +515,8 @@ void hf_consul_take(struct hf_consul *consul,
         json_loadb(http->body, http->body_len, JSON_DECODE_ANY, NULL);
     if (!is_expected(step, http->status)) {
         hf_consul_refused(consul, http, &reply);
+    } else if (is_conflict(http) && is_denied(body)) {
+        hf_consul_denied(consul, error_of(body), &reply);
     }
     if (step == HF_CONSUL_ASK_LEADER) {
         hf_consul_node_greeted(consul,

@@ -7,8 +7,8 @@
  * and is not in the next has ended.
  *
  * As Consul's manual wants: an answer may come without a change; an index that
- * goes backwards, or is 0, is forgotten. Then, and when the first list is newer
- * than the watch, an end is reported without a number.
+ * goes backwards is forgotten, and none is 0. If it goes backwards, or the
+ * first list is newer than the watch, an end is reported without a number.
  *
  * The answer is the leader's, but not confirmed by a majority: the machine
  * lists before it believes. A watch that fails is reported once; the machine
@@ -123,9 +123,9 @@ static bool take(struct hf_consul_watch *watch, const json_t *body,
 {
     struct hf_consul *consul = watch->consul;
     uint64_t index = hf_consul_index(http);
-    bool is_back = index == 0 || index < watch->index;
-    if (!hf_consul_list_read(&consul->heard, consul->prefix, body, 0, false,
-                             http->body_len)) {
+    bool is_back = index < watch->index;
+    if (index == 0 || !hf_consul_list_read(&consul->heard, consul->prefix, body,
+                                           0, false, http->body_len)) {
         return false;
     }
     if (is_back || (!watch->has_known && index > watch->index)) {
