@@ -226,6 +226,28 @@ static void indexes(void **state)
     assert_true(hf_consul_index(&reply) == 0);
 }
 
+/* ---- Doubts -------------------------------------------------------------- */
+
+static void doubts_are_of_one_key(void **state)
+{
+    static struct hf_consul consul;
+    char first[] = "lock:a/1", second[] = "lock:a/12";
+    struct hf_consul_job one = {.keys = {.bytes = first, .len = 8}};
+    struct hf_consul_job two = {.keys = {.bytes = second, .len = 9}};
+    (void)state;
+    assert_true(hf_consul_doubt_add(&consul, &one));
+    assert_true(hf_consul_doubt_add(&consul, &one));
+    assert_true(hf_consul_doubt_has(&consul, &one));
+    assert_false(hf_consul_doubt_has(&consul, &two));
+    assert_true(hf_consul_doubt_add(&consul, &two));
+    hf_consul_doubt_drop(&consul, &one);
+    assert_false(hf_consul_doubt_has(&consul, &one));
+    assert_true(hf_consul_doubt_has(&consul, &two));
+    hf_consul_doubt_drop(&consul, &one);
+    hf_consul_doubts_free(&consul);
+    assert_false(hf_consul_doubt_has(&consul, &two));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +259,7 @@ int main(void)
         cmocka_unit_test(keys_of_other_programs),
         cmocka_unit_test(keys_that_are_no_entries),
         cmocka_unit_test(indexes),
+        cmocka_unit_test(doubts_are_of_one_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -260,8 +260,7 @@ static bool call_remove(struct hf_wire *wire, const struct hf_wire_key *key,
     }
     return start(consul, job,
                  has_text(job) &&
-                     hf_consul_ask_remove(consul, HF_CONSUL_ASK_REMOVE,
-                                          key->under, job, now));
+                     hf_consul_ask_remove(consul, key->under, job, now));
 }
 
 const struct hf_wire_ops hf_consul_wire = {

@@ -30,6 +30,7 @@
  *     requests.c  paths and bodies
  *     replies.c   replies to jobs, and their next requests
  *     refusals.c  replies that are refusals
+ *     doubts.c    keys that an UNDO may still delete
  *     node.c      the connection, the endpoints in turn
  *     watch.c     watches
  *     examine.c   what `holdfast doctor` is told
@@ -174,6 +175,7 @@ struct hf_consul_job {
     uint64_t newest;        /* the same: the newest index before it */
     bool is_withdrawn;      /* the same: a REMOVE of its key came after it */
     bool has_created;       /* the same: a failure leaves its key */
+    uint64_t version;       /* the same: of the key that is undone */
     bool is_before;         /* the same: a list precedes it */
     bool has_session;       /* RENEW: as was read before it */
     bool is_refused;        /* the same: the leader knows no such session */
@@ -187,6 +189,13 @@ struct hf_consul_job {
     struct hf_wire_entry *entries; /* READ: `n`; until the end `version` is
                                       where the note is in `notes` */
     struct hf_wire_text notes;     /* of these */
+};
+
+/* A key that an UNDO may delete: it is under way, or was lost. */
+struct hf_consul_doubt {
+    struct hf_consul_doubt *next;
+    size_t len;
+    char key[];
 };
 
 struct hf_consul_watch {
@@ -209,6 +218,8 @@ struct hf_consul {
     struct hf_timer timer; /* reconnects; frees watches */
     struct hf_consul_watch *watches;
     struct hf_consul_job *list_of_jobs;
+    struct hf_consul_doubt *doubts;
+    bool doubts_all;                        /* no memory for one */
     const struct hf_consul_job *delivering; /* its reply is being given */
     enum hf_consul_phase phase;
     struct hf_reconnect reconnect;
@@ -311,10 +322,13 @@ bool hf_consul_ask_all(struct hf_consul *consul, enum hf_consul_step step,
 bool hf_consul_ask_create(struct hf_consul *consul, struct hf_consul_job *job,
                           struct hf_instant now);
 
-/** UNDO, REMOVE. @param under  NULL: whatever session it is under. */
-bool hf_consul_ask_remove(struct hf_consul *consul, enum hf_consul_step step,
-                          const uint8_t *under, struct hf_consul_job *job,
-                          struct hf_instant now);
+/* The key, if it has still the job's version. */
+bool hf_consul_ask_undo(struct hf_consul *consul, struct hf_consul_job *job,
+                        struct hf_instant now);
+
+/** @param under  NULL: whatever session it is under. */
+bool hf_consul_ask_remove(struct hf_consul *consul, const uint8_t *under,
+                          struct hf_consul_job *job, struct hf_instant now);
 
 /** The keys from `from` on, as many as one transaction has. */
 bool hf_consul_ask_read(struct hf_consul *consul, struct hf_consul_job *job,
@@ -322,6 +336,22 @@ bool hf_consul_ask_read(struct hf_consul *consul, struct hf_consul_job *job,
 bool hf_consul_ask_replace(struct hf_consul *consul, struct hf_consul_job *job,
                            const struct hf_wire_change *change,
                            struct hf_instant now);
+
+/* ---- doubts.c -------------------------------------------------------------
+ */
+
+/** The job's UNDO is asked for. @return false: no memory. */
+bool hf_consul_doubt_add(struct hf_consul *consul,
+                         const struct hf_consul_job *job);
+
+/* It was executed, or never will be. */
+void hf_consul_doubt_drop(struct hf_consul *consul,
+                          const struct hf_consul_job *job);
+
+/** May an UNDO still delete the job's key? */
+bool hf_consul_doubt_has(const struct hf_consul *consul,
+                         const struct hf_consul_job *job);
+void hf_consul_doubts_free(struct hf_consul *consul);
 
 /* ---- replies.c, refusals.c ------------------------------------------------
  */

@@ -139,9 +139,10 @@ static const struct hf_wire_entry *find_own(const struct hf_consul *consul,
 }
 
 /* A try that does not hold at once leaves nothing. */
-static bool must_undo(struct hf_consul *consul, const struct hf_consul_job *job)
+static bool is_refused(struct hf_consul *consul,
+                       const struct hf_consul_job *job,
+                       const struct hf_wire_entry *own)
 {
-    const struct hf_wire_entry *own = find_own(consul, job);
     struct hf_entry_verdict verdict;
     if (job->when == HF_WIRE_UNLESS_OWN || own == NULL || own->note.len > 0) {
         return false;
@@ -150,14 +151,35 @@ static bool must_undo(struct hf_consul *consul, const struct hf_consul_job *job)
     return verdict.turn != HF_ENTRY_HOLDS;
 }
 
+/* What an UNDO may still delete holds nothing. */
+static bool is_doubtful(const struct hf_consul *consul,
+                        const struct hf_consul_job *job,
+                        const struct hf_wire_entry *own)
+{
+    return own != NULL && own->note.len == 0 &&
+           hf_consul_doubt_has(consul, job);
+}
+
 /* Its key is there: what fails from now on may have left it. */
-static void ask_more(struct hf_consul *consul, struct hf_consul_job *job,
-                     bool undoes, struct hf_instant now)
+static void ask_again(struct hf_consul *consul, struct hf_consul_job *job,
+                      struct hf_instant now)
 {
     job->has_created = true;
-    bool is_asked = (!undoes || hf_consul_ask_remove(consul, HF_CONSUL_ASK_UNDO,
-                                                     NULL, job, now)) &&
-                    hf_consul_ask_list(consul, job, now);
+    if (!hf_consul_ask_list(consul, job, now)) {
+        fail_reading(consul, &job->reply);
+    }
+}
+
+/* Then a waiter's key is created anew. */
+static void undo(struct hf_consul *consul, struct hf_consul_job *job,
+                 const struct hf_wire_entry *own, struct hf_instant now)
+{
+    job->has_created = true;
+    job->version = own->version;
+    bool is_asked = hf_consul_ask_undo(consul, job, now) &&
+                    (job->when == HF_WIRE_UNLESS_OWN
+                         ? hf_consul_ask_create(consul, job, now)
+                         : hf_consul_ask_list(consul, job, now));
     if (!is_asked) {
         fail_reading(consul, &job->reply);
     }
@@ -191,8 +213,11 @@ static bool take_list(struct hf_consul *consul, struct hf_consul_job *job,
     }
     if (was_before && consul->list.n == 0 && !job->is_withdrawn) {
         begin_create(consul, job, now);
-    } else if (must_undo(consul, job)) {
-        ask_more(consul, job, true, now);
+        return true;
+    }
+    const struct hf_wire_entry *own = find_own(consul, job);
+    if (is_doubtful(consul, job, own) || is_refused(consul, job, own)) {
+        undo(consul, job, own, now);
     }
     return true;
 }
@@ -206,7 +231,7 @@ static bool take_created(struct hf_consul *consul, struct hf_consul_job *job,
         return true;
     }
     if (is_conflict(http)) {
-        ask_more(consul, job, false, now);
+        ask_again(consul, job, now);
         return strstr(error_of(body), "exists") != NULL;
     }
     uint64_t number = hf_consul_number(result_of(body, 0), "CreateIndex");
@@ -225,8 +250,10 @@ static bool take_created(struct hf_consul *consul, struct hf_consul_job *job,
     }
     saw(consul, number);
     give_list(consul, job, number);
-    if (must_undo(consul, job)) {
-        ask_more(consul, job, true, now);
+    hf_consul_doubt_drop(consul, job); /* no UNDO knows this version */
+    const struct hf_wire_entry *own = find_own(consul, job);
+    if (is_refused(consul, job, own)) {
+        undo(consul, job, own, now);
     } else {
         job->reply.has_changed = true;
     }
@@ -406,11 +433,13 @@ static bool take_body(struct hf_consul *consul,
         return take_names(consul, job, body, http);
     case HF_CONSUL_ASK_REMOVE:
         return take_removed(consul, job, body, http);
+    case HF_CONSUL_ASK_UNDO:
+        hf_consul_doubt_drop(consul, job); /* done, or of another version */
+        return true;
     case HF_CONSUL_ASK_LEADER:
     case HF_CONSUL_ASK_SELF:
     case HF_CONSUL_ASK_PROBE:
     case HF_CONSUL_ASK_CLOSE:
-    case HF_CONSUL_ASK_UNDO:
         break;
     }
     return true;
@@ -428,6 +457,7 @@ static bool is_expected(enum hf_consul_step step, unsigned status)
     case HF_CONSUL_ASK_CREATE:
     case HF_CONSUL_ASK_REPLACE:
     case HF_CONSUL_ASK_REMOVE:
+    case HF_CONSUL_ASK_UNDO:
     case HF_CONSUL_ASK_PROBE:
         return status == STATUS_OK || status == STATUS_CONFLICT;
     case HF_CONSUL_ASK_LEADER:
@@ -435,7 +465,6 @@ static bool is_expected(enum hf_consul_step step, unsigned status)
     case HF_CONSUL_ASK_OPEN:
     case HF_CONSUL_ASK_INFO:
     case HF_CONSUL_ASK_CLOSE:
-    case HF_CONSUL_ASK_UNDO:
     case HF_CONSUL_ASK_READ:
         break;
     }
@@ -545,6 +574,9 @@ void hf_consul_take_lost(struct hf_consul *consul,
     }
     if (job->is_before) {
         failure.outcome = HF_WIRE_UNSENT; /* it only read */
+    }
+    if (is_unsent && request->cookie == HF_CONSUL_ASK_UNDO) {
+        hf_consul_doubt_drop(consul, job);
     }
     bool is_first = job->reply.sent.ns == 0;
     job->reply.sent = is_first ? request->sent : job->reply.sent;

@@ -205,9 +205,19 @@ bool hf_consul_ask_create(struct hf_consul *consul, struct hf_consul_job *job,
     return ask_txn(consul, HF_CONSUL_ASK_CREATE, job, now);
 }
 
-bool hf_consul_ask_remove(struct hf_consul *consul, enum hf_consul_step step,
-                          const uint8_t *under, struct hf_consul_job *job,
-                          struct hf_instant now)
+bool hf_consul_ask_undo(struct hf_consul *consul, struct hf_consul_job *job,
+                        struct hf_instant now)
+{
+    begin_txn(consul, "");
+    say_operation(consul, "delete-cas", bytes_of(&job->keys));
+    hf_wire_text_say(&consul->body, ",\"Index\":");
+    hf_wire_text_number(&consul->body, job->version);
+    end_operation(consul);
+    return ask_txn(consul, HF_CONSUL_ASK_UNDO, job, now);
+}
+
+bool hf_consul_ask_remove(struct hf_consul *consul, const uint8_t *under,
+                          struct hf_consul_job *job, struct hf_instant now)
 {
     begin_txn(consul, "");
     if (under != NULL) {
@@ -216,11 +226,11 @@ bool hf_consul_ask_remove(struct hf_consul *consul, enum hf_consul_step step,
         say_operation(consul, "check-session", bytes_of(&job->keys));
         say_session(consul, session);
         end_operation(consul);
-    } else if (step == HF_CONSUL_ASK_REMOVE) {
+    } else {
         say_plain(consul, "get", bytes_of(&job->keys));
     }
     say_plain(consul, "delete", bytes_of(&job->keys));
-    return ask_txn(consul, step, job, now);
+    return ask_txn(consul, HF_CONSUL_ASK_REMOVE, job, now);
 }
 
 /* The keys are texts one after the other, each with its NUL. */

@@ -28,6 +28,7 @@ static void free_store(struct hf_consul *consul)
 {
     hf_ordered_free(&consul->ordered);
     hf_consul_target_free(consul);
+    hf_consul_doubts_free(consul);
     while (consul->list_of_jobs != NULL) {
         hf_consul_job_free(consul, consul->list_of_jobs);
     }
