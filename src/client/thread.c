@@ -31,7 +31,8 @@ static bool should_listen(const struct hf_client *client)
     const struct hf_nodes *nodes = &client->nodes;
     bool misses = (nodes->voting | nodes->repairing) != hf_nodes_all(nodes);
     struct hf_instant soon = hf_instant_add(client->now, hf_span_ms(SOON_MS));
-    return client->waiters == NULL && client->loop_fd < 0 &&
+    bool is_ours = client->loop_fd < 0 || hf_client_has_steps(client);
+    return client->waiters == NULL && is_ours &&
            hf_instant_before(soon, client->armed) &&
            (client->n_pending > 0 || (misses && client->slots.n_used > 0));
 }

@@ -18,9 +18,16 @@ void hf_client_tick(struct hf_client *client)
     client->now = hf_instant_max(client->now, hf_clock_now());
 }
 
+bool hf_client_has_steps(const struct hf_client *client)
+{
+    return client->store->ops->is_serial && client->n_pending > 0 &&
+           client->ops.first == NULL;
+}
+
 struct hf_instant hf_client_due(const struct hf_client *client)
 {
-    if (client->heap.count == 0 && client->ops.first == NULL) {
+    if (client->heap.count == 0 && client->ops.first == NULL &&
+        !hf_client_has_steps(client)) {
         return HF_NEVER; /* idle: no reconnects either */
     }
     return hf_instant_min(hf_timer_heap_next(&client->heap),

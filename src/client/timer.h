@@ -9,6 +9,10 @@
 /* Read the clock into client->now, which never goes back. */
 void hf_client_tick(struct hf_client *client);
 
+/* Is a request half done that no call waits for? Then the store is to be driven
+ * all the same. */
+bool hf_client_has_steps(const struct hf_client *client);
+
 /* When the next timer is due; HF_NEVER while the client is idle. */
 struct hf_instant hf_client_due(const struct hf_client *client);
 

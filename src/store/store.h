@@ -312,10 +312,14 @@ struct hf_store_ops {
     struct hf_span retry_cap;
     struct hf_span node_timeout; /* of URLs without node_timeout; 0:
                                     HF_NODE_TIMEOUT_MS_DEFAULT */
-    bool is_serial; /* a request may stay unsent until earlier replies are
-                       read: the client reads them, also when no call waits */
+    bool is_serial; /* a request may stay unsent, or be half done, until
+                       earlier replies are read: the client reads them, also
+                       when no call waits */
     bool is_told;   /* locks of one client have something in common: a CONFIRM
                        with `detaches` comes before one of them is detached */
+    const char *bound; /* NULL; or why a lock ends with the session of its
+                          client: it is neither handed on, nor reserved, nor
+                          extended beyond its ttl */
     hf_store_open_fn *open;
     hf_store_close_fn *close;
     hf_store_ask_fn *ask;
