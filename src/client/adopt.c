@@ -162,6 +162,9 @@ static enum hf_status read_adoption(struct hf_op *op,
     enum hf_status status =
         hf_client_need_records(client, HF_DETACH_UNSUPPORTED, error);
     if (status == HF_OK) {
+        status = hf_client_need_moves(client, error);
+    }
+    if (status == HF_OK) {
         status = hf_order_read(client, request, &op->order, error);
     }
     if (status == HF_OK && hf_order_is_bundle(&op->order)) {

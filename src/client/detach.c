@@ -164,6 +164,9 @@ static enum hf_status begin(struct hf_detach *detach, struct hf_lock *lock,
     enum hf_status status =
         hf_client_need_records(lock->client, HF_DETACH_UNSUPPORTED, error);
     if (status == HF_OK) {
+        status = hf_client_need_moves(lock->client, error);
+    }
+    if (status == HF_OK) {
         status = hf_lock_check_unused(lock, error);
     }
     if (status != HF_OK) {

@@ -50,6 +50,10 @@ static enum hf_status check(struct hf_lock *lock, int64_t ttl_ms,
     if (ttl_ms != 0) {
         status = hf_order_check_ttl(lock->client, ttl_ms, error);
     }
+    if (status == HF_OK &&
+        ttl_ms > hf_span_ms_floor(hf_lock_lease(lock)->ttl)) {
+        status = hf_client_need_moves(lock->client, error);
+    }
     if (status == HF_OK) {
         status = hf_lock_check_unused(lock, error);
     }

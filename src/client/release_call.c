@@ -43,7 +43,8 @@ static enum hf_status release(struct hf_lock *lock, int64_t for_ms)
 
 static bool can_reserve(const struct hf_lock *lock)
 {
-    return hf_client_need_records(lock->client, "", NULL) == HF_OK;
+    return hf_client_need_records(lock->client, "", NULL) == HF_OK &&
+           hf_client_need_moves(lock->client, NULL) == HF_OK;
 }
 
 enum hf_status hf_lock_release(struct hf_lock *lock)

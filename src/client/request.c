@@ -175,6 +175,13 @@ enum hf_status hf_client_need_records(const struct hf_client *client,
                    lacked);
 }
 
+enum hf_status hf_client_need_moves(const struct hf_client *client,
+                                    struct hf_error *error)
+{
+    const char *bound = client->store->ops->bound;
+    return bound == NULL ? HF_OK : hf_fail(error, HF_UNSUPPORTED, "%s", bound);
+}
+
 /* Whether the store supports the modes; a semaphore needs a shared hold. */
 static enum hf_status check_store(const struct hf_client *client,
                                   const struct hf_request *request,

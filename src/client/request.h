@@ -33,6 +33,12 @@ enum hf_status hf_order_check_ttl(const struct hf_client *client,
 enum hf_status hf_client_need_records(const struct hf_client *client,
                                       const char *lacked,
                                       struct hf_error *error);
+
+/** Refuse a call that needs a lock which can leave the session of its client.
+ * Needs no mutex. @return HF_OK; HF_UNSUPPORTED. */
+enum hf_status hf_client_need_moves(const struct hf_client *client,
+                                    struct hf_error *error);
+
 #define HF_DETACH_UNSUPPORTED                                                  \
     "only the process that acquired it can extend or release it"
 
