@@ -42,6 +42,8 @@ static const char stores_text[] =
     "                                  one datacenter of Consul, by its "
     "module\n"
     "  consuls://...                   the same with TLS\n"
+    "  zookeeper://[USER:PASSWORD@]HOST[:PORT],HOST,...[/CHROOT]\n"
+    "                                  one ZooKeeper ensemble, by its module\n"
     "  SCHEME:...                      any other: by module store-SCHEME.so\n\n"
     "Parameters follow ? and are separated by &; in the configuration file\n"
     "they are lines `key = value`:\n"
@@ -83,6 +85,7 @@ static const struct {
     {"mysql://...?lock=named", "mysql://u@h/?lock=named"},
     {"etcd://", "etcd://h"},
     {"consul://", "consul://h"},
+    {"zookeeper://", "zookeeper://h"},
 };
 
 static const char *ending(unsigned can)

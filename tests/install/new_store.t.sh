@@ -33,7 +33,7 @@ configure() { # OPTION...
     quietly cmake -S "$tree" -B "$W/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug \
         -DCMAKE_C_FLAGS_DEBUG= \
         -DHF_TESTS=OFF -DHF_WITHOUT_POSTGRES=ON -DHF_WITHOUT_MYSQL=ON \
-        -DHF_WITHOUT_ETCD=ON -DHF_WITHOUT_CONSUL=ON \
+        -DHF_WITHOUT_ETCD=ON -DHF_WITHOUT_CONSUL=ON -DHF_WITHOUT_ZOOKEEPER=ON \
         -DCMAKE_INSTALL_PREFIX="$W/prefix" "$@"
 }
 

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `holdfast doctor` is told: the ensemble, the session, and whether the
+ * nodes may be used.
+ *
+ * A transaction that creates a node, and then checks one that does not exist,
+ * is refused as a whole: so it tells of the right to create, and writes
+ * nothing. */
+#include "base/fail.h"
+#include "store/zookeeper/zookeeper.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void find(struct hf_zk *zk, enum hf_severity severity, const char *text)
+{
+    if (zk->has_sink && zk->sink.finding != NULL) {
+        zk->sink.finding(zk->sink.user, severity, 0, text);
+    }
+}
+
+static void describe(struct hf_zk *zk)
+{
+    char text[320];
+    const char *server = zoo_get_current_server(zk->main->library);
+    snprintf(text, sizeof(text),
+             "ZooKeeper, by %s of %u server%s, session %llx, without TLS, %s",
+             server == NULL || server[0] == '\0' ? zk->servers[0].shown
+                                                 : server,
+             zk->n_servers, zk->n_servers == 1 ? "" : "s",
+             (unsigned long long)zk->main->id,
+             zk->login == NULL ? "without a login" : "with a digest login");
+    hf_make_plain(text);
+    find(zk, HF_FINDING_OK, text);
+    find(zk, HF_FINDING_OK,
+         "an entry lives as long as its session, half as long again as the "
+         "ttl; the servers bound that by 2 and 20 of their ticks by default");
+    if (zk->n_servers == 1) {
+        find(zk, HF_FINDING_OK,
+             "one server is named: of an ensemble, name all, so that the next "
+             "one is used when it fails");
+    }
+}
+
+static void on_probed(struct hf_zk_op *op, struct hf_instant now)
+{
+    struct hf_zk *zk = op->zk;
+    bool is_main = op->handle == zk->main && op->handle != NULL;
+    int rc = op->create_rc;
+    zk->is_probing = false;
+    bool is_answered = rc == ZOK || rc == ZNONODE || rc == ZNODEEXISTS ||
+                       rc == ZNOAUTH || rc == ZBADVERSION ||
+                       rc == ZRUNTIMEINCONSISTENCY;
+    if (is_answered && is_main) {
+        describe(zk);
+        if (rc == ZNOAUTH) {
+            find(zk, HF_FINDING_ERROR,
+                 "the user has no right to create nodes there");
+        }
+        hf_zk_jobs_end(zk, HF_OK, NULL);
+    } /* else: another connection asks again */
+    hf_zk_op_done(op, now);
+}
+
+static void on_multi(int rc, const void *data)
+{
+    struct hf_zk_op *op = (struct hf_zk_op *)(uintptr_t)data;
+    op->create_rc = rc;
+    hf_zk_op_answered(op, ZOK);
+}
+
+void hf_zk_examine(struct hf_zk *zk, struct hf_instant now)
+{
+    struct hf_zk_op *op = NULL;
+    if (zk->is_probing || !hf_zk_is_ready(zk)) {
+        return;
+    }
+    op = hf_zk_op_new(zk->main, NULL, now);
+    if (op == NULL) {
+        hf_zk_jobs_end(zk, HF_NO_MEMORY, "out of memory");
+        return;
+    }
+    op->folder = hf_zk_key_folder(zk->base, (struct hf_bytes){"", 0});
+    op->text = op->folder == NULL ? NULL : malloc(strlen(op->folder) + 16);
+    if (op->text != NULL) {
+        snprintf(op->text, strlen(op->folder) + 16, "%s%%sprobe", op->folder);
+        zoo_create_op_init(&zk->probe[0], op->text, "", 0, hf_zk_acl(zk),
+                           ZOO_EPHEMERAL, NULL, 0);
+        zoo_check_op_init(&zk->probe[1], op->text, INT32_MAX);
+        (void)hf_zk_op_asked(op, zoo_amulti(zk->main->library, 2, zk->probe,
+                                            zk->probed, on_multi, op));
+    }
+    zk->is_probing = hf_zk_op_begin(op, on_probed);
+    if (!zk->is_probing) {
+        hf_zk_jobs_end(zk, HF_NO_MEMORY, "out of memory");
+    }
+}

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A HANDLE OF THE LIBRARY ON THE LOOP
+ *
+ * The single-threaded library connects, reads and writes in two functions:
+ * zookeeper_interest() says what it waits for, and connects;
+ * zookeeper_process() does what is ready. So a program that stands still sends
+ * no pings, and its sessions end.
+ *
+ * The library gives up a silent connection after 2/3 of its session's timeout.
+ * That is too late to find another server in time, so we give it up earlier: a
+ * socket that is closed at its other end takes the place of its descriptor. The
+ * same is done before a handle is freed that must not end its session, and in a
+ * forked child.
+ *
+ * A session lives from its last contact with a server that the leader has heard
+ * of: up to half a tick ago. So a session that is in use has contact each
+ * twelfth of its timeout, and a renewal, which is a write, counts for two
+ * thirds of it (session.c): 1/12 for the contact before it, 1/4 for half a
+ * tick, since a timeout has two ticks at least.
+ *
+ * What the library wants to log goes into `why`, nothing to stderr. */
+#include "store/zookeeper/zookeeper.h"
+
+#include "base/fail.h"
+#include "io/clock.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Packets that one event may read. */
+#define TURN_PACKETS 64
+
+/* Steps of the library in one event: an attempt to connect may fail at once. */
+#define TURN_TRIES 4
+
+/* Handles of one client: its loop has 64 places (io/loop.c). */
+#define HANDLES_MAX 40
+
+/* Contacts in the timeout of a session that is in use. */
+#define CONTACTS 12
+
+/* As long as a server with a leader needs at most, in milliseconds. */
+#define SILENCE_MS_MIN 1000
+#define SILENCE_TIMEOUTS 2
+
+/* The library's callback for its log has no argument: the handle that is being
+ * driven by this thread. */
+static _Thread_local struct hf_zk_handle *driven;
+
+/* "…:func@line: Socket [H:P] zk retcode=-4, errno=111(Connection refused): …"
+ */
+static void on_log(const char *message)
+{
+    const char *at = strstr(message, "errno=");
+    const char *open = at == NULL ? NULL : strchr(at, '(');
+    const char *end = open == NULL ? NULL : strstr(open, "): ");
+    if (driven == NULL || end == NULL) {
+        return;
+    }
+    snprintf(driven->why, sizeof(driven->why), "%.*s", (int)(end - open - 1),
+             open + 1);
+    hf_make_plain(driven->why);
+}
+
+/* ---- The end of a connection --------------------------------------------- */
+
+/* A descriptor of a connection that is closed takes its place. */
+static void replace_descriptor(int fd)
+{
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
+                   pair) != 0) {
+        (void)shutdown(fd, SHUT_RDWR);
+        return;
+    }
+    close(pair[1]);
+    (void)dup3(pair[0], fd, O_CLOEXEC);
+    close(pair[0]);
+}
+
+static void unwatch(struct hf_zk_handle *handle)
+{
+    if (handle->is_watched) {
+        hf_loop_unwatch(handle->zk->ordered.env.loop, &handle->watch);
+        handle->is_watched = false;
+        handle->wants_output = false;
+    }
+}
+
+void hf_zk_handle_break(struct hf_zk_handle *handle, const char *why)
+{
+    if (handle->is_watched) {
+        int fd = handle->watch.fd;
+        unwatch(handle);
+        replace_descriptor(fd);
+        handle->socket = 0;
+    }
+    snprintf(handle->why, sizeof(handle->why), "%s", why);
+    hf_zk_handle_wake(handle);
+}
+
+static void unlink_handle(struct hf_zk_handle *handle)
+{
+    struct hf_zk *zk = handle->zk;
+    struct hf_zk_handle **at = &zk->handles;
+    while (*at != NULL && *at != handle) {
+        at = &(*at)->next;
+    }
+    if (*at == handle) {
+        *at = handle->next;
+    }
+    if (zk->main == handle) {
+        zk->main = NULL;
+    }
+    hf_loop_drop_timer(zk->ordered.env.loop, &handle->timer);
+}
+
+/* The library answers the calls that are under way. */
+static void free_handle(struct hf_zk_handle *handle)
+{
+    handle->life = HF_ZK_EXPIRED;
+    driven = handle;
+    (void)zookeeper_close(handle->library);
+    driven = NULL;
+    handle->library = NULL;
+    while (handle->first_op != NULL) {
+        hf_zk_op_free(handle->first_op);
+    }
+    hf_zk_records_free(handle);
+    free(handle->node);
+    free(handle);
+}
+
+void hf_zk_handle_free(struct hf_zk_handle *handle, bool ends_session)
+{
+    int fd = handle->is_watched ? handle->watch.fd : -1;
+    unlink_handle(handle);
+    unwatch(handle);
+    if (fd >= 0 && !ends_session) {
+        replace_descriptor(fd);
+    }
+    free_handle(handle);
+}
+
+void hf_zk_handle_forget(struct hf_zk_handle *handle)
+{
+    unlink_handle(handle);
+    if (handle->is_watched) {
+        replace_descriptor(handle->watch.fd);
+    }
+    free_handle(handle);
+}
+
+/* ---- Driving ------------------------------------------------------------- */
+
+static void on_event(zhandle_t *library, int type, int state, const char *path,
+                     void *context)
+{
+    struct hf_zk_handle *handle = context;
+    (void)path;
+    if (type != ZOO_SESSION_EVENT) {
+        return;
+    }
+    if (state == ZOO_CONNECTED_STATE) {
+        handle->life = HF_ZK_CONNECTED;
+        handle->failed = 0;
+        handle->id = zoo_client_id(library)->client_id;
+        handle->timeout = hf_span_ms(zoo_recv_timeout(library));
+    } else if (state == ZOO_EXPIRED_SESSION_STATE ||
+               state == ZOO_AUTH_FAILED_STATE) {
+        handle->life = HF_ZK_EXPIRED;
+    } else {
+        handle->life = HF_ZK_CONNECTING;
+    }
+    hf_zk_handle_wake(handle);
+}
+
+/* The library may have closed its descriptor, and opened another one with the
+ * same number. */
+static void follow(struct hf_zk_handle *handle, int fd, bool wants_output,
+                   struct hf_instant now)
+{
+    struct hf_loop *loop = handle->zk->ordered.env.loop;
+    struct stat status = {0};
+    bool is_open = fd >= 0 && fstat(fd, &status) == 0;
+    bool is_same = handle->is_watched && is_open && handle->watch.fd == fd &&
+                   handle->socket == status.st_ino;
+    if (!is_same) {
+        unwatch(handle);
+    }
+    if (!is_same && is_open) {
+        handle->watch.fd = fd;
+        handle->socket = status.st_ino;
+        (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+        handle->is_watched = hf_loop_watch(loop, &handle->watch);
+        handle->give_up = hf_instant_add(now, handle->zk->connect_timeout);
+    }
+    if (handle->is_watched && wants_output != handle->wants_output) {
+        handle->wants_output = wants_output;
+        hf_loop_watch_output(loop, &handle->watch, wants_output);
+    }
+}
+
+static struct hf_instant earliest(struct hf_instant a, struct hf_instant b)
+{
+    return hf_instant_min(a, b);
+}
+
+static struct hf_span silence_of(const struct hf_zk *zk)
+{
+    return hf_span_max(hf_span_ms(SILENCE_MS_MIN),
+                       hf_span_scale(zk->node_timeout, SILENCE_TIMEOUTS));
+}
+
+static struct hf_instant silent_at(const struct hf_zk_handle *handle)
+{
+    struct hf_instant at = HF_NEVER;
+    for (const struct hf_zk_op *op = handle->first_op; op != NULL;
+         op = op->next) {
+        if (op->pending > 0) {
+            at =
+                earliest(at, hf_instant_add(op->asked, silence_of(handle->zk)));
+        }
+    }
+    return at;
+}
+
+static bool is_in_use(const struct hf_zk_handle *handle, struct hf_instant now)
+{
+    return handle->life == HF_ZK_CONNECTED && !handle->is_main &&
+           hf_instant_before(now,
+                             hf_instant_add(handle->used, handle->timeout));
+}
+
+static void on_contact(int rc, const struct Stat *stat, const void *data)
+{
+    (void)rc;
+    (void)stat;
+    (void)data;
+}
+
+/** Keep a session in contact. @return when next. */
+static struct hf_instant contact(struct hf_zk_handle *handle,
+                                 struct hf_instant now)
+{
+    struct hf_span each = hf_span_div(handle->timeout, CONTACTS);
+    if (!is_in_use(handle, now)) {
+        return HF_NEVER;
+    }
+    if (!hf_instant_before(now, hf_instant_add(handle->touched, each))) {
+        handle->touched = now;
+        (void)zoo_aexists(handle->library, "/", 0, on_contact, NULL);
+    }
+    return hf_instant_add(handle->touched, each);
+}
+
+/** What the library waits for. @return false: its connection has failed. */
+static bool interest(struct hf_zk_handle *handle, struct hf_instant now)
+{
+    int fd = -1;
+    int wants = 0;
+    struct timeval wait = {0};
+    int rc = zookeeper_interest(handle->library, &fd, &wants, &wait);
+    if (rc != ZOK) {
+        unwatch(handle);
+        if (zoo_state(handle->library) == ZOO_EXPIRED_SESSION_STATE ||
+            zoo_state(handle->library) == ZOO_AUTH_FAILED_STATE) {
+            handle->life = HF_ZK_EXPIRED;
+        }
+        hf_timer_set(&handle->timer, HF_LONG_AGO);
+        return false;
+    }
+    follow(handle, fd, (wants & ZOOKEEPER_WRITE) != 0, now);
+    struct hf_span span =
+        hf_span_us(wait.tv_sec * INT64_C(1000000) + wait.tv_usec + 1000);
+    hf_timer_set(&handle->timer, hf_instant_add(now, span));
+    return true;
+}
+
+static bool has_input(int fd)
+{
+    struct pollfd at = {.fd = fd, .events = POLLIN};
+    return poll(&at, 1, 0) == 1;
+}
+
+/** @return false: its connection has failed. */
+static bool process(struct hf_zk_handle *handle, int events)
+{
+    int rc = ZOK;
+    for (unsigned i = 0; i < TURN_PACKETS && rc == ZOK; i++) {
+        rc = zookeeper_process(handle->library, events);
+        events = ZOOKEEPER_READ;
+        if (rc == ZOK && !(handle->is_watched && has_input(handle->watch.fd))) {
+            return true;
+        }
+    }
+    if (rc == ZOK) {
+        hf_loop_rearm(handle->zk->ordered.env.loop, &handle->watch);
+    }
+    return rc == ZOK || rc == ZNOTHING;
+}
+
+static void note_failure(struct hf_zk_handle *handle, struct hf_instant now)
+{
+    unwatch(handle);
+    if (handle->life == HF_ZK_CONNECTED) {
+        handle->life = HF_ZK_CONNECTING;
+    }
+    handle->failed++;
+    handle->has_failed = true;
+    handle->give_up = hf_instant_add(now, handle->zk->connect_timeout);
+}
+
+static void drive(struct hf_zk_handle *handle, int events,
+                  struct hf_instant now)
+{
+    if (handle->is_over || handle->library == NULL) {
+        return;
+    }
+    driven = handle;
+    if (events != 0 && !process(handle, events)) {
+        note_failure(handle, now);
+    }
+    for (unsigned i = 0; i < TURN_TRIES && handle->life != HF_ZK_EXPIRED &&
+                         !interest(handle, now);
+         i++) {
+        note_failure(handle, now);
+    }
+    driven = NULL;
+    if (handle->life != handle->told || handle->has_failed) {
+        hf_timer_set(&handle->timer, HF_LONG_AGO);
+    }
+}
+
+static void on_ready(struct hf_watch *watch, uint32_t events,
+                     struct hf_instant now)
+{
+    struct hf_zk_handle *handle =
+        (struct hf_zk_handle *)(void *)((char *)watch -
+                                        offsetof(struct hf_zk_handle, watch));
+    struct hf_zk *zk = handle->zk;
+    int what = 0;
+    if ((events & (EPOLLIN | EPOLLHUP | EPOLLRDHUP | EPOLLERR)) != 0) {
+        what |= ZOOKEEPER_READ;
+    }
+    if ((events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0) {
+        what |= ZOOKEEPER_WRITE;
+    }
+    drive(handle, what, now);
+    hf_ordered_check(&zk->ordered);
+}
+
+/* ---- Time ---------------------------------------------------------------- */
+
+static void give_up(struct hf_zk_handle *handle, struct hf_instant now)
+{
+    struct hf_instant silent = silent_at(handle);
+    if (handle->life == HF_ZK_CONNECTED && !hf_instant_before(now, silent)) {
+        hf_zk_handle_break(handle, "no answer in time");
+        (void)zookeeper_process(handle->library, ZOOKEEPER_READ);
+        note_failure(handle, now);
+    } else if (handle->life == HF_ZK_CONNECTING && handle->is_watched &&
+               !hf_instant_before(now, handle->give_up)) {
+        hf_zk_handle_break(handle, "no answer to the connection in time");
+        (void)zookeeper_process(handle->library,
+                                ZOOKEEPER_READ | ZOOKEEPER_WRITE);
+        (void)zookeeper_process(handle->library, ZOOKEEPER_READ);
+        note_failure(handle, now);
+    }
+}
+
+void hf_zk_handle_step(struct hf_zk_handle *handle, struct hf_instant now)
+{
+    struct hf_zk *zk = handle->zk;
+    if (handle->is_over || hf_zk_session_is_unused(handle, now)) {
+        hf_zk_handle_free(handle, true);
+        return;
+    }
+    give_up(handle, now);
+    drive(handle, 0, now);
+    bool has_changed = handle->life != handle->told || handle->has_failed;
+    if (has_changed) {
+        hf_zk_node_changed(handle, now); /* it may be freed */
+        hf_ordered_check(&zk->ordered);
+        return;
+    }
+    struct hf_instant at = earliest(handle->timer.at, contact(handle, now));
+    at = earliest(at, silent_at(handle));
+    if (handle->life == HF_ZK_CONNECTING && handle->is_watched) {
+        at = earliest(at, handle->give_up);
+    }
+    hf_timer_set(&handle->timer, at);
+}
+
+static void on_timer(struct hf_timer *timer, struct hf_instant now)
+{
+    hf_zk_handle_step(
+        (struct hf_zk_handle *)(void *)((char *)timer -
+                                        offsetof(struct hf_zk_handle, timer)),
+        now);
+}
+
+/* ---- Life ---------------------------------------------------------------- */
+
+static bool has_place(const struct hf_zk *zk)
+{
+    unsigned n = 0;
+    for (const struct hf_zk_handle *handle = zk->handles; handle != NULL;
+         handle = handle->next) {
+        n++;
+    }
+    return n < HANDLES_MAX;
+}
+
+static void on_login(int rc, const void *data)
+{
+    (void)rc; /* a login that is refused ends the session */
+    (void)data;
+}
+
+struct hf_zk_handle *hf_zk_handle_new(struct hf_zk *zk, struct hf_span timeout,
+                                      bool is_main, struct hf_instant now)
+{
+    struct hf_zk_handle *handle =
+        has_place(zk) ? calloc(1, sizeof(*handle)) : NULL;
+    if (handle == NULL) {
+        return NULL;
+    }
+    handle->zk = zk;
+    handle->is_main = is_main;
+    handle->ends_session = is_main;
+    handle->watch = (struct hf_watch){.fd = -1, .ready = on_ready};
+    handle->timer = (struct hf_timer){.at = HF_LONG_AGO, .fire = on_timer};
+    handle->touched = handle->used = now;
+    handle->give_up = hf_instant_add(now, zk->connect_timeout);
+    hf_zk_target_login(zk);
+    driven = handle;
+    handle->library =
+        zookeeper_init2(zk->hosts, on_event, (int)hf_span_ms_floor(timeout),
+                        NULL, handle, ZOO_NO_LOG_CLIENTENV, on_log);
+    driven = NULL;
+    if (handle->library == NULL) {
+        free(handle);
+        return NULL;
+    }
+    (void)zoo_set_servers_resolution_delay(handle->library, -1);
+    if (zk->login != NULL) {
+        (void)zoo_add_auth(handle->library, "digest", zk->login,
+                           (int)strlen(zk->login), on_login, NULL);
+    }
+    hf_loop_add_timer(zk->ordered.env.loop, &handle->timer);
+    handle->next = zk->handles;
+    zk->handles = handle;
+    return handle;
+}
+
+struct hf_zk_handle *hf_zk_handle_of(struct hf_zk *zk,
+                                     const uint8_t session[HF_SESSION_ID_LEN])
+{
+    int64_t id = (int64_t)hf_zk_id_of(session);
+    struct hf_zk_handle *handle = zk->handles;
+    while (handle != NULL &&
+           (handle->is_main || handle->id != id || handle->is_over ||
+            handle->life == HF_ZK_EXPIRED)) {
+        handle = handle->next;
+    }
+    return handle;
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* THE MAIN HANDLE, AND WHAT IS UP OR DOWN
+ *
+ *   names of servers ──▶ addresses ──▶ the main handle connects ──▶ READY
+ *
+ * The library looks names up without an end, and blocks; so it gets numeric
+ * addresses. It tries them in turn. The node is DOWN when each has failed; then
+ * the names are looked up again.
+ *
+ * ZooKeeper has no identity of an ensemble. But its transactions are numbered:
+ * if a session is opened in one whose numbers are below what was seen, that is
+ * another ensemble, or one that has lost its data. Its fences would begin anew:
+ * all is lost, and nothing is granted any more. A session that lives is safe by
+ * itself: a server refuses a client that has seen more than it has. */
+#include "store/zookeeper/zookeeper.h"
+
+#include "io/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The main session only carries lists and watches. In milliseconds. */
+#define MAIN_TIMEOUT_MS 10000
+
+/* After the servers were looked up, and none answers. */
+#define RETRY_MS 500
+
+static void resolve(struct hf_zk *zk, struct hf_instant now);
+
+static void arm(struct hf_zk *zk)
+{
+    struct hf_instant at = zk->retry_at;
+    bool has_answer = zk->phase == HF_ZK_READY || zk->phase == HF_ZK_FOREIGN;
+    if (zk->over != NULL || (zk->jobs != 0 && has_answer && !zk->is_probing)) {
+        at = HF_LONG_AGO;
+    }
+    hf_timer_set(&zk->timer, at);
+}
+
+/* ---- Down ---------------------------------------------------------------- */
+
+static void tell_down(struct hf_zk *zk, bool is_connecting, const char *reason)
+{
+    enum hf_status fault = HF_UNAVAILABLE;
+    char why[200];
+    if (zk->n_servers == 1) {
+        snprintf(why, sizeof(why), "%s", reason);
+    } else {
+        snprintf(why, sizeof(why), "none of the %u servers: %s", zk->n_servers,
+                 reason);
+    }
+    hf_ordered_down(&zk->ordered, is_connecting, fault, why);
+    if (!is_connecting) {
+        hf_zk_jobs_end(zk, fault, why);
+    }
+}
+
+/* ---- The main handle ----------------------------------------------------- */
+
+static void open_main(struct hf_zk *zk, struct hf_instant now)
+{
+    zk->phase = HF_ZK_OPENING;
+    zk->retry_at = HF_NEVER;
+    zk->main = hf_zk_handle_new(zk, hf_span_ms(MAIN_TIMEOUT_MS), true, now);
+    if (zk->main == NULL) {
+        tell_down(zk, false, "out of memory, or no address is usable");
+        zk->retry_at = hf_instant_add(now, hf_span_ms(RETRY_MS));
+    }
+    arm(zk);
+}
+
+static void main_changed(struct hf_zk_handle *handle, struct hf_instant now)
+{
+    struct hf_zk *zk = handle->zk;
+    bool has_failed_all = handle->failed >= zk->n_addresses;
+    if (zk->phase == HF_ZK_FOREIGN) {
+        return;
+    }
+    switch (handle->life) {
+    case HF_ZK_CONNECTED:
+        zk->phase = HF_ZK_READY;
+        hf_ordered_up(&zk->ordered, now);
+        arm(zk);
+        break;
+    case HF_ZK_CONNECTING:
+        zk->phase = HF_ZK_OPENING;
+        zk->is_probing = false;
+        tell_down(zk, !has_failed_all, handle->why);
+        break;
+    case HF_ZK_EXPIRED:
+        hf_zk_watches_fail(zk);
+        hf_zk_handle_free(handle, false);
+        hf_ordered_down(&zk->ordered, true, HF_UNAVAILABLE,
+                        "its session has ended");
+        open_main(zk, now);
+        break;
+    }
+}
+
+void hf_zk_node_changed(struct hf_zk_handle *handle, struct hf_instant now)
+{
+    handle->told = handle->life;
+    handle->has_failed = false;
+    if (handle->is_main) {
+        main_changed(handle, now);
+    } else {
+        hf_zk_session_changed(handle, now);
+    }
+}
+
+bool hf_zk_node_is_same(struct hf_zk *zk, int64_t zxid, struct hf_instant now)
+{
+    if (zxid > zk->newest) {
+        zk->newest = zxid;
+    }
+    if (zxid == zk->newest || zxid == 0) {
+        return true;
+    }
+    snprintf(zk->why, sizeof(zk->why),
+             "is another ensemble than before, or has lost its data: its "
+             "transactions are at %llx, after %llx, so its fences would begin "
+             "anew. Open another client, once nothing uses the old fences",
+             (unsigned long long)zxid, (unsigned long long)zk->newest);
+    zk->phase = HF_ZK_FOREIGN;
+    hf_ordered_lose_all(&zk->ordered, zk->why, now);
+    arm(zk);
+    return false;
+}
+
+/* ---- Names --------------------------------------------------------------- */
+
+static void drop_resolve(struct hf_zk *zk)
+{
+    if (zk->resolve != NULL) {
+        hf_loop_unwatch(zk->ordered.env.loop, &zk->resolve_watch);
+        hf_resolve_drop(zk->resolve);
+        zk->resolve = NULL;
+    }
+}
+
+static void fail_resolve(struct hf_zk *zk, const char *reason,
+                         struct hf_instant now)
+{
+    char why[160];
+    snprintf(why, sizeof(why), "%.60s: %.90s", zk->servers[zk->resolving].shown,
+             reason);
+    snprintf(zk->why, sizeof(zk->why), "%s", why);
+    zk->resolving++;
+    resolve(zk, now);
+}
+
+static void on_resolved(struct hf_watch *watch, uint32_t events,
+                        struct hf_instant now)
+{
+    struct hf_zk *zk =
+        (struct hf_zk *)(void *)((char *)watch -
+                                 offsetof(struct hf_zk, resolve_watch));
+    char reason[160] = "";
+    struct hf_addresses *addresses = &zk->servers[zk->resolving].addresses;
+    (void)events;
+    bool is_done =
+        hf_resolve_take(zk->resolve, addresses, reason, sizeof(reason));
+    if (!is_done && reason[0] == '\0') {
+        return;
+    }
+    drop_resolve(zk);
+    if (is_done) {
+        zk->resolving++;
+        resolve(zk, now);
+    } else {
+        fail_resolve(zk, reason, now);
+    }
+}
+
+/* One name after the other. */
+static void resolve(struct hf_zk *zk, struct hf_instant now)
+{
+    while (zk->resolving < zk->n_servers) {
+        struct hf_zk_server *server = &zk->servers[zk->resolving];
+        if (hf_resolve_numeric(server->host, server->port,
+                               &server->addresses)) {
+            zk->resolving++;
+            continue;
+        }
+        zk->resolve = hf_resolve_start(server->host, server->port);
+        if (zk->resolve == NULL) {
+            zk->resolving++;
+            continue;
+        }
+        zk->resolve_watch = (struct hf_watch){.fd = hf_resolve_fd(zk->resolve),
+                                              .ready = on_resolved};
+        if (hf_loop_watch(zk->ordered.env.loop, &zk->resolve_watch)) {
+            return;
+        }
+        hf_resolve_drop(zk->resolve);
+        zk->resolve = NULL;
+        zk->resolving++;
+    }
+    if (!hf_zk_target_list(zk) || zk->n_addresses == 0) {
+        tell_down(zk, false, zk->why[0] == '\0' ? "no address" : zk->why);
+        zk->retry_at = hf_instant_add(now, hf_span_ms(RETRY_MS));
+        arm(zk);
+    } else {
+        open_main(zk, now);
+    }
+}
+
+static void begin(struct hf_zk *zk, struct hf_instant now)
+{
+    zk->phase = HF_ZK_RESOLVING;
+    zk->resolving = 0;
+    zk->retry_at = HF_NEVER;
+    zk->why[0] = '\0';
+    resolve(zk, now);
+}
+
+/* ---- Events -------------------------------------------------------------- */
+
+static void end_over(struct hf_zk *zk, struct hf_instant now)
+{
+    struct hf_zk_op *op = zk->over;
+    zk->over = NULL;
+    while (op != NULL) {
+        struct hf_zk_op *next = op->next;
+        op->next = NULL;
+        hf_zk_op_done(op, now);
+        op = next;
+    }
+}
+
+static void on_timer(struct hf_timer *timer, struct hf_instant now)
+{
+    struct hf_zk *zk =
+        (struct hf_zk *)(void *)((char *)timer - offsetof(struct hf_zk, timer));
+    hf_timer_set(&zk->timer, HF_NEVER);
+    end_over(zk, now);
+    hf_zk_watches_tell(zk, now);
+    hf_zk_watches_free(zk, false);
+    if (zk->jobs != 0 && zk->phase == HF_ZK_READY) {
+        hf_zk_jobs(zk, now);
+    } else if (zk->jobs != 0 && zk->phase == HF_ZK_FOREIGN) {
+        hf_zk_jobs_end(zk, HF_CONFIG, zk->why);
+    }
+    if (!hf_instant_before(now, zk->retry_at)) {
+        begin(zk, now);
+    }
+    hf_ordered_check(&zk->ordered);
+    struct hf_instant at = zk->timer.at;
+    arm(zk);
+    hf_timer_set(&zk->timer, hf_instant_min(at, zk->timer.at));
+}
+
+/* ---- Life ---------------------------------------------------------------- */
+
+void hf_zk_node_open(struct hf_zk *zk, struct hf_instant now)
+{
+    zk->timer = (struct hf_timer){.at = HF_NEVER, .fire = on_timer};
+    hf_loop_add_timer(zk->ordered.env.loop, &zk->timer);
+    begin(zk, now);
+}
+
+void hf_zk_node_close(struct hf_zk *zk, bool forked)
+{
+    zk->is_closing = true;
+    if (forked) {
+        hf_resolve_drop(zk->resolve);
+        zk->resolve = NULL;
+    } else {
+        drop_resolve(zk);
+    }
+    while (zk->handles != NULL) {
+        struct hf_zk_handle *handle = zk->handles;
+        if (forked) {
+            hf_zk_handle_forget(handle);
+        } else {
+            hf_zk_handle_free(handle, handle->ends_session);
+        }
+    }
+    while (zk->over != NULL) {
+        struct hf_zk_op *op = zk->over;
+        zk->over = op->next;
+        hf_zk_op_free(op);
+    }
+    hf_zk_watches_free(zk, true);
+    hf_loop_drop_timer(zk->ordered.env.loop, &zk->timer);
+}
+
+/* A client that was idle read no event: its connections may be lost, and its
+ * sessions may have ended. */
+void hf_zk_node_resume(struct hf_zk *zk, struct hf_instant now)
+{
+    for (struct hf_zk_handle *handle = zk->handles; handle != NULL;
+         handle = handle->next) {
+        hf_zk_handle_wake(handle);
+    }
+    if (!hf_instant_before(now, zk->retry_at)) {
+        hf_timer_set(&zk->timer, HF_LONG_AGO);
+    }
+}

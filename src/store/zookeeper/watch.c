@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* WATCHES
+ *
+ *   children, and a watch ──▶ the server says once that they have changed
+ *        ▲                          │
+ *        └──────────────────────────┘  what was there, and is not: has ended
+ *
+ * One for each name with waiters, on the main connection. The first list is
+ * compared with the moment of the machine's own list: if there was a change
+ * between them, an end is reported, without a number. The library sets its
+ * watches again when it has found another server.
+ *
+ * The library cannot be told to forget a watch without a request. So a watch
+ * that was dropped stays with it until the server has said something, or the
+ * handle is closed; the next watch of that name takes it over. */
+#include "store/zookeeper/zookeeper.h"
+
+#include "io/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void set(struct hf_zk_watch *watch);
+
+static void fail(struct hf_zk_watch *watch)
+{
+    watch->is_failed = true;
+    hf_timer_set(&watch->zk->timer, HF_LONG_AGO);
+}
+
+/* ---- Ends ---------------------------------------------------------------- */
+
+static int compare(const void *a, const void *b)
+{
+    uint32_t one = *(const uint32_t *)a;
+    uint32_t other = *(const uint32_t *)b;
+    return one < other ? -1 : one > other ? 1 : 0;
+}
+
+static size_t read_sequences(const struct String_vector *children,
+                             uint32_t *out)
+{
+    size_t n = 0;
+    size_t len;
+    for (int i = 0; i < children->count; i++) {
+        n += hf_zk_key_sequence(children->data[i], &out[n], &len);
+    }
+    qsort(out, n, sizeof(*out), compare);
+    return n;
+}
+
+/* Each report may make the machine unwatch it. */
+static void report(struct hf_zk_watch *watch, uint64_t number,
+                   struct hf_instant now)
+{
+    if (!watch->is_dropped) {
+        hf_ordered_ended(&watch->zk->ordered, watch->user, number,
+                         watch->revision, now);
+    }
+}
+
+static void report_ends(struct hf_zk_watch *watch, int64_t czxid,
+                        const uint32_t *old, size_t n_old, const uint32_t *new,
+                        size_t n_new, struct hf_instant now)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < n_old; i++) {
+        while (at < n_new && new[at] < old[i]) {
+            at++;
+        }
+        if (at == n_new || new[at] != old[i]) {
+            report(watch, hf_zk_number(czxid, old[i]), now);
+        }
+    }
+}
+
+static void take_list(struct hf_zk_watch *watch,
+                      const struct String_vector *children,
+                      const struct Stat *stat, struct hf_instant now)
+{
+    uint32_t *old = watch->sequences;
+    size_t n_old = watch->n_sequences;
+    bool had_list = watch->has_list && watch->czxid == stat->czxid;
+    bool has_moved = (uint64_t)stat->pzxid != watch->revision;
+    uint32_t *sequences =
+        calloc((size_t)children->count + 1, sizeof(*sequences));
+    if (sequences == NULL) {
+        fail(watch);
+        return;
+    }
+    size_t n = read_sequences(children, sequences);
+    watch->sequences = sequences;
+    watch->n_sequences = n;
+    watch->has_list = true;
+    watch->czxid = stat->czxid;
+    watch->revision = (uint64_t)stat->pzxid;
+    if (had_list) {
+        report_ends(watch, stat->czxid, old, n_old, sequences, n, now);
+    } else if (has_moved) {
+        report(watch, 0, now);
+    }
+    free(old);
+}
+
+/* ---- The library --------------------------------------------------------- */
+
+static void on_event(zhandle_t *library, int type, int state, const char *path,
+                     void *context)
+{
+    struct hf_zk_watch *watch = context;
+    (void)library;
+    (void)state;
+    (void)path;
+    if (type == ZOO_SESSION_EVENT) {
+        return; /* it stays */
+    }
+    watch->is_set = false;
+    if (watch->is_dropped) {
+        hf_timer_set(&watch->zk->timer, HF_LONG_AGO);
+    } else if (!watch->is_asking) {
+        set(watch);
+    } else {
+        watch->must_ask = true;
+    }
+}
+
+/* Only an answer leaves the watch set. */
+static void on_children(int rc, const struct String_vector *children,
+                        const struct Stat *stat, const void *data)
+{
+    struct hf_zk_watch *watch = (struct hf_zk_watch *)(uintptr_t)data;
+    watch->is_asking = false;
+    watch->is_set = rc == ZOK;
+    if (watch->is_dropped || watch->zk->is_closing) {
+        hf_timer_set(&watch->zk->timer, HF_LONG_AGO);
+    } else if (rc != ZOK) {
+        fail(watch);
+    } else {
+        take_list(watch, children, stat, hf_clock_now());
+        if (watch->must_ask && !watch->is_dropped) {
+            set(watch);
+        }
+    }
+}
+
+static void set(struct hf_zk_watch *watch)
+{
+    struct hf_zk_handle *main = watch->zk->main;
+    watch->must_ask = false;
+    int rc = main == NULL || main->library == NULL
+                 ? ZINVALIDSTATE
+                 : zoo_awget_children2(main->library, watch->folder, on_event,
+                                       watch, on_children, watch);
+    watch->is_asking = rc == ZOK;
+    if (rc == ZOK) {
+        hf_zk_handle_wake(main);
+    } else {
+        fail(watch);
+    }
+}
+
+/* ---- Life ---------------------------------------------------------------- */
+
+static struct hf_zk_watch *find_dropped(struct hf_zk *zk, const char *folder)
+{
+    struct hf_zk_watch *watch = zk->watches;
+    while (watch != NULL && !(watch->is_dropped && watch->is_set &&
+                              strcmp(watch->folder, folder) == 0)) {
+        watch = watch->next;
+    }
+    return watch;
+}
+
+static struct hf_zk_watch *add(struct hf_zk *zk, char *folder)
+{
+    struct hf_zk_watch *watch = calloc(1, sizeof(*watch));
+    if (watch != NULL) {
+        watch->zk = zk;
+        watch->folder = folder;
+        watch->next = zk->watches;
+        zk->watches = watch;
+    }
+    return watch;
+}
+
+bool hf_zk_watch(struct hf_wire *wire, struct hf_bytes name, uint64_t revision,
+                 void *user, struct hf_instant now, struct hf_wire_watch **out)
+{
+    struct hf_zk *zk = hf_zk_of_wire(wire);
+    char *folder = hf_zk_is_ready(zk) ? hf_zk_key_folder(zk->base, name) : NULL;
+    (void)now;
+    *out = NULL;
+    if (folder == NULL) {
+        return false;
+    }
+    struct hf_zk_watch *watch = find_dropped(zk, folder);
+    if (watch != NULL) {
+        free(folder);
+    } else {
+        watch = add(zk, folder);
+    }
+    if (watch == NULL) {
+        free(folder);
+        return false;
+    }
+    watch->user = user;
+    watch->revision = revision;
+    watch->has_list = false;
+    watch->is_dropped = watch->is_failed = false;
+    set(watch); /* for the list; the library keeps one watch of it */
+    *out = (struct hf_wire_watch *)(void *)watch;
+    return true;
+}
+
+void hf_zk_unwatch(struct hf_wire *wire, struct hf_wire_watch *watch)
+{
+    struct hf_zk_watch *dropped = (struct hf_zk_watch *)(void *)watch;
+    dropped->is_dropped = true;
+    hf_timer_set(&hf_zk_of_wire(wire)->timer, HF_LONG_AGO);
+}
+
+static void free_watch(struct hf_zk_watch *watch)
+{
+    free(watch->folder);
+    free(watch->sequences);
+    free(watch);
+}
+
+/* The next watch that has failed, and is to be reported. */
+static struct hf_zk_watch *next_failed(struct hf_zk *zk)
+{
+    struct hf_zk_watch *watch = zk->watches;
+    while (watch != NULL && !(watch->is_failed && !watch->is_dropped)) {
+        watch = watch->next;
+    }
+    return watch;
+}
+
+void hf_zk_watches_tell(struct hf_zk *zk, struct hf_instant now)
+{
+    struct hf_zk_watch *watch;
+    while ((watch = next_failed(zk)) != NULL) {
+        watch->is_dropped = true;
+        hf_ordered_unwatched(&zk->ordered, watch->user, now);
+    }
+}
+
+void hf_zk_watches_fail(struct hf_zk *zk)
+{
+    for (struct hf_zk_watch *watch = zk->watches; watch != NULL;
+         watch = watch->next) {
+        watch->is_set = watch->is_asking = false;
+        fail(watch);
+    }
+}
+
+void hf_zk_watches_free(struct hf_zk *zk, bool all)
+{
+    for (struct hf_zk_watch **at = &zk->watches; *at != NULL;) {
+        struct hf_zk_watch *watch = *at;
+        if (all || (watch->is_dropped && !watch->is_set && !watch->is_asking)) {
+            *at = watch->next;
+            free_watch(watch);
+        } else {
+            at = &watch->next;
+        }
+    }
+}
