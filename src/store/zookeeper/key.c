@@ -32,6 +32,7 @@ static const char hex[] = "0123456789ABCDEF";
 static const char mark[] = "-lock-";
 static const char mark_kazoo[] = "__lock__";
 
+/* Bytes of a sequence without its sign, as the server writes it. */
 #define DIGITS 10
 
 static bool is_reserved(struct hf_bytes bytes)

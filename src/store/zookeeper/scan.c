@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Names in a page: each costs one request, and they are sent together. */
 #define PAGE 256
 
 /* "/a/b:" has its names in "/a"; what each begins with is "b:". */

@@ -192,7 +192,7 @@ static void on_node_again(int rc, const char *path, const struct Stat *stat,
                       rc == ZNODEEXISTS ? ZOK : rc);
 }
 
-/* Somebody has removed the node: to create it is a write as well. */
+/* The node was removed by another client: to create it is a write, too. */
 static void create_again(struct hf_zk_op *op, struct hf_instant now)
 {
     (void)hf_zk_op_asked(op, zoo_acreate2(op->handle->library, op->handle->node,

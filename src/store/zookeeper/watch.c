@@ -193,14 +193,12 @@ bool hf_zk_watch(struct hf_wire *wire, struct hf_bytes name, uint64_t revision,
     if (folder == NULL) {
         return false;
     }
-    struct hf_zk_watch *watch = find_dropped(zk, folder);
-    if (watch != NULL) {
-        free(folder);
-    } else {
-        watch = add(zk, folder);
+    struct hf_zk_watch *dropped = find_dropped(zk, folder);
+    struct hf_zk_watch *watch = dropped != NULL ? dropped : add(zk, folder);
+    if (watch == NULL || watch == dropped) {
+        free(folder); /* else the watch has it */
     }
     if (watch == NULL) {
-        free(folder);
         return false;
     }
     watch->user = user;

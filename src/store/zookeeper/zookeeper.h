@@ -104,7 +104,8 @@ enum hf_zk_life {
 struct hf_zk_op;
 struct hf_zk_record;
 
-#define HF_ZK_BUCKETS 256
+/* A power of two: 10,000 entries of a session are found fast. */
+#define HF_ZK_BUCKETS 4096
 
 struct hf_zk_handle {
     struct hf_watch watch;
@@ -139,7 +140,7 @@ struct hf_zk_handle {
 struct hf_zk_handle *hf_zk_handle_new(struct hf_zk *zk, struct hf_span timeout,
                                       bool is_main, struct hf_instant now);
 
-/* Close the library's handle: not from inside a callback of it. Its calls are
+/** Close the library's handle: not from inside a callback of it. Its calls are
  * done, as LOST. @param ends_session  else only the descriptor is closed. */
 void hf_zk_handle_free(struct hf_zk_handle *handle, bool ends_session);
 
@@ -204,7 +205,7 @@ struct hf_zk_op {
     struct hf_zk_op *next, *before; /* of its handle */
     struct hf_zk_handle *handle;    /* NULL: it has ended */
     struct hf_zk *zk;
-    struct hf_wire_call *call; /* NULL: nobody waits */
+    struct hf_wire_call *call; /* NULL: none waits */
     hf_zk_step_fn *step;       /* when no request is under way */
     unsigned pending;          /* requests under way */
     int rc;                    /* the first error of these */
@@ -303,7 +304,7 @@ void hf_zk_records_free(struct hf_zk_handle *handle);
 /* ---- list.c ---------------------------------------------------------------
  */
 
-/* Ask for the items of the op, in order of their sequences.
+/** Ask for the items of the op, in order of their sequences.
  * @param is_synced  after a sync with the leader. */
 void hf_zk_list(struct hf_zk_op *op, bool is_synced);
 
