@@ -9,10 +9,13 @@
 #   zookeeper.py HOSTS put PATH TEXT        created with its parents, or replaced
 #   zookeeper.py HOSTS delete PATH          with all below
 #   zookeeper.py HOSTS expire SESSION       destroys a session, given as 0x...
-#   zookeeper.py HOSTS lock PATH            kazoo's Lock: prints "held", and holds
-#                                           until a line is read
-#   zookeeper.py HOSTS try PATH             the same, or "busy" at once
+#   zookeeper.py HOSTS lock PATH [PATTERN]  kazoo's Lock: prints "held", and holds
+#                                           until a line is read. It heeds its own
+#                                           nodes, and those with the PATTERN
+#   zookeeper.py HOSTS try PATH [PATTERN]   the same, or "busy" at once
 import logging
+import socket
+import struct
 import sys
 
 from kazoo.client import KazooClient
@@ -51,12 +54,25 @@ def connected(hosts, **more):
 
 
 def expire(hosts, session):
-    """Takes the session over, as its client would, and closes it."""
-    client = connected(hosts, client_id=(session, password_of(session)))
-    taken = client.client_id[0]
-    client.stop()
-    if taken & MASK64 != session & MASK64:
-        sys.exit('no such session: %#x' % session)
+    """Takes the session over, and closes it, in one packet: its client connects
+    again at once."""
+    host, port = hosts.split(',')[0].rsplit(':', 1)
+    connect = struct.pack('>iqiqi16sb', 0, 0, 10000, session, 16,
+                          password_of(session), 0)
+    close = struct.pack('>ii', 1, -11)
+    with socket.create_connection((host, int(port)), timeout=10) as server:
+        server.sendall(b''.join(struct.pack('>i', len(part)) + part
+                                for part in (connect, close)))
+        reply = b''
+        while len(reply) < 20:
+            part = server.recv(4096)
+            if not part:
+                sys.exit('no answer')
+            reply += part
+        if struct.unpack('>q', reply[12:20])[0] != session:
+            sys.exit('no such session: %#x' % session)
+        while server.recv(4096):
+            pass
 
 
 def tree(client, path):
@@ -77,11 +93,11 @@ def put(client, path, value):
         client.create(path, value, makepath=True)
 
 
-def lock(client, path, waits):
+def lock(client, waits, path, *patterns):
     lost = []
     client.add_listener(
         lambda state: lost.append(state) if state == KazooState.LOST else None)
-    held = client.Lock(path, 'kazoo')
+    held = client.Lock(path, 'kazoo', extra_lock_patterns=patterns)
     if not held.acquire(blocking=waits):
         print('busy', flush=True)
         return
@@ -111,7 +127,7 @@ def main():
     elif what == 'delete':
         client.delete(rest[0], recursive=True)
     elif what in ('lock', 'try'):
-        lock(client, rest[0], what == 'lock')
+        lock(client, what == 'lock', *rest)
     else:
         sys.exit('zookeeper.py: %s?' % what)
     client.stop()

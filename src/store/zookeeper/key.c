@@ -90,7 +90,7 @@ char *hf_zk_key_folder(const char *base, struct hf_bytes name)
     size_t base_len = strlen(base);
     char *out = malloc(base_len + 3 * name.len + 1);
     if (out != NULL) {
-        memcpy(out, base, base_len);
+        memcpy(out, base, base_len + 1);
         (void)escape(out + base_len, name);
     }
     return out;

@@ -82,11 +82,13 @@ static void on_names(struct hf_zk_op *op, struct hf_instant now)
         hf_zk_op_fail(op, op->rc, now);
         return;
     }
-    if (op->wants != NULL) {
+    if (op->wants == NULL) {
+        op->n_wants = 0;
+    } else {
         qsort(op->wants, op->n_wants, sizeof(*op->wants), compare);
         cut_page(op);
     }
-    for (size_t i = 0; i < op->n_wants; i++) {
+    for (size_t i = 0; op->wants != NULL && i < op->n_wants; i++) {
         struct hf_zk_want *want = &op->wants[i];
         char *path = op->folder[1] == '\0'
                          ? hf_zk_key_join("", want->text)
