@@ -51,7 +51,9 @@ size_t hf_ordered_look_sort(const struct hf_wire_reply *reply)
 {
     size_t n = 0;
     const struct hf_wire_entry *entries = reply->entries;
-    qsort(reply->entries, reply->n_entries, sizeof(entries[0]), by_number);
+    if (reply->n_entries > 0) { /* else they may be NULL */
+        qsort(reply->entries, reply->n_entries, sizeof(entries[0]), by_number);
+    }
     while (n < reply->n_entries && entries[n].entry.mode == HF_SHARED &&
            entries[n].permits == entries[0].permits) {
         n++;
