@@ -187,6 +187,15 @@ static void take_own(struct hf_zk_op *op, struct hf_instant now)
     }
 }
 
+static void note_lost(struct hf_zk_op *op)
+{
+    struct hf_zk_record *record =
+        hf_zk_record_find(op->handle, op->folder, op->text);
+    if (op->may_be_done && record != NULL) {
+        record->was_lost = true;
+    }
+}
+
 static void on_created(struct hf_zk_op *op, struct hf_instant now)
 {
     bool is_refused = op->create_rc < ZAPIERROR &&
@@ -200,6 +209,7 @@ static void on_created(struct hf_zk_op *op, struct hf_instant now)
         op->after_folder = create;
         hf_zk_create_folder(op, now);
     } else if (op->create_rc != ZOK || op->rc != ZOK) {
+        note_lost(op);
         hf_zk_op_fail(op, op->create_rc != ZOK ? op->create_rc : op->rc, now);
     } else if (op->has_failed) {
         hf_zk_op_fail_memory(op, now);

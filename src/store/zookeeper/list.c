@@ -90,6 +90,7 @@ static void on_children(int rc, const struct String_vector *children,
     if (rc == ZOK) {
         op->czxid = stat->czxid;
         op->pzxid = stat->pzxid;
+        hf_zk_note_zxid(op->zk, stat->pzxid);
         op->has_failed |= !take_children(op, children);
     }
     hf_zk_op_answered(op, rc == ZNONODE ? ZOK : rc);

@@ -109,19 +109,18 @@ void hf_zk_node_changed(struct hf_zk_handle *handle, struct hf_instant now)
     }
 }
 
-bool hf_zk_node_is_same(struct hf_zk *zk, int64_t zxid, struct hf_instant now)
+bool hf_zk_node_is_same(struct hf_zk *zk, int64_t before, int64_t zxid,
+                        struct hf_instant now)
 {
-    if (zxid > zk->newest) {
-        zk->newest = zxid;
-    }
-    if (zxid == zk->newest || zxid == 0) {
+    if (zxid > before || zxid == 0) {
+        hf_zk_note_zxid(zk, zxid);
         return true;
     }
     snprintf(zk->why, sizeof(zk->why),
              "is another ensemble than before, or has lost its data: its "
              "transactions are at %llx, after %llx, so its fences would begin "
              "anew. Open another client, once nothing uses the old fences",
-             (unsigned long long)zxid, (unsigned long long)zk->newest);
+             (unsigned long long)zxid, (unsigned long long)before);
     zk->phase = HF_ZK_FOREIGN;
     hf_ordered_lose_all(&zk->ordered, zk->why, now);
     arm(zk);

@@ -345,7 +345,11 @@ void hf_zk_record_drop(struct hf_zk_handle *handle, const char *folder,
 {
     struct hf_zk_record **at = place(handle, folder, text);
     struct hf_zk_record *record = *at;
-    if (record != NULL) {
+    if (record != NULL && record->was_lost) {
+        free(record->node);
+        record->node = NULL;
+        record->is_unsure = true; /* it is looked for by OWNED */
+    } else if (record != NULL) {
         *at = record->next;
         free_record(record);
     }

@@ -81,7 +81,7 @@ static void on_node(struct hf_zk_op *op, struct hf_instant now)
         hf_zk_create_folder(op, now);
     } else if (op->create_rc != ZOK && op->create_rc != ZNODEEXISTS) {
         fail_open(op, op->create_rc, now);
-    } else if (!hf_zk_node_is_same(op->zk, op->czxid, now)) {
+    } else if (!hf_zk_node_is_same(op->zk, op->pzxid, op->czxid, now)) {
         op->reply.fault = HF_CONFIG;
         fail_open(op, ZCONNECTIONLOSS, now);
     } else if (count_ms(handle) < op->ttl_ms) {
@@ -104,6 +104,7 @@ static void on_node_created(int rc, const char *path, const struct Stat *stat,
 static void create_node(struct hf_zk_op *op, struct hf_instant now)
 {
     struct hf_zk_handle *handle = op->handle;
+    op->pzxid = op->zk->newest; /* before the write */
     int rc =
         zoo_acreate2(handle->library, handle->node, "", 0, hf_zk_acl(op->zk),
                      ZOO_EPHEMERAL, on_node_created, op);

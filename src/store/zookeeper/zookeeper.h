@@ -173,7 +173,9 @@ struct hf_zk_record {
     char *text;      /* its name without the sequence */
     char *node;      /* its name; NULL: not known yet */
     uint64_t number; /* if that is known */
-    bool is_unsure;  /* a create was lost */
+    bool is_unsure;  /* a create, or a remove, is not answered */
+    bool was_lost;   /* a create was lost: it may come as long as the session
+                        lives */
 };
 
 struct hf_zk_item {
@@ -297,6 +299,8 @@ struct hf_zk_record *hf_zk_record_find(struct hf_zk_handle *handle,
 /** The record, made if there is none. @return NULL: no memory. */
 struct hf_zk_record *hf_zk_record_need(struct hf_zk_handle *handle,
                                        const char *folder, const char *text);
+
+/* Its entry is gone. It stays on record if a lost create may yet make it. */
 void hf_zk_record_drop(struct hf_zk_handle *handle, const char *folder,
                        const char *text);
 void hf_zk_records_free(struct hf_zk_handle *handle);
@@ -476,8 +480,16 @@ void hf_zk_node_resume(struct hf_zk *zk, struct hf_instant now);
  * its timer: nothing of the library is on the stack. */
 void hf_zk_node_changed(struct hf_zk_handle *handle, struct hf_instant now);
 
-/** A zxid was seen in a reply to a write. @return false: it went backwards. */
-bool hf_zk_node_is_same(struct hf_zk *zk, int64_t zxid, struct hf_instant now);
+/* A zxid was seen. */
+static inline void hf_zk_note_zxid(struct hf_zk *zk, int64_t zxid)
+{
+    zk->newest = zxid > zk->newest ? zxid : zk->newest;
+}
+
+/** The zxid of a write. @param before  the greatest that was seen when it was
+ * asked for. @return false: it went backwards. */
+bool hf_zk_node_is_same(struct hf_zk *zk, int64_t before, int64_t zxid,
+                        struct hf_instant now);
 
 /* Connected, and usable for calls. */
 static inline bool hf_zk_is_ready(const struct hf_zk *zk)
