@@ -70,6 +70,35 @@ static void open_main(struct hf_zk *zk, struct hf_instant now)
     arm(zk);
 }
 
+/* A session that is in use and has no connection: its locks cannot be renewed,
+ * so the client listens until it has one. */
+static const struct hf_zk_handle *find_cut_off(const struct hf_zk *zk,
+                                               struct hf_instant now)
+{
+    const struct hf_zk_handle *handle = zk->handles;
+    while (handle != NULL &&
+           (handle->is_main || handle->opening != NULL || handle->is_over ||
+            handle->life != HF_ZK_CONNECTING ||
+            hf_instant_before(hf_instant_add(handle->used, handle->timeout),
+                              now))) {
+        handle = handle->next;
+    }
+    return handle;
+}
+
+static void tell_up(struct hf_zk *zk, struct hf_instant now)
+{
+    const struct hf_zk_handle *cut = find_cut_off(zk, now);
+    if (!hf_zk_is_ready(zk)) {
+        return; /* the main handle decides */
+    }
+    if (cut == NULL) {
+        hf_ordered_up(&zk->ordered, now);
+    } else {
+        tell_down(zk, true, cut->why);
+    }
+}
+
 static void main_changed(struct hf_zk_handle *handle, struct hf_instant now)
 {
     struct hf_zk *zk = handle->zk;
@@ -80,7 +109,7 @@ static void main_changed(struct hf_zk_handle *handle, struct hf_instant now)
     switch (handle->life) {
     case HF_ZK_CONNECTED:
         zk->phase = HF_ZK_READY;
-        hf_ordered_up(&zk->ordered, now);
+        tell_up(zk, now);
         arm(zk);
         break;
     case HF_ZK_CONNECTING:
@@ -105,7 +134,9 @@ void hf_zk_node_changed(struct hf_zk_handle *handle, struct hf_instant now)
     if (handle->is_main) {
         main_changed(handle, now);
     } else {
-        hf_zk_session_changed(handle, now);
+        struct hf_zk *zk = handle->zk;
+        hf_zk_session_changed(handle, now); /* it may be freed */
+        tell_up(zk, now);
     }
 }
 

@@ -117,7 +117,7 @@ static void on_event(zhandle_t *library, int type, int state, const char *path,
     watch->is_set = false;
     if (watch->is_dropped) {
         hf_timer_set(&watch->zk->timer, HF_LONG_AGO);
-    } else if (!watch->is_asking) {
+    } else if (watch->asking == 0) {
         set(watch);
     } else {
         watch->must_ask = true;
@@ -129,7 +129,7 @@ static void on_children(int rc, const struct String_vector *children,
                         const struct Stat *stat, const void *data)
 {
     struct hf_zk_watch *watch = (struct hf_zk_watch *)(uintptr_t)data;
-    watch->is_asking = false;
+    watch->asking--;
     watch->is_set = rc == ZOK;
     if (watch->is_dropped || watch->zk->is_closing) {
         hf_timer_set(&watch->zk->timer, HF_LONG_AGO);
@@ -151,8 +151,8 @@ static void set(struct hf_zk_watch *watch)
                  ? ZINVALIDSTATE
                  : zoo_awget_children2(main->library, watch->folder, on_event,
                                        watch, on_children, watch);
-    watch->is_asking = rc == ZOK;
     if (rc == ZOK) {
+        watch->asking++;
         hf_zk_handle_wake(main);
     } else {
         fail(watch);
@@ -247,7 +247,7 @@ void hf_zk_watches_fail(struct hf_zk *zk)
 {
     for (struct hf_zk_watch *watch = zk->watches; watch != NULL;
          watch = watch->next) {
-        watch->is_set = watch->is_asking = false;
+        watch->is_set = false;
         fail(watch);
     }
 }
@@ -256,7 +256,8 @@ void hf_zk_watches_free(struct hf_zk *zk, bool all)
 {
     for (struct hf_zk_watch **at = &zk->watches; *at != NULL;) {
         struct hf_zk_watch *watch = *at;
-        if (all || (watch->is_dropped && !watch->is_set && !watch->is_asking)) {
+        if (all ||
+            (watch->is_dropped && !watch->is_set && watch->asking == 0)) {
             *at = watch->next;
             free_watch(watch);
         } else {

@@ -385,7 +385,7 @@ struct hf_zk_watch {
     bool is_dropped; /* unwatched: freed when the library has let go of it */
     bool is_failed;  /* to be reported from the loop */
     bool is_set;     /* the library will call its watcher */
-    bool is_asking;  /* a list is under way */
+    unsigned asking; /* lists under way */
     bool must_ask;   /* once more, when that is there */
     int64_t czxid;   /* of the container of that list */
 };
