@@ -46,6 +46,11 @@
 /* Contacts in the timeout of a session that is in use. */
 #define CONTACTS 12
 
+/* Of one attempt to connect, and after all servers have failed, in
+ * milliseconds: an election takes some hundred. */
+#define ATTEMPT_MS_MIN 200
+#define PAUSE_MS 50
+
 /* As long as a server with a leader needs at most, in milliseconds. */
 #define SILENCE_MS_MIN 1000
 #define SILENCE_TIMEOUTS 2
@@ -182,6 +187,16 @@ static void on_event(zhandle_t *library, int type, int state, const char *path,
     hf_zk_handle_wake(handle);
 }
 
+/* The servers share the time for a connection. */
+static struct hf_instant attempt_until(const struct hf_zk_handle *handle,
+                                       struct hf_instant now)
+{
+    const struct hf_zk *zk = handle->zk;
+    struct hf_span each = hf_span_div(
+        zk->connect_timeout, zk->n_addresses == 0 ? 1 : zk->n_addresses);
+    return hf_instant_add(now, hf_span_max(each, hf_span_ms(ATTEMPT_MS_MIN)));
+}
+
 /* The library may have closed its descriptor, and opened another one with the
  * same number. */
 static void follow(struct hf_zk_handle *handle, int fd, bool wants_output,
@@ -200,7 +215,7 @@ static void follow(struct hf_zk_handle *handle, int fd, bool wants_output,
         handle->socket = status.st_ino;
         (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
         handle->is_watched = hf_loop_watch(loop, &handle->watch);
-        handle->give_up = hf_instant_add(now, handle->zk->connect_timeout);
+        handle->give_up = attempt_until(handle, now);
     }
     if (handle->is_watched && wants_output != handle->wants_output) {
         handle->wants_output = wants_output;
@@ -221,7 +236,8 @@ static struct hf_span silence_of(const struct hf_zk *zk)
 
 static struct hf_instant silent_at(const struct hf_zk_handle *handle)
 {
-    struct hf_instant at = HF_NEVER;
+    struct hf_instant at =
+        hf_instant_add(handle->contact_at, silence_of(handle->zk));
     for (const struct hf_zk_op *op = handle->first_op; op != NULL;
          op = op->next) {
         if (op->pending > 0) {
@@ -241,9 +257,10 @@ static bool is_in_use(const struct hf_zk_handle *handle, struct hf_instant now)
 
 static void on_contact(int rc, const struct Stat *stat, const void *data)
 {
+    struct hf_zk_handle *handle = (struct hf_zk_handle *)(uintptr_t)data;
     (void)rc;
     (void)stat;
-    (void)data;
+    handle->contact_at = HF_NEVER;
 }
 
 /** Keep a session in contact. @return when next. */
@@ -256,7 +273,10 @@ static struct hf_instant contact(struct hf_zk_handle *handle,
     }
     if (!hf_instant_before(now, hf_instant_add(handle->touched, each))) {
         handle->touched = now;
-        (void)zoo_aexists(handle->library, "/", 0, on_contact, NULL);
+        int rc = zoo_aexists(handle->library, "/", 0, on_contact, handle);
+        if (rc == ZOK && hf_instant_is_never(handle->contact_at)) {
+            handle->contact_at = now;
+        }
     }
     return hf_instant_add(handle->touched, each);
 }
@@ -314,8 +334,12 @@ static void note_failure(struct hf_zk_handle *handle, struct hf_instant now)
         handle->life = HF_ZK_CONNECTING;
     }
     handle->failed++;
+    handle->contact_at = HF_NEVER;
+    if (handle->failed % handle->zk->n_addresses == 0) {
+        handle->pause_until = hf_instant_add(now, hf_span_ms(PAUSE_MS));
+    }
     handle->has_failed = true;
-    handle->give_up = hf_instant_add(now, handle->zk->connect_timeout);
+    handle->give_up = attempt_until(handle, now);
 }
 
 static void drive(struct hf_zk_handle *handle, int events,
@@ -328,8 +352,14 @@ static void drive(struct hf_zk_handle *handle, int events,
     if (events != 0 && !process(handle, events)) {
         note_failure(handle, now);
     }
-    for (unsigned i = 0; i < TURN_TRIES && handle->life != HF_ZK_EXPIRED &&
-                         !interest(handle, now);
+    bool pauses = handle->life == HF_ZK_CONNECTING && !handle->is_watched &&
+                  hf_instant_before(now, handle->pause_until);
+    if (pauses) {
+        hf_timer_set(&handle->timer, handle->pause_until);
+    }
+    for (unsigned i = 0;
+         !pauses && i < TURN_TRIES && handle->life != HF_ZK_EXPIRED &&
+         !interest(handle, now);
          i++) {
         note_failure(handle, now);
     }
@@ -439,7 +469,9 @@ struct hf_zk_handle *hf_zk_handle_new(struct hf_zk *zk, struct hf_span timeout,
     handle->watch = (struct hf_watch){.fd = -1, .ready = on_ready};
     handle->timer = (struct hf_timer){.at = HF_LONG_AGO, .fire = on_timer};
     handle->touched = handle->used = now;
-    handle->give_up = hf_instant_add(now, zk->connect_timeout);
+    handle->give_up = attempt_until(handle, now);
+    handle->contact_at = HF_NEVER;
+    handle->pause_until = HF_LONG_AGO;
     hf_zk_target_login(zk);
     driven = handle;
     handle->library =

@@ -124,9 +124,12 @@ struct hf_zk_handle {
     enum hf_zk_life told;      /* as the owner has dealt with it */
     unsigned failed;           /* attempts to connect since it was connected */
     struct hf_instant give_up; /* CONNECTING: when this attempt ends */
-    struct hf_instant touched; /* the last request */
-    struct hf_instant used;    /* sessions: the last renewal, or OPEN */
-    struct hf_span timeout;    /* as negotiated */
+    struct hf_instant pause_until; /* each server has failed */
+    struct hf_instant contact_at;  /* of the first that is not answered; else
+                                      HF_NEVER */
+    struct hf_instant touched;     /* the last request */
+    struct hf_instant used;        /* sessions: the last renewal, or OPEN */
+    struct hf_span timeout;        /* as negotiated */
     struct hf_zk_op *first_op, *last_op; /* under way */
     struct hf_zk_record *records[HF_ZK_BUCKETS];
     int64_t id;               /* of the session */
