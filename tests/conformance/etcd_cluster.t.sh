@@ -9,6 +9,7 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/holders.sh"
+. "$(dirname "$0")/../lib/contend.sh"
 . "$(dirname "$0")/../lib/etcd.sh"
 
 have_etcd || skip_all 'no etcd'
@@ -23,36 +24,7 @@ else
     is "$code" 0 'doctor: fit'
 fi
 
-cat >"$W/section" <<'X'
-#!/bin/sh
-exec 8>>"$1/witness"
-flock -n 8 || echo "two at once: $HOLDFAST_FENCE" >>"$1/trouble"
-echo "$HOLDFAST_FENCE" >>"$1/grants"
-sleep 0.02 # sleeps: the load
-X
-chmod +x "$W/section"
-: >"$W/grants"
-contend() {
-    local code
-    while [ ! -e "$W/stop" ]; do
-        holdfast run -q -t 8s -w 60 job -- "$W/section" "$W" 2>>"$W/complaints"
-        code=$?
-        [ $code = 0 ] || echo "a command ended with $code" >>"$W/trouble"
-    done
-}
-for i in 1 2 3 4 5 6 7 8; do
-    contend &
-    contenders[i]=$!
-    pids+=($!)
-done
-
-# As many as all contenders have twice, since now.
-goes_on() { # WHAT
-    local since
-    since=$(wc -l <"$W/grants")
-    has_more() { [ "$(wc -l <"$W/grants")" -ge $((since + 16)) ]; }
-    ok "$1: they are granted the lock" wait_until 60 has_more
-}
+contend_start 8
 begin keeper -v -t 8s other
 is_lost() { has_said keeper lost; }
 is_kept() { # a try may meet a member that does not answer
@@ -60,22 +32,22 @@ is_kept() { # a try may meet a member that does not answer
     [ "$code" = 75 ] || { [ "$code" = 0 ] && wait_until 5 is_lost; }
 }
 ok 'a holder' wait_until 20 holds keeper
-goes_on 'three members'
+contend_goes_on 'three members' 60
 
 leader=$(etcd_leader)
 like "$leader" '^e[123]$' 'there is a leader'
 etcd_kill "$leader"
-goes_on 'the leader was killed'
+contend_goes_on 'the leader was killed' 60
 ok 'the other lock is still held' wait_until 20 is_kept
 ok 'the member is back' etcd_restart "$leader"
 
 has_leader() { leader=$(etcd_leader) && [ -n "$leader" ]; }
 ok 'there is a leader' wait_until 20 has_leader
 etcd_pause "$leader"
-goes_on 'the leader stands still'
+contend_goes_on 'the leader stands still' 60
 ok 'the other lock is still held, or its loss is reported' wait_until 20 is_kept
 etcd_continue "$leader"
-goes_on 'it runs again'
+contend_goes_on 'it runs again' 60
 
 renewed() { grep -c '"event":"renewed"' "$W/events.keeper"; }
 n=$(renewed)
@@ -83,15 +55,9 @@ renews() { [ "$(renewed)" -gt "$n" ]; }
 goes_on_or_is_lost() { renews || is_lost; }
 ok 'the other lock is renewed, or its loss is reported' wait_until 20 goes_on_or_is_lost
 renews || diag "$(tail -n 5 "$W/err.keeper" "$W/events.keeper")"
-touch "$W/stop"
-for i in "${!contenders[@]}"; do
-    wait "${contenders[$i]}"
-done
-is "$(cat "$W/trouble" 2>/dev/null)" '' 'never two at once, and each command is run'
-ok 'fences rise' sort -nCu "$W/grants"
+contend_end
 is_lost || end keeper
 keys() { etcd_ctl get --prefix '' --keys-only | grep -v '^$'; }
 is_empty() { [ -z "$(keys)" ]; }
 ok 'nothing is left' wait_until 20 is_empty
-diag "$(wc -l <"$W/grants") grants; $(sort "$W/complaints" 2>/dev/null | uniq -c)"
 finish
