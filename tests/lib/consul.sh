@@ -18,6 +18,7 @@
 #   consul_index KEY                   its CreateIndex
 #   consul_ctl ARG...                  the program consul, at the first running one
 #   consul_leader                      the leader's NAME
+#   consul_votes                       how many servers have a vote
 #   consul_stop NAME / consul_kill NAME        SIGTERM / SIGKILL, and reaped
 #   consul_pause NAME / consul_continue NAME   SIGSTOP / SIGCONT
 #   consul_restart NAME                stopped, if it runs, and started again: same
@@ -29,6 +30,10 @@ unset "${!CONSUL_@}"
 declare -A CONSUL_PID=() CONSUL_PORT=() CONSUL_RPC=() CONSUL_SERF=()
 CONSUL_URL='' CONSUL_TLS='' CONSUL_TOKEN='' CONSUL_ARGS=()
 PATH=$PATH:$HF_SOURCE/build-consul/usr/bin
+# A server that was gone keeps its vote.
+consul_config='disable_update_check = true
+    performance { raft_multiplier = 1 }
+    autopilot { cleanup_dead_servers = false server_stabilization_time = "100ms" }'
 
 have_consul() {
     command -v consul >/dev/null
@@ -95,6 +100,12 @@ consul_leader() {
     done
 }
 
+# How many servers have a vote: one that has come back may have none yet.
+consul_votes() {
+    consul_api GET operator/raft/configuration |
+        jq '[.Servers[] | select(.Voter)] | length'
+}
+
 # A port may be another server's, which has another name. It makes sessions once it
 # has told the members of itself.
 consul_answers() { # NAME
@@ -133,7 +144,7 @@ consul_launch() { # NAME
         -client 127.0.0.1 -dns-port -1 -grpc-port -1 -serf-wan-port -1 \
         -server-port "${CONSUL_RPC[$name]}" -retry-interval 1s \
         -serf-lan-port "${CONSUL_SERF[$name]}" -log-level warn -hcl \
-        'disable_update_check = true performance { raft_multiplier = 1 }' \
+        "$consul_config" \
         "${args[@]}" "${CONSUL_ARGS[@]}" >>"$W/$name/log" 2>&1 </dev/null &
     CONSUL_PID[$name]=$!
 }

@@ -90,15 +90,21 @@ zookeeper_place() { # NAME...
     ZOOKEEPER_URL=zookeeper://$ZOOKEEPER_HOSTS
 }
 
+# What a server is told of the members; a test may have another one.
+zookeeper_members() { # NAME
+    printf %s "$ZOOKEEPER_MEMBERS"
+}
+
 zookeeper_launch() { # NAME
     local name=$1
     mkdir -p "$W/$name/data"
     echo "${name#z}" >"$W/$name/data/myid"
+    zookeeper_members "$name" >"$W/$name/members" # not of a subshell
     printf '%s\n' tickTime=200 initLimit=50 syncLimit=10 maxClientCnxns=0 \
         maxSessionTimeout=120000 forceSync=no preAllocSize=1024 \
         admin.enableServer=false '4lw.commands.whitelist=*' \
         "dataDir=$W/$name/data" "clientPort=${ZOOKEEPER_PORT[$name]}" \
-        clientPortAddress=127.0.0.1 "$ZOOKEEPER_MEMBERS" \
+        clientPortAddress=127.0.0.1 "$(<"$W/$name/members")" \
         "${ZOOKEEPER_LINES[@]}" >"$W/$name/zoo.cfg"
     java -Xmx128m -Xshare:auto -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
         -XX:-UsePerfData -cp "$zookeeper_jars" \

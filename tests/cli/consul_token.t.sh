@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 200
+# Consul over TLS, with rules of access: where the token comes from, what it may
+# do, and the line for each that is refused.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/servers.sh"
+. "$(dirname "$0")/../lib/holders.sh"
+. "$(dirname "$0")/../lib/consul.sh"
+
+have_consul || skip_all 'no Consul'
+[ -e "$HF_BUILD/holdfast-tls.so" ] || skip_all 'built without TLS'
+
+CONSUL_TOKEN=4f6e6c79-2d66-6f72-2d61-2d74657374aa
+ok 'Consul starts with TLS and rules' consul_start --tls -- -hcl "acl {
+    enabled = true default_policy = \"deny\"
+    tokens { master = \"$CONSUL_TOKEN\" agent = \"$CONSUL_TOKEN\" } }"
+token() { # NAME RULES: prints a token that has them
+    consul_api PUT acl/policy "$(jq -n --arg name "$1" --arg rules "$2" \
+        '{Name: $name, Rules: $rules}')" >/dev/null &&
+        consul_api PUT acl/token "$(jq -n --arg name "$1" \
+            '{Policies: [{Name: $name}]}')" | jq -r .SecretID
+}
+sessions='session_prefix "" { policy = "write" }'
+locks=$(token locks "key_prefix \"lock:\" { policy = \"write\" } $sessions")
+reads=$(token reads "key_prefix \"lock:\" { policy = \"read\" } $sessions")
+like "$locks $reads" '^[0-9a-f-]{36} [0-9a-f-]{36}$' 'two tokens'
+
+server=127.0.0.1:${CONSUL_PORT[c1]}
+query="?node_timeout=3s&connect_timeout=5s&tls_ca=$W/tls/ca.crt"
+export HOLDFAST_URL="consuls://$server$query"
+is_empty() { [ -z "$(consul_keys)" ]; }
+refused() { # CODE PATTERN WHAT [VARIABLE...]
+    capture timeout 60 env "${@:4}" holdfast run -n job -- echo ran
+    is "$code" "$1" "$3: exit $1"
+    like "$err" "$2" '... with the reason'
+    unlike "$err$out" "$locks|$reads|^ran|"$'\n' '... in one line, without the token'
+}
+
+# ---- The token -----------------------------------------------------------------
+
+refused 77 'denied|token' 'no token'
+refused 77 'denied|token|ACL' 'a token that is none' \
+    CONSUL_HTTP_TOKEN=00000000-2d66-6f72-2d61-2d7465737400
+refused 77 'denied|token' 'a token that may not write' "CONSUL_HTTP_TOKEN=$reads"
+capture timeout 60 env "CONSUL_HTTP_TOKEN=$reads" holdfast doctor
+isnt "$code" 0 'doctor: not fit'
+like "$out$err" 'denied|right|token' '... for want of a right'
+unlike "$out$err" "$reads" '... without the token'
+works() { # WHAT VARIABLE...
+    capture timeout 60 env "${@:2}" holdfast run -n job -- echo ran
+    is "$code $out" '0 ran' "the token of $1"
+}
+echo "$locks" >"$W/token"
+works CONSUL_HTTP_TOKEN "CONSUL_HTTP_TOKEN=$locks"
+works CONSUL_HTTP_TOKEN_FILE "CONSUL_HTTP_TOKEN_FILE=$W/token"
+works token_file "HOLDFAST_URL=$HOLDFAST_URL&token_file=$W/token"
+works 'the URL' "HOLDFAST_URL=consuls://:$locks@$server$query"
+works 'the URL, before that of the environment' "CONSUL_HTTP_TOKEN=$reads" \
+    "HOLDFAST_URL=consuls://:$locks@$server$query"
+refused 78 'token_file .*No such file' 'no such file' \
+    "HOLDFAST_URL=$HOLDFAST_URL&token_file=$W/none"
+capture timeout 60 env "CONSUL_HTTP_TOKEN=$locks" holdfast doctor
+is "$code" 0 'doctor: fit'
+like "$out$err" 'over TLS, with a token' '... over TLS, with a token'
+ok 'nothing is left' wait_until 20 is_empty
+
+export CONSUL_HTTP_TOKEN=$locks
+begin holder job
+ok 'a holder' wait_until 20 holds holder
+begin waiter -w 60 job
+is_second() { [ "$(consul_keys | wc -l)" = 2 ]; }
+ok 'a waiter, whose query is over TLS too' wait_until 20 is_second
+end holder
+ok 'is granted the lock' wait_until 20 holds waiter
+end waiter
+gives 0 'it is listed' ls
+
+# ---- TLS -----------------------------------------------------------------------
+
+refused 69 'certificate' 'an authority that is not known' \
+    "HOLDFAST_URL=consuls://$server?tls_ca=$W/tls/other.crt"
+refused 78 'HTTPS server' 'a server with TLS, asked without' \
+    "HOLDFAST_URL=consul://$server?connect_timeout=2s"
+gives 0 'the name of the host' \
+    run -n -u "consuls://localhost:${CONSUL_PORT[c1]}$query" job -- true
+ok 'nothing is left' wait_until 20 is_empty
+finish
