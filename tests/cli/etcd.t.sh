@@ -369,10 +369,6 @@ gives 0 'a command ends before --min-hold' run --min-hold 3s kept -- true
 gives 75 'the name is held' run -n kept -- true
 gives 0 'its queue is shown' ls kept
 ok 'the reservation ends by itself' wait_until 20 is_empty
-capture timeout 60 holdfast run --once 1h job -- echo ran
-is "$code" 69 '--once is refused'
-like "$err" 'no marks of --once yet' '... with the reason'
-unlike "$out" ran '... and nothing runs'
 
 # ---- Permits ------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-# The contract of the client on etcd, except for marks; for what a lease cannot do:
+# The contract of the client on etcd, except for what a lease cannot do:
 # last for less than whole seconds, or show when it was renewed; and for what is
 # declared at other servers.
 . "$(dirname "$0")/../lib/tap.sh"
@@ -11,16 +11,16 @@
 have_etcd || skip_all 'no etcd'
 etcd_start || { fail 'etcd starts'; finish; }
 KEEPS_URL="$ETCD_URL$CONTRACT_QUERY&prefix="
-keeps lock test_marks
+keeps lock
 keeps loop
 keeps threads
 keeps callbacks
-keeps cancel test_before_each_call test_before_a_request
+keeps cancel
 keeps started
 keeps async
 keeps async_end test_close_in_flight
 keeps look test_examine_and_init
-keeps break test_waits test_mark test_cancelled?
+keeps break test_waits test_cancelled?
 keeps names test_wait_for_one
 keeps multi_name_deadlock test_tries_that_meet?
 keeps multi_name_handle test_one_is_lost

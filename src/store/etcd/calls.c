@@ -7,6 +7,8 @@
  *   list    kv/range of the folder            read    kv/txn of ranges
  *   replace kv/txn: if it has that mod_revision, put or delete_range
  *   scan    kv/range of all keys, a page      remove  kv/deleterange
+ *   mark    read: kv/range of its key; write: kv/txn: if it has that
+ *           mod_revision, put
  *
  * Ranges are linearizable, which is etcd's default. A transaction's range sees
  * its own put. The value of an entry that was never replaced is empty: all that
@@ -331,6 +333,50 @@ static bool call_remove(struct hf_wire *wire, const struct hf_wire_key *key,
     return post(etcd, HF_ETCD_REMOVE, "/v3/kv/deleterange", call, now);
 }
 
+/* ---- Marks --------------------------------------------------------------- */
+
+static void say_mark(struct hf_etcd *etcd, struct hf_bytes name)
+{
+    struct hf_wire_text key = {0};
+    hf_etcd_key_mark(&key, etcd->prefix, name);
+    etcd->body.has_failed |= key.has_failed;
+    hf_wire_text_say(&etcd->body, "\"key\":\"");
+    hf_wire_text_base64(&etcd->body, key.bytes, key.len);
+    hf_wire_text_say(&etcd->body, "\"");
+    hf_wire_text_free(&key);
+}
+
+static bool call_mark_read(struct hf_wire *wire, struct hf_bytes name,
+                           struct hf_wire_call *call, struct hf_instant now)
+{
+    struct hf_etcd *etcd = hf_etcd_of_wire(wire);
+    hf_etcd_node_look(etcd, now);
+    hf_wire_text_say(begin(etcd), "{");
+    say_mark(etcd, name);
+    hf_wire_text_say(&etcd->body, "}");
+    return post(etcd, HF_ETCD_MARK_READ, "/v3/kv/range", call, now);
+}
+
+/* A key that does not exist has the mod_revision 0. */
+static bool call_mark_write(struct hf_wire *wire,
+                            const struct hf_wire_mark *mark,
+                            struct hf_wire_call *call, struct hf_instant now)
+{
+    struct hf_etcd *etcd = hf_etcd_of_wire(wire);
+    hf_wire_text_say(begin(etcd), "{\"compare\":[{\"target\":\"MOD\",");
+    say_mark(etcd, mark->name);
+    hf_wire_text_say(&etcd->body, ",\"mod_revision\":\"");
+    hf_wire_text_number(&etcd->body, mark->version);
+    hf_wire_text_say(&etcd->body, "\"}],\"success\":[{\"request_put\":{");
+    say_mark(etcd, mark->name);
+    hf_wire_text_say(&etcd->body, ",\"value\":\"");
+    hf_wire_text_base64(&etcd->body, mark->text.data, mark->text.len);
+    hf_wire_text_say(&etcd->body, "\",\"lease\":\"");
+    hf_wire_text_number(&etcd->body, hf_etcd_lease_of(mark->session));
+    hf_wire_text_say(&etcd->body, "\"}}]}");
+    return post(etcd, HF_ETCD_MARK_WRITE, "/v3/kv/txn", call, now);
+}
+
 const struct hf_wire_ops hf_etcd_wire = {
     .open = call_open,
     .renew = call_renew,
@@ -344,4 +390,6 @@ const struct hf_wire_ops hf_etcd_wire = {
     .remove = call_remove,
     .watch = hf_etcd_watch,
     .unwatch = hf_etcd_unwatch,
+    .mark_read = call_mark_read,
+    .mark_write = call_mark_write,
 };

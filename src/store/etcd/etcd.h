@@ -16,6 +16,10 @@
  * put again, its lease may be another one, and its value has the ttl of that,
  * and the note.
  *
+ * The mark of a name is a key beside its folder, of a lease of its own:
+ *
+ *     PREFIX NAME #once             lock:nightly#once
+ *
  * `etcdctl lock` and concurrency.Mutex of Go write NAME/LEASE and hold in order
  * of create_revision, so each excludes the other. Theirs are exclusive entries.
  *
@@ -55,6 +59,10 @@ void hf_etcd_key_folder(struct hf_wire_text *text, const char *prefix,
 void hf_etcd_key_entry(struct hf_wire_text *text, const char *prefix,
                        const struct hf_wire_key *key);
 
+/* "PREFIX NAME#once": the key of its mark, which is in no folder. */
+void hf_etcd_key_mark(struct hf_wire_text *text, const char *prefix,
+                      struct hf_bytes name);
+
 /** Read the part of a key after its folder: ours, or any other text, which is
  * an exclusive entry. Unescapes in place. */
 void hf_etcd_key_read(char *rest, size_t len, struct hf_wire_entry *out);
@@ -62,6 +70,10 @@ void hf_etcd_key_read(char *rest, size_t len, struct hf_wire_entry *out);
 /** Cut a whole key of ours. @return false: it is not below the prefix. */
 bool hf_etcd_key_cut(const char *prefix, char *key, size_t len,
                      struct hf_wire_entry *out);
+
+/** The same for the key of a mark, of which only the name is read. */
+bool hf_etcd_key_cut_mark(const char *prefix, char *key, size_t len,
+                          struct hf_wire_entry *out);
 
 uint64_t hf_etcd_lease_of(const uint8_t session[HF_SESSION_ID_LEN]);
 void hf_etcd_session_of(uint64_t lease, uint8_t out[HF_SESSION_ID_LEN]);
@@ -166,7 +178,9 @@ enum hf_etcd_kind {
     HF_ETCD_READ,
     HF_ETCD_REPLACE,
     HF_ETCD_SCAN,
-    HF_ETCD_REMOVE
+    HF_ETCD_REMOVE,
+    HF_ETCD_MARK_READ,
+    HF_ETCD_MARK_WRITE
 };
 
 extern const struct hf_wire_ops hf_etcd_wire;

@@ -14,6 +14,16 @@
 static const struct hf_wire_escape escape = {
     '%', "!\"#$&'()*+,-.:;<=>?@[\\]^_`{|}~"};
 
+static const char mark_suffix[] = "#once";
+
+void hf_etcd_key_mark(struct hf_wire_text *text, const char *prefix,
+                      struct hf_bytes name)
+{
+    hf_wire_text_say(text, prefix);
+    hf_wire_escape_add(&escape, text, name);
+    hf_wire_text_say(text, mark_suffix);
+}
+
 void hf_etcd_key_folder(struct hf_wire_text *text, const char *prefix,
                         struct hf_bytes name)
 {
@@ -90,6 +100,26 @@ bool hf_etcd_key_cut(const char *prefix, char *key, size_t len,
     hf_etcd_key_read(slash + 1, len - (size_t)(slash + 1 - key), out);
     out->name = (struct hf_bytes){
         name, hf_wire_escape_read(&escape, name, (size_t)(slash - name))};
+    return true;
+}
+
+/* No name has a '/' in a key, so only the folder of a name can have the suffix
+ * before one. */
+bool hf_etcd_key_cut_mark(const char *prefix, char *key, size_t len,
+                          struct hf_wire_entry *out)
+{
+    size_t prefix_len = strlen(prefix);
+    size_t suffix_len = sizeof(mark_suffix) - 1;
+    if (len <= prefix_len + suffix_len ||
+        memcmp(key, prefix, prefix_len) != 0 ||
+        memcmp(key + len - suffix_len, mark_suffix, suffix_len) != 0 ||
+        memchr(key + prefix_len, '/', len - prefix_len) != NULL) {
+        return false;
+    }
+    char *name = key + prefix_len;
+    size_t name_len = len - prefix_len - suffix_len;
+    out->name =
+        (struct hf_bytes){name, hf_wire_escape_read(&escape, name, name_len)};
     return true;
 }
 

@@ -29,6 +29,9 @@ enum { /* codes of gRPC after which nothing was done */
        CODE_UNAUTHENTICATED = 16
 };
 
+/* The header Date has whole seconds. */
+#define CLOCK_STEP_MS 1000
+
 uint64_t hf_etcd_number(const struct json_t *object, const char *name)
 {
     const json_t *value = json_object_get(object, name);
@@ -300,8 +303,9 @@ static bool take_names(struct hf_etcd *etcd, const json_t *body,
             return false;
         }
         *entry = (struct hf_wire_entry){0};
-        reply->n_entries += hf_etcd_key_cut(etcd->prefix, at, len, entry) &&
-                            is_other_name(reply, entry);
+        bool is_ours = hf_etcd_key_cut(etcd->prefix, at, len, entry) ||
+                       hf_etcd_key_cut_mark(etcd->prefix, at, len, entry);
+        reply->n_entries += is_ours && is_other_name(reply, entry);
         begin += len;
     }
     reply->entries = etcd->entries;
@@ -336,6 +340,27 @@ static bool take_owned(struct hf_etcd *etcd, const json_t *body,
     return true;
 }
 
+/* The clock is read for the header, when the range has been read. */
+static bool take_mark(struct hf_etcd *etcd, const json_t *body, size_t body_len,
+                      const struct hf_http_reply *http,
+                      struct hf_wire_reply *reply)
+{
+    const json_t *kv = json_array_get(json_object_get(body, "kvs"), 0);
+    reply->clock_ms = http->date_s > 0 ? http->date_s * 1000 : 0;
+    reply->clock_step_ms = CLOCK_STEP_MS;
+    if (kv == NULL) {
+        return true;
+    }
+    if (!reserve(etcd, body_len + 1, 0)) {
+        return false;
+    }
+    const json_t *value = json_object_get(kv, "value");
+    size_t len = value == NULL ? 0 : read_key(value, etcd->arena);
+    reply->mark = (struct hf_bytes){etcd->arena, len};
+    reply->version = hf_etcd_number(kv, "mod_revision");
+    return len != SIZE_MAX && reply->version != 0;
+}
+
 /* ---- All ----------------------------------------------------------------- */
 
 /* A keepalive of a lease that is gone is no error: it has no TTL. */
@@ -358,9 +383,11 @@ static bool take_lease(const json_t *body, struct hf_wire_reply *reply)
 }
 
 static bool take_body(struct hf_etcd *etcd,
-                      const struct hf_http_pending *request, const json_t *body,
-                      size_t body_len, struct hf_wire_reply *reply)
+                      const struct hf_http_pending *request,
+                      const struct hf_http_reply *http, const json_t *body,
+                      struct hf_wire_reply *reply)
 {
+    size_t body_len = http->body_len;
     const struct hf_wire_call *call = request->user;
     switch ((enum hf_etcd_kind)request->cookie) {
     case HF_ETCD_LOG_IN:
@@ -380,7 +407,10 @@ static bool take_body(struct hf_etcd *etcd,
         return take_range(etcd, body, body_len, reply);
     case HF_ETCD_READ:
         return take_read(etcd, body, body_len, (size_t)call->note, reply);
+    case HF_ETCD_MARK_READ:
+        return take_mark(etcd, body, body_len, http, reply);
     case HF_ETCD_REPLACE:
+    case HF_ETCD_MARK_WRITE:
         reply->has_changed = json_is_true(json_object_get(body, "succeeded"));
         return true;
     case HF_ETCD_SCAN:
@@ -422,6 +452,8 @@ static bool take_term(struct hf_etcd *etcd,
     case HF_ETCD_READ:
     case HF_ETCD_REPLACE:
     case HF_ETCD_REMOVE:
+    case HF_ETCD_MARK_READ:
+    case HF_ETCD_MARK_WRITE:
         etcd->term = hf_etcd_number(header_of(body), "raft_term");
         reply->term = etcd->term;
         return etcd->term != 0;
@@ -450,7 +482,7 @@ static void read_reply(struct hf_etcd *etcd,
     }
     reply->revision = hf_etcd_number(header_of(body), "revision");
     if (!take_term(etcd, request, body, reply) ||
-        !take_body(etcd, request, body, http->body_len, reply)) {
+        !take_body(etcd, request, http, body, reply)) {
         reply->outcome = HF_WIRE_LOST;
         reply->fault = HF_UNAVAILABLE;
         reply->reason = "its answer cannot be read, or memory is exhausted";

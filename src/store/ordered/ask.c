@@ -138,7 +138,7 @@ static void confirm(struct hf_ordered *store, const struct hf_ask *ask,
     }
 }
 
-/* ---- RELEASE, BREAK, MARK ------------------------------------------------ */
+/* ---- RELEASE, and the others --------------------------------------------- */
 
 static void release(struct hf_ordered *store, const struct hf_ask *ask,
                     struct hf_instant now)
@@ -153,17 +153,6 @@ static void release(struct hf_ordered *store, const struct hf_ask *ask,
     } else {
         hf_ordered_release(store, seat, ask, now);
     }
-}
-
-/* Nothing is marked here, so a break finds no mark that it must withdraw. */
-static void mark(struct hf_ordered *store, const struct hf_ask *ask,
-                 struct hf_instant now)
-{
-    bool reads = ask->counter == 0;
-    hf_ordered_give_plain(
-        store, ask, reads ? HF_VERDICT_OK : HF_VERDICT_ERROR,
-        reads ? HF_OK : HF_CONFIG,
-        reads ? NULL : "this store keeps no marks of --once yet", now);
 }
 
 void hf_ordered_ask(struct hf_ordered *store, const struct hf_ask *ask,
@@ -190,7 +179,7 @@ void hf_ordered_ask(struct hf_ordered *store, const struct hf_ask *ask,
         hf_ordered_scan(store, ask, now);
         return;
     case HF_VERB_MARK:
-        mark(store, ask, now);
+        hf_ordered_mark(store, ask, now);
         return;
     case HF_VERB_YIELD: /* one node never names an earlier ticket; without the
                            capability the others are not asked */

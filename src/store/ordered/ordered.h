@@ -37,6 +37,7 @@
  *     break.c    BREAK, and its undoing
  *     handed.c   RELEASE by an owner's text, and reservations
  *     move.c     CONFIRM of an entry that goes to a session of its own
+ *     mark.c     MARK: a text beside the entries; mark_text.c: that text
  *     seats.c    the tables
  *     check.c    the invariants between two events
  *     wire_text.c, wire_key.c   what wires that speak JSON have in common */
@@ -466,11 +467,14 @@ struct hf_ordered_task {
     struct hf_ordered_session *session; /* for what is replaced; NULL: none */
     struct hf_ordered_seat *seat;       /* CONFIRM; else NULL */
     bool frees_now;                     /* BREAK */
-    bool is_unsure;   /* a REPLACE was lost: it may be executed yet */
-    bool is_broken;   /* CONFIRM: the entry has a note */
-    unsigned rounds;  /* lists so far */
-    size_t n_done;    /* entries that were changed */
-    uint64_t counter; /* CONFIRM */
+    bool is_unsure;    /* a REPLACE was lost: it may be executed yet */
+    bool is_broken;    /* CONFIRM: the entry has a note */
+    unsigned rounds;   /* lists so far */
+    size_t n_done;     /* entries that were changed */
+    uint64_t counter;  /* CONFIRM, MARK */
+    int64_t start_ms;  /* MARK: by the servers' clock */
+    int64_t length_ms; /* MARK */
+    uint64_t version;  /* MARK: of the mark that was read */
     struct hf_ordered_change *changes;
     size_t n_changes, changes_cap, at;
     char *ids;
@@ -480,7 +484,7 @@ struct hf_ordered_task {
     size_t name_len, owner_len, back_len, found_len;
     char owner[HF_OWNER_MAX + HF_ORDERED_MARK_MAX];
     char back[HF_ORDERED_NOTE_MAX];  /* BREAK: the holder to return it to */
-    char found[HF_ORDERED_NOTE_MAX]; /* BREAK: of the answer */
+    char found[HF_ORDERED_NOTE_MAX]; /* BREAK, MARK: of the answer */
     char name[];
 };
 
@@ -521,6 +525,14 @@ void hf_ordered_release_handed(struct hf_ordered *store,
 /* Prove a pending CONFIRM of the seat in a session of its own. */
 void hf_ordered_move(struct hf_ordered *store, struct hf_ordered_seat *seat,
                      uint64_t counter, int64_t ttl_ms, struct hf_instant now);
+
+/* ---- mark.c ---------------------------------------------------------------
+ */
+
+/** MARK: merge a mark with the one that the name has, or only read that. A wire
+ * without marks refuses to write, and finds none. */
+void hf_ordered_mark(struct hf_ordered *store, const struct hf_ask *ask,
+                     struct hf_instant now);
 
 /* ---- check.c --------------------------------------------------------------
  */

@@ -81,6 +81,14 @@ struct hf_wire_change {
     struct hf_bytes note;
 };
 
+/* The mark of a name that MARK_WRITE makes. All borrowed for the call. */
+struct hf_wire_mark {
+    struct hf_bytes name;
+    uint64_t version;       /* of the mark that it replaces; 0: there is none */
+    const uint8_t *session; /* live; the mark is removed with it */
+    struct hf_bytes text;
+};
+
 enum hf_wire_outcome {
     HF_WIRE_DONE,   /* executed */
     HF_WIRE_GONE,   /* there is no such session, and will be none: its entries
@@ -98,8 +106,14 @@ struct hf_wire_reply {
     uint64_t term;  /* OPEN: HF_WIRE_TERM_ANY. CREATE, LIST, READ, REPLACE: the
                        term  of the leader that executed it. RENEW: of the last
                        of  these on its connection, before it; 0: none */
-    bool has_changed; /* CREATE: created; REPLACE: done; REMOVE: there was one
-                         without a note */
+    bool has_changed;     /* CREATE: created; REPLACE, MARK_WRITE: done; REMOVE:
+                             there was one without a note */
+    struct hf_bytes mark; /* MARK_READ; data NULL: there is none */
+    uint64_t version;     /* MARK_READ: of the mark; 0: there is none */
+    int64_t clock_ms;     /* MARK_READ: Unix time by the server, when it has
+                             read or later; 0: not known. It shows whole steps:
+                             the time is less than */
+    int64_t clock_step_ms;         /* one step later */
     struct hf_bytes next;          /* SCAN: of the next page; len 0: none */
     uint64_t revision;             /* CREATE, LIST, READ: the moment of it; READ
                                       may have none: 0 */
@@ -186,6 +200,19 @@ hf_wire_watch_fn(struct hf_wire *wire, struct hf_bytes name, uint64_t revision,
 typedef void hf_wire_unwatch_fn(struct hf_wire *wire,
                                 struct hf_wire_watch *watch);
 
+/* Read the text of a name's mark, its version, and the server's clock. A mark
+ * is no entry: LIST and WATCH do not show it, and SCAN names its name, once
+ * more if the name has entries. */
+typedef bool hf_wire_mark_read_fn(struct hf_wire *wire, struct hf_bytes name,
+                                  struct hf_wire_call *call,
+                                  struct hf_instant now);
+
+/* Make or replace it, if it has the version that was read. LOST: it may be done
+ * as long as it has. */
+typedef bool
+hf_wire_mark_write_fn(struct hf_wire *wire, const struct hf_wire_mark *mark,
+                      struct hf_wire_call *call, struct hf_instant now);
+
 struct hf_wire_ops {
     hf_wire_open_fn *open;
     hf_wire_session_fn *renew;
@@ -199,6 +226,8 @@ struct hf_wire_ops {
     hf_wire_remove_fn *remove;
     hf_wire_watch_fn *watch;
     hf_wire_unwatch_fn *unwatch;
+    hf_wire_mark_read_fn *mark_read; /* NULL, both: there are no marks */
+    hf_wire_mark_write_fn *mark_write;
 };
 
 #endif
