@@ -19,7 +19,6 @@ ran() { # NAME [OPTION...]
 }
 keys() { etcd_ctl get --prefix "$1" --keys-only | grep -v '^$'; }
 mark_of() { etcd_ctl get "lock:$1#once" --print-value-only; }
-leases() { etcd_ctl lease list | grep -Ec '^[0-9a-f]{8,}'; }
 is_free() { holdfast run -n "$1" -- true; }
 
 # The first of the test, so that what it leaves is gone at its end.
@@ -136,6 +135,9 @@ capture ran odd
 isnt "$code" 0 'a key of another program in its place'
 like "$err" "is none of Holdfast's" '... is told'
 unlike "$out" ran '... and nothing runs'
+capture timeout 60 holdfast ls
+like "$out" 'odd +[^ ]+ +.another kind of client' '... and ls shows it'
+like "$out" 'kept +[^ ]+ .*ended' '... beside the others'
 is "$(mark_of odd)" hello '... and it stays'
 is "$(timeout 60 holdfast run -n odd -- echo plain)" plain 'without --once it does not matter'
 etcd_ctl del 'lock:odd#once' >/dev/null
@@ -144,6 +146,10 @@ etcd_ctl del 'lock:odd#once' >/dev/null
 
 is_brief_gone() { [ -z "$(keys 'lock:brief')" ]; }
 ok 'a mark is removed when its lease ends' wait_until 60 is_brief_gone
-etcd_ctl del --prefix lock: >/dev/null
-diag "$(leases) leases are left, each until its own end"
+# A mark is of one lease, also one that has replaced another.
+unbound=''
+while read -r key; do
+    etcd_ctl get "$key" -w fields | grep -Eq '^"Lease" : [1-9]' || unbound+="$key "
+done < <(keys lock: | grep '#once$')
+is "$unbound" '' 'each mark that is left has a lease'
 finish

@@ -428,7 +428,7 @@ static void on_answer(void *user, const struct hf_answer *answer)
 {
     struct client *client = user;
     struct request request;
-    if (force_answer(client, answer)) {
+    if (force_answer(client, answer) || marker_answer(client, answer)) {
         return;
     }
     struct slot *slot = slot_of(client, answer, &request);

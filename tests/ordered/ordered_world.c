@@ -64,9 +64,10 @@ static void land_late(struct world *world)
 
 static struct hf_instant next_of(const struct client *client)
 {
-    return hf_instant_min(
-        wire_next(client),
-        hf_instant_min(contender_next(client), force_next(client)));
+    return hf_instant_min(wire_next(client),
+                          hf_instant_min(contender_next(client),
+                                         hf_instant_min(force_next(client),
+                                                        marker_next(client))));
 }
 
 static void happen(struct world *world)
@@ -88,6 +89,7 @@ static void happen(struct world *world)
     } else if (hf_instant_before(world->now, wire_next(first))) {
         contender_step(first);
         force_step(first);
+        marker_step(first);
     } else {
         wire_step(first);
     }
@@ -114,6 +116,7 @@ static void revoke(struct world *world)
             world->report->revokes++;
         }
     }
+    marks_revoked(world, session);
     server_end_session(world, session);
 }
 
@@ -150,7 +153,8 @@ static bool is_idle(const struct world *world)
     bool is_idle = true;
     for (unsigned i = 0; i < world->plan->n_clients; i++) {
         is_idle &= contender_is_idle(&world->clients[i]) &&
-                   force_is_idle(&world->clients[i]);
+                   force_is_idle(&world->clients[i]) &&
+                   marker_is_idle(&world->clients[i]);
     }
     return is_idle;
 }

@@ -21,6 +21,10 @@
  *   LIVE       without faults: a waiter holds soon after its turn has come
  *   LOSS       without faults but that: a holder that watches its name, and
  *              whose entry is taken away, stops soon
+ *   MARK       a mark that was answered is found by each later read until its
+ *              period is over, unless it is withdrawn or of a lesser fence; and
+ *              by none two steps of the servers' clocks after that
+ *   MERGE      no write replaces a live mark against the rules
  *
  * and at the end, when the faults are over:
  *
@@ -48,6 +52,7 @@ struct world_plan {
                      reserved; leases become longer */
     bool forces;  /* locks are broken */
     bool deaf;    /* events of watches are lost, late or doubled; watches end */
+    bool marks;   /* clients mark names; the clocks of members differ */
     unsigned events; /* how long the run is */
 };
 
@@ -77,7 +82,11 @@ struct world_report {
     uint64_t broken;   /* entries that got a note */
     uint64_t returned; /* of them, those that lost it */
     uint64_t forced;   /* entries that were removed by a break */
-    uint64_t unheard;  /* events of watches that were lost */
+    uint64_t marks;    /* answered */
+    uint64_t found;    /* of them, by a later read in time */
+    uint64_t unmarked; /* names without a mark, read after one */
+    uint64_t withdrawn;
+    uint64_t unheard; /* events of watches that were lost */
 };
 
 void world_run(const struct world_plan *plan, struct world_report *report);

@@ -6,6 +6,7 @@
  *     sim_wire.c       the wire: connections, calls, watches
  *     contender.c      attempts of clients: what they ask
  *     forcer.c         breaks
+ *     marker.c         marks of --once: the store's, who asks, the oracle
  *     judge.c          the oracles */
 #ifndef HF_TESTS_ORDERED_PARTS_H
 #define HF_TESTS_ORDERED_PARTS_H
@@ -25,6 +26,8 @@
 #define OWNER_LEN 33 /* digits of the attempt's number, and a colon */
 #define NOTE_LEN (OWNER_LEN + 6) /* after "ended:" */
 #define GRANTS_MAX 16384
+#define FENCES_MAX 8192 /* runs that mark a name */
+#define MARK_LEN 128    /* a mark's text, at most */
 
 /* ---- The store ----------------------------------------------------------- */
 
@@ -58,6 +61,14 @@ struct entry {
     uint64_t awaited; /* ended: number of the entry that it waited for */
 };
 
+/* The mark of a name. */
+struct mark {
+    uint64_t version; /* 0: there is none */
+    unsigned session;
+    size_t len;
+    char text[MARK_LEN];
+};
+
 /* The end of an entry, as watches report it. */
 struct end {
     unsigned name;
@@ -74,7 +85,8 @@ struct server {
     unsigned n_sessions;
     struct entry entries[ENTRIES_MAX];
     unsigned n_entries;
-    unsigned first_live;       /* those before have ended */
+    unsigned first_live; /* those before have ended */
+    struct mark marks[NAMES];
     struct end ends[ENDS_MAX]; /* a ring */
     unsigned n_ends;
 };
@@ -91,7 +103,9 @@ enum kind {
     KIND_READ,
     KIND_REPLACE,
     KIND_SCAN,
-    KIND_REMOVE
+    KIND_REMOVE,
+    KIND_MARK_READ,
+    KIND_MARK_WRITE
 };
 
 struct key {
@@ -131,6 +145,8 @@ struct letter {
     enum hf_wire_outcome outcome;
     bool has_changed;
     uint64_t revision;
+    struct mark mark;
+    int64_t clock_ms;
     unsigned listed[LIVE_MAX]; /* entries; READ: ENTRIES_MAX: none */
     size_t n_listed;
 };
@@ -160,6 +176,7 @@ struct hf_wire {
     uint64_t term; /* of the last reply of this connection that has one */
     struct hf_instant behind_until; /* its member follows a leader that was
                                        replaced */
+    int64_t ahead_ms; /* the clock of its member; may be negative */
     struct letter *letters;
     struct hf_wire_watch *watches;
 };
@@ -224,6 +241,28 @@ struct force {
     struct hf_instant over;
 };
 
+/* It marks a name, and may withdraw that; or reads. */
+enum mark_stage { MARK_IDLE, MARK_READING, MARK_MARKING, MARK_WITHDRAWING };
+
+struct marker {
+    enum mark_stage stage;
+    unsigned name;
+    uint64_t fence;
+    int64_t length_ms;
+    unsigned tries;
+    struct hf_instant began; /* the first of them */
+    struct request request;
+    struct hf_instant timer;
+};
+
+/* The greatest fence of a name whose mark was answered, until it is over, or
+ * may be replaced. */
+struct promise {
+    uint64_t fence; /* 0: none */
+    struct hf_instant since;
+    struct hf_instant until;
+};
+
 struct client {
     struct world *world;
     unsigned index;
@@ -232,6 +271,7 @@ struct client {
     struct hf_instant resumes; /* paused until then */
     struct slot slots[SLOTS_MAX];
     struct force force;
+    struct marker marker;
 };
 
 struct grant {
@@ -256,6 +296,12 @@ struct world {
     uint64_t cookies;
     struct grant grants[GRANTS_MAX];
     unsigned n_grants;
+    uint64_t fences; /* of marks, so far */
+    uint64_t greatest[NAMES];
+    bool is_taken[FENCES_MAX];          /* by hand */
+    struct hf_instant made[FENCES_MAX]; /* when a mark of the fence was */
+    int64_t lasts_ms[FENCES_MAX];
+    struct promise promises[NAMES];
     struct end *hearing; /* its event is on the stack */
     bool is_dispatching; /* clients may ask from inside of an answer */
     bool is_faulty;      /* the plan has a fault */
@@ -287,6 +333,8 @@ struct entry *server_entry(struct world *world, uint32_t attempt,
 
 extern const struct hf_wire_ops sim_wire_ops;
 
+bool wire_ask(struct hf_wire *wire, struct letter letter,
+              struct hf_wire_call *call, struct hf_instant now);
 void wire_up(struct client *client);
 void wire_break(struct client *client);
 struct hf_instant wire_next(const struct client *client);
@@ -318,6 +366,26 @@ void force_step(struct client *client);
 /** @return false: the answer is another one's. */
 bool force_answer(struct client *client, const struct hf_answer *answer);
 bool force_is_idle(const struct client *client);
+
+/* ---- marker.c ------------------------------------------------------------ */
+
+/* Milliseconds. Clocks show whole steps, and are wrong by so much at most. */
+#define CLOCK_STEP_MS 1000
+#define CLOCK_WRONG_MS 100
+
+bool call_mark_read(struct hf_wire *wire, struct hf_bytes name,
+                    struct hf_wire_call *call, struct hf_instant now);
+bool call_mark_write(struct hf_wire *wire, const struct hf_wire_mark *mark,
+                     struct hf_wire_call *call, struct hf_instant now);
+void server_mark(struct world *world, struct letter *letter);
+void server_unmark(struct world *world, unsigned session); /* it has ended */
+void marks_revoked(struct world *world, unsigned session); /* by hand */
+struct hf_instant marker_next(const struct client *client);
+void marker_step(struct client *client);
+
+/** @return false: the answer is another one's. */
+bool marker_answer(struct client *client, const struct hf_answer *answer);
+bool marker_is_idle(const struct client *client);
 
 /* ---- judge.c ------------------------------------------------------------- */
 

@@ -118,6 +118,7 @@ void server_end_session(struct world *world, unsigned session)
             end_entry(world, entry);
         }
     }
+    server_unmark(world, session);
 }
 
 struct hf_instant server_next(const struct world *world)
@@ -432,6 +433,10 @@ void server_execute(struct world *world, struct letter *letter)
         break;
     case KIND_REMOVE:
         remove_entry(world, letter);
+        break;
+    case KIND_MARK_READ:
+    case KIND_MARK_WRITE:
+        server_mark(world, letter);
         break;
     }
 }

@@ -11,9 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LATE_US                                                                \
-    6000000 /* a request lands so late at most: three short ttls               \
-             */
+/* A request lands so late at most: three short ttls. */
+#define LATE_US 6000000
 
 /* ---- Letters ------------------------------------------------------------- */
 
@@ -40,8 +39,8 @@ static void post(struct world *world, struct hf_wire *wire,
     *end = letter;
 }
 
-static bool ask(struct hf_wire *wire, struct letter letter,
-                struct hf_wire_call *call, struct hf_instant now)
+bool wire_ask(struct hf_wire *wire, struct letter letter,
+              struct hf_wire_call *call, struct hf_instant now)
 {
     if (!wire->is_up) {
         return false;
@@ -97,14 +96,14 @@ static struct key key_of(const struct hf_wire_key *key)
 static bool call_open(struct hf_wire *wire, int64_t ttl_s,
                       struct hf_wire_call *call, struct hf_instant now)
 {
-    return ask(wire, (struct letter){.kind = KIND_OPEN, .ttl_s = ttl_s}, call,
-               now);
+    return wire_ask(wire, (struct letter){.kind = KIND_OPEN, .ttl_s = ttl_s},
+                    call, now);
 }
 
 static bool call_renew(struct hf_wire *wire, const uint8_t *session,
                        struct hf_wire_call *call, struct hf_instant now)
 {
-    return ask(
+    return wire_ask(
         wire,
         (struct letter){.kind = KIND_RENEW, .session = session_of(session)},
         call, now);
@@ -113,7 +112,7 @@ static bool call_renew(struct hf_wire *wire, const uint8_t *session,
 static bool call_close(struct hf_wire *wire, const uint8_t *session,
                        struct hf_wire_call *call, struct hf_instant now)
 {
-    return ask(
+    return wire_ask(
         wire,
         (struct letter){.kind = KIND_CLOSE, .session = session_of(session)},
         call, now);
@@ -122,7 +121,7 @@ static bool call_close(struct hf_wire *wire, const uint8_t *session,
 static bool call_owned(struct hf_wire *wire, const uint8_t *session,
                        struct hf_wire_call *call, struct hf_instant now)
 {
-    return ask(
+    return wire_ask(
         wire,
         (struct letter){.kind = KIND_OWNED, .session = session_of(session)},
         call, now);
@@ -132,22 +131,23 @@ static bool call_create(struct hf_wire *wire, const struct hf_wire_key *key,
                         enum hf_wire_when when, uint64_t revision,
                         struct hf_wire_call *call, struct hf_instant now)
 {
-    return ask(wire,
-               (struct letter){.kind = KIND_CREATE,
-                               .when = when,
-                               .since = revision,
-                               .name = name_of(key->name),
-                               .keys = {key_of(key)},
-                               .n_keys = 1},
-               call, now);
+    return wire_ask(wire,
+                    (struct letter){.kind = KIND_CREATE,
+                                    .when = when,
+                                    .since = revision,
+                                    .name = name_of(key->name),
+                                    .keys = {key_of(key)},
+                                    .n_keys = 1},
+                    call, now);
 }
 
 static bool call_list(struct hf_wire *wire, struct hf_bytes name,
                       struct hf_wire_call *call, struct hf_instant now)
 {
     judge_wake(&wire->world->clients[wire->client]);
-    return ask(wire, (struct letter){.kind = KIND_LIST, .name = name_of(name)},
-               call, now);
+    return wire_ask(wire,
+                    (struct letter){.kind = KIND_LIST, .name = name_of(name)},
+                    call, now);
 }
 
 static bool call_read(struct hf_wire *wire, const struct hf_wire_key *keys,
@@ -161,7 +161,7 @@ static bool call_read(struct hf_wire *wire, const struct hf_wire_key *keys,
     for (size_t i = 0; i < n; i++) {
         letter.keys[i] = key_of(&keys[i]);
     }
-    return ask(wire, letter, call, now);
+    return wire_ask(wire, letter, call, now);
 }
 
 static bool call_replace(struct hf_wire *wire,
@@ -184,7 +184,7 @@ static bool call_replace(struct hf_wire *wire,
         letter.note =
             (uint32_t)strtoul(note + change->note.len - OWNER_LEN, NULL, 16);
     }
-    return ask(wire, letter, call, now);
+    return wire_ask(wire, letter, call, now);
 }
 
 static bool call_scan(struct hf_wire *wire, struct hf_bytes from,
@@ -192,16 +192,17 @@ static bool call_scan(struct hf_wire *wire, struct hf_bytes from,
 {
     struct letter letter = {.kind = KIND_SCAN};
     letter.from = from.len == 0 ? 0 : name_of(from) + 1;
-    return ask(wire, letter, call, now);
+    return wire_ask(wire, letter, call, now);
 }
 
 static bool call_remove(struct hf_wire *wire, const struct hf_wire_key *key,
                         struct hf_wire_call *call, struct hf_instant now)
 {
-    return ask(wire,
-               (struct letter){
-                   .kind = KIND_REMOVE, .keys = {key_of(key)}, .n_keys = 1},
-               call, now);
+    return wire_ask(wire,
+                    (struct letter){.kind = KIND_REMOVE,
+                                    .keys = {key_of(key)},
+                                    .n_keys = 1},
+                    call, now);
 }
 
 /* ---- Replies ------------------------------------------------------------- */
@@ -262,6 +263,11 @@ static void finish(struct client *client, struct letter *letter)
         .n_entries = letter->n_listed,
         .fault = HF_UNAVAILABLE,
         .reason = "connection lost",
+        .mark = {letter->mark.version == 0 ? NULL : letter->mark.text,
+                 letter->mark.len},
+        .version = letter->mark.version,
+        .clock_ms = letter->clock_ms,
+        .clock_step_ms = CLOCK_STEP_MS,
     };
     if (letter->outcome == HF_WIRE_DONE && letter->kind != KIND_RENEW) {
         client->wire.term = letter->term;
@@ -284,6 +290,10 @@ void wire_up(struct client *client)
     client->wire.is_up = true;
     client->wire.term = 0;
     client->wire.up_at = HF_NEVER;
+    if (client->world->plan->marks) {
+        client->wire.ahead_ms =
+            (int64_t)draw(client->world, 2 * CLOCK_WRONG_MS) - CLOCK_WRONG_MS;
+    }
     hf_ordered_up(&client->ordered, client->world->now);
 }
 
@@ -583,4 +593,6 @@ const struct hf_wire_ops sim_wire_ops = {
     .remove = call_remove,
     .watch = call_watch,
     .unwatch = call_unwatch,
+    .mark_read = call_mark_read,
+    .mark_write = call_mark_write,
 };

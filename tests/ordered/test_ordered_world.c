@@ -4,8 +4,9 @@
  *
  *   test_ordered_world           all tests
  *   test_ordered_world FIRST N   N seeds without faults, with breaks, with
- *                                sessions taken away, and with all; the first
- * that breaks a rule is a line, for sim/mutants/run */
+ *                                sessions taken away, with all, and with marks;
+ *                                the first that breaks a rule is a line, for
+ *                                sim/mutants/run */
 #include "ordered_world.h"
 
 #include <setjmp.h>
@@ -39,6 +40,13 @@ static const struct world_plan all_faults = {.n_clients = 4,
                                              .deaf = true,
                                              .events = EVENTS};
 
+static const struct world_plan with_marks = {.n_clients = 4,
+                                             .breaks = true,
+                                             .pauses = true,
+                                             .revokes = true,
+                                             .marks = true,
+                                             .events = EVENTS};
+
 static void add(struct world_report *sum, const struct world_report *report)
 {
     sum->grants += report->grants;
@@ -59,6 +67,10 @@ static void add(struct world_report *sum, const struct world_report *report)
     sum->deposed += report->deposed;
     sum->wakes += report->wakes;
     sum->unheard += report->unheard;
+    sum->marks += report->marks;
+    sum->found += report->found;
+    sum->unmarked += report->unmarked;
+    sum->withdrawn += report->withdrawn;
     sum->handed += report->handed;
     sum->longer += report->longer;
     sum->reserved += report->reserved;
@@ -97,6 +109,10 @@ static void print(const struct world_report *sum)
         {"broken entries", sum->broken},
         {"given back", sum->returned},
         {"removed by a break", sum->forced},
+        {"marks", sum->marks},
+        {"marks found", sum->found},
+        {"names without a mark", sum->unmarked},
+        {"marks withdrawn", sum->withdrawn},
     };
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         print_message("# %llu %s\n", (unsigned long long)counts[i].n,
@@ -194,6 +210,18 @@ static void with_all_faults_the_guarantees_hold(void **state)
     assert_true(sum.broken > SEEDS / 2);
 }
 
+static void a_mark_lasts_for_its_period(void **state)
+{
+    (void)state;
+    struct world_report sum = run_seeds(with_marks);
+    assert_true(sum.lost > SEEDS * 5);
+    assert_true(sum.late > SEEDS * 2);
+    assert_true(sum.marks > SEEDS);
+    assert_true(sum.found > SEEDS);
+    assert_true(sum.unmarked > SEEDS);
+    assert_true(sum.withdrawn > SEEDS / 4);
+}
+
 /* A create that was late, after its lock was granted and broken, left an entry
  * that no seat had. One seed in 2,000 meets it. */
 static void seeds_that_broke_a_rule(void **state)
@@ -217,7 +245,7 @@ static void on_abort(int signal)
 static int hunt(uint64_t first, uint64_t n)
 {
     const struct world_plan plans[] = {no_faults, only_breaks, only_revokes,
-                                       all_faults};
+                                       all_faults, with_marks};
     const uint64_t n_plans = sizeof(plans) / sizeof(plans[0]);
     signal(SIGABRT, on_abort);
     for (uint64_t i = 0; i < n_plans * n; i++) {
@@ -243,6 +271,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_holder_whose_entry_is_taken_away_stops),
         cmocka_unit_test(requests_that_land_late_leave_nothing),
         cmocka_unit_test(with_all_faults_the_guarantees_hold),
+        cmocka_unit_test(a_mark_lasts_for_its_period),
         cmocka_unit_test(seeds_that_broke_a_rule),
     };
     if (argc == 3) {

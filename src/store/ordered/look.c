@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* INSPECT and QUEUE: one list, each entry judged as its owner judges it. */
+/* INSPECT and QUEUE: one list, each entry judged as its owner judges it. Of a
+ * name without entries the mark is read, too. */
 #include "store/ordered/ordered.h"
 
 #include "core/owner.h"
@@ -102,13 +103,19 @@ static void on_looked(struct hf_wire_call *wire_call,
 {
     struct hf_ordered_call *call = (struct hf_ordered_call *)(void *)wire_call;
     struct hf_ordered *store = call->store;
-    struct hf_answer answer = {.cookie = call->cookie,
-                               .verb = call->verb,
-                               .sent = reply->sent,
-                               .verdict = HF_VERDICT_OK};
-    (void)now;
+    struct hf_ordered_task *task = call->task;
+    bool is_done = reply->outcome == HF_WIRE_DONE;
+    struct hf_answer answer = task->answer;
     hf_ordered_call_free(call);
-    if (reply->outcome != HF_WIRE_DONE) {
+    if (is_done && reply->n_entries == 0 &&
+        store->wire_ops->mark_read != NULL) {
+        hf_ordered_mark_show(task, now);
+        return;
+    }
+    hf_ordered_task_free(task);
+    answer.sent = reply->sent;
+    answer.verdict = HF_VERDICT_OK;
+    if (!is_done) {
         answer.verdict = reply->outcome == HF_WIRE_ERROR ? HF_VERDICT_ERROR
                                                          : HF_VERDICT_UNSENT;
         answer.fault = reply->fault == HF_OK ? HF_UNAVAILABLE : reply->fault;
@@ -126,21 +133,23 @@ static void on_looked(struct hf_wire_call *wire_call,
 void hf_ordered_look(struct hf_ordered *store, const struct hf_ask *ask,
                      struct hf_instant now)
 {
+    struct hf_ask look = *ask;
     struct hf_bytes name = {ask->name, ask->name_len};
+    look.owner = "";
+    look.owner_len = 0;
+    struct hf_ordered_task *task = hf_ordered_task_new(store, &look, now);
     struct hf_ordered_call *call =
-        hf_ordered_call_new(store, on_looked, NULL, NULL, NULL);
+        task == NULL ? NULL
+                     : hf_ordered_call_new(store, on_looked, NULL, NULL, NULL);
     if (call == NULL) {
-        struct hf_answer answer = {.cookie = ask->cookie,
-                                   .verb = ask->verb,
-                                   .sent = now,
-                                   .verdict = HF_VERDICT_UNSENT,
-                                   .fault = HF_NO_MEMORY,
-                                   .reason = "out of memory"};
-        store->env.answer(store->env.client, &answer);
+        if (task != NULL) {
+            hf_ordered_task_free(task);
+        }
+        hf_ordered_give_plain(store, ask, HF_VERDICT_UNSENT, HF_NO_MEMORY,
+                              "out of memory", now);
         return;
     }
-    call->cookie = ask->cookie;
-    call->verb = ask->verb;
+    call->task = task;
     if (!store->wire_ops->list(store->wire, name, &call->wire, now)) {
         hf_ordered_call_fail(call, now);
     }

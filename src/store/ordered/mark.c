@@ -36,7 +36,10 @@
  * the mark may be written so long after it was opened. */
 #define SLACK_MS 10000
 
-static void read_mark(struct hf_ordered_task *task, struct hf_instant now);
+static void read_mark(struct hf_ordered_task *task, hf_wire_done_fn *done,
+                      struct hf_instant now);
+static void on_read(struct hf_wire_call *wire_call,
+                    const struct hf_wire_reply *reply, struct hf_instant now);
 
 /* ---- Calls --------------------------------------------------------------- */
 
@@ -102,7 +105,7 @@ static void on_written(struct hf_wire_call *wire_call,
     if (is_written) {
         hf_ordered_task_done(task, now);
     } else if (read.outcome == HF_WIRE_DONE) {
-        read_mark(task, now);
+        read_mark(task, on_read, now);
     } else {
         hf_ordered_task_undone(task, &read, now);
     }
@@ -232,24 +235,35 @@ static void judge(struct hf_ordered_task *task,
     open_session(task, reply->clock_step_ms + mark.length_ms, now);
 }
 
-static void on_read(struct hf_wire_call *wire_call,
-                    const struct hf_wire_reply *reply, struct hf_instant now)
+/** @return false: there is no reply, and the task is over. */
+static bool take(struct hf_wire_call *wire_call,
+                 const struct hf_wire_reply *reply,
+                 struct hf_ordered_task **task, struct hf_instant now)
 {
     struct hf_ordered_call *call = (struct hf_ordered_call *)(void *)wire_call;
-    struct hf_ordered_task *task = call->task;
     struct hf_wire_reply read = *reply;
+    *task = call->task;
     hf_ordered_call_free(call);
     if (read.outcome == HF_WIRE_LOST) {
         read.outcome = HF_WIRE_UNSENT; /* it only read */
     }
-    if (read.outcome == HF_WIRE_DONE) {
-        judge(task, &read, now);
-    } else {
-        hf_ordered_task_undone(task, &read, now);
+    if (read.outcome != HF_WIRE_DONE) {
+        hf_ordered_task_undone(*task, &read, now);
+    }
+    return read.outcome == HF_WIRE_DONE;
+}
+
+static void on_read(struct hf_wire_call *wire_call,
+                    const struct hf_wire_reply *reply, struct hf_instant now)
+{
+    struct hf_ordered_task *task;
+    if (take(wire_call, reply, &task, now)) {
+        judge(task, reply, now);
     }
 }
 
-static void read_mark(struct hf_ordered_task *task, struct hf_instant now)
+static void read_mark(struct hf_ordered_task *task, hf_wire_done_fn *done,
+                      struct hf_instant now)
 {
     struct hf_ordered *store = task->store;
     struct hf_bytes name = {task->name, task->name_len};
@@ -258,11 +272,55 @@ static void read_mark(struct hf_ordered_task *task, struct hf_instant now)
              "other requests came between", now);
         return;
     }
-    struct hf_ordered_call *call = call_of(task, on_read, now);
+    struct hf_ordered_call *call = call_of(task, done, now);
     if (call != NULL &&
         !store->wire_ops->mark_read(store->wire, name, &call->wire, now)) {
         hf_ordered_call_fail(call, now);
     }
+}
+
+/* ---- Showing ------------------------------------------------------------- */
+
+static void show(struct hf_ordered_task *task, struct hf_bytes who,
+                 int64_t left_ms)
+{
+    static const char ended[] = "ended:";
+    const size_t ended_len = sizeof(ended) - 1;
+    size_t len = who.len < HF_OWNER_MAX ? who.len : HF_OWNER_MAX;
+    memcpy(task->found, ended, ended_len);
+    memcpy(task->found + ended_len, who.data, len);
+    task->answer.kind = HF_HOLDER_FOREIGN;
+    task->answer.owner = task->found;
+    task->answer.owner_len = ended_len + len;
+    task->answer.left_ms = left_ms;
+}
+
+/* A free name with a live mark is shown as one that is kept taken. So is one
+ * whose mark cannot be read: a list shows it, and all others. */
+static void on_shown(struct hf_wire_call *wire_call,
+                     const struct hf_wire_reply *reply, struct hf_instant now)
+{
+    struct hf_ordered_task *task;
+    struct hf_ordered_mark mark = {.fence = 0};
+    if (!take(wire_call, reply, &task, now)) {
+        return;
+    }
+    task->asked = reply->sent;
+    task->answer.verdict = HF_VERDICT_OK;
+    if (reply->mark.data != NULL && !hf_ordered_mark_read(reply->mark, &mark)) {
+        show(task, reply->mark, -1);
+    } else if (!find(task, reply, &mark, now)) {
+        return;
+    } else if (mark.owner.len > 0) {
+        task->answer.counter = mark.fence;
+        show(task, mark.owner, hf_ordered_mark_left(&mark, reply->clock_ms));
+    }
+    hf_ordered_task_done(task, now);
+}
+
+void hf_ordered_mark_show(struct hf_ordered_task *task, struct hf_instant now)
+{
+    read_mark(task, on_shown, now);
 }
 
 /* ---- Asking -------------------------------------------------------------- */
@@ -293,5 +351,5 @@ void hf_ordered_mark(struct hf_ordered *store, const struct hf_ask *ask,
     }
     task->counter = ask->ttl_ms > 0 ? ask->counter : 0;
     task->length_ms = ask->ttl_ms;
-    read_mark(task, now);
+    read_mark(task, on_read, now);
 }

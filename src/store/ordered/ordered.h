@@ -534,6 +534,9 @@ void hf_ordered_move(struct hf_ordered *store, struct hf_ordered_seat *seat,
 void hf_ordered_mark(struct hf_ordered *store, const struct hf_ask *ask,
                      struct hf_instant now);
 
+/* INSPECT or QUEUE of a name without entries: answer with its mark. */
+void hf_ordered_mark_show(struct hf_ordered_task *task, struct hf_instant now);
+
 /* ---- check.c --------------------------------------------------------------
  */
 
