@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-static const struct hf_bytes someone = {"9f:build:1@0/0 x", 16};
+static const struct hf_bytes runner = {"9f:build:1@0/0 x", 16};
 
 static struct hf_bytes text_of(const char *string)
 {
@@ -22,7 +22,7 @@ static struct hf_bytes text_of(const char *string)
 static void a_text_has_one_form(void **state)
 {
     char text[HF_ORDERED_MARK_TEXT_MAX];
-    struct hf_ordered_mark mark = {4711, 1764117600000, 3600000, someone};
+    struct hf_ordered_mark mark = {4711, 1764117600000, 3600000, runner};
     struct hf_ordered_mark read;
     (void)state;
     size_t len = hf_ordered_mark_write(&mark, text);
@@ -33,8 +33,8 @@ static void a_text_has_one_form(void **state)
     assert_true(read.fence == 4711);
     assert_true(read.start_ms == 1764117600000);
     assert_true(read.length_ms == 3600000);
-    assert_int_equal(read.owner.len, someone.len);
-    assert_memory_equal(read.owner.data, someone.data, someone.len);
+    assert_int_equal(read.owner.len, runner.len);
+    assert_memory_equal(read.owner.data, runner.data, runner.len);
 }
 
 static void a_tombstone_has_no_owner(void **state)
@@ -109,7 +109,7 @@ static void no_other_text_is_a_mark(void **state)
 /* No cut of a mark is another mark with other numbers. */
 static void a_cut_changes_no_number(void **state)
 {
-    const char *text = "4711 1764117600000 3600000 someone";
+    const char *text = "4711 1764117600000 3600000 runner";
     struct hf_ordered_mark read;
     (void)state;
     for (size_t len = 0; len < strlen(text); len++) {
@@ -122,7 +122,7 @@ static void a_cut_changes_no_number(void **state)
 
 static void it_is_over_at_its_end(void **state)
 {
-    const struct hf_ordered_mark mark = {1, 10000, 300, someone};
+    const struct hf_ordered_mark mark = {1, 10000, 300, runner};
     (void)state;
     assert_true(hf_ordered_mark_left(&mark, 10000) == 300);
     assert_true(hf_ordered_mark_left(&mark, 10299) == 1);
@@ -137,9 +137,9 @@ static void it_is_over_at_its_end(void **state)
 static void the_rules_of_the_merge(void **state)
 {
     const struct hf_ordered_mark none = {.fence = 0};
-    const struct hf_ordered_mark run = {5, 1, 1, someone};
+    const struct hf_ordered_mark run = {5, 1, 1, runner};
     const struct hf_ordered_mark again = {5, 9, 9, {"other", 5}};
-    const struct hf_ordered_mark later = {6, 1, 1, someone};
+    const struct hf_ordered_mark later = {6, 1, 1, runner};
     const struct hf_ordered_mark tomb = {5, 1, 1, {NULL, 0}};
     (void)state;
     assert_true(hf_ordered_mark_wins(&run, &none));

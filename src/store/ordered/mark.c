@@ -7,10 +7,10 @@
  *    └───────────────── it has changed ────────┘
  *
  * A mark is a text beside the entries of its name (mark_text.h). It says itself
- * when it began and how long it lasts, by the servers' clock, and whoever finds
- * it judges it by that clock. Its session only removes it in the end: servers
- * give a session its whole ttl again when a leader changes, so it tells nothing
- * of the period, and lasts longer than that.
+ * when it began and how long it lasts, by the servers' clock, and the client
+ * that finds it judges it by that clock. Its session only removes it in the
+ * end: servers give a session its whole ttl again when a leader changes, so it
+ * tells nothing of the period, and lasts longer than that.
  *
  * Nothing begins too early: the clock may have been later than it showed, by
  * one step, when the mark was made, and so it begins one step later; and it is
