@@ -149,7 +149,7 @@ ok 'a mark is removed when its lease ends' wait_until 60 is_brief_gone
 # A mark is of one lease, also one that has replaced another.
 unbound=''
 while read -r key; do
-    etcd_ctl get "$key" -w fields | grep -Eq '^"Lease" : [1-9]' || unbound+="$key "
+    [[ "$(etcd_ctl get "$key" -w fields)" =~ '"Lease" : '[1-9] ]] || unbound+="$key "
 done < <(keys lock: | grep '#once$')
 is "$unbound" '' 'each mark that is left has a lease'
 finish

@@ -99,7 +99,8 @@ static void no_other_text_is_a_mark(void **state)
         }
     }
     memset(text, 'x', sizeof(text));
-    memcpy(text, "1 2 3 ", 6);
+    (void)snprintf(text, sizeof(text), "1 2 3 ");
+    text[6] = 'x';
     assert_false(hf_ordered_mark_read(
         (struct hf_bytes){text, 6 + HF_OWNER_MAX + 1}, &read));
     assert_true(
