@@ -15,6 +15,8 @@ memory=$(mktemp -d /dev/shm/hf.XXXXXX) || { fail 'a folder in memory'; finish; }
 at_exit rm -rf "$memory"
 consul_start -- -data-dir "$memory" -hcl 'session_ttl_min = "1s"' ||
     { fail 'Consul starts'; finish; }
+# shellcheck disable=SC2034 # contract.sh's
+CONTRACT_THIRD=1
 KEEPS_URL="$CONSUL_URL$CONTRACT_QUERY&session_ttl_min=1s&prefix="
 keeps lock test_marks test_close_gives_back?
 # Cases that wait for 20 s, and the most writes, one after the other.

@@ -8,11 +8,15 @@
 #   keeps PART [CASE...]          a case: all cases of conformance/client_PART
 #                                 pass, but those, on $KEEPS_URL and PART; for
 #                                 stores that lack some (scripts/checks/parity).
-#                                 CASE?: it passes now and then, by its timing
+#                                 CASE?: it passes now and then, by its timing.
+#                                 With CONTRACT_THIRD=0|1|2, of three stores that
+#                                 share a machine: one drawn of them runs each PART
+#                                 but "lock" and "break", which all of them run
 #   keeps_ahead PART...           begins to run these, one after the other, in the
 #                                 background; a later `keeps PART` waits for them
 . "$(dirname "${BASH_SOURCE[0]}")/servers.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/nested.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/drawn.sh"
 
 # Long timeouts: on a loaded machine a reply may be slow. Longer ones have no
 # effect: a client waits at most a twentieth of a lease, which is 60 s at most.
@@ -38,17 +42,30 @@ contract_urls() {
     echo "${urls# }"
 }
 
+# By the place of the part among all of them.
+keeps_is_drawn() { # PART
+    local parts=("${CONTRACT_ONE[@]}" "${CONTRACT_SEVERAL[@]}") i
+    [ -n "${CONTRACT_THIRD:-}" ] && [[ $1 != lock && $1 != break ]] || return 0
+    for i in "${!parts[@]}"; do
+        [ "${parts[i]}" != "$1" ] || break
+    done
+    drawn_of 3 $(((i + CONTRACT_THIRD) % 3))
+}
+
 keeps_run() { # PART
     env HF_TEST_URL="$KEEPS_URL$1" CMOCKA_MESSAGE_OUTPUT=TAP \
         "$HF_BUILD/tests/conformance/client_$1"
 }
 
 keeps_ahead() { # PART...
-    local part
+    local part parts=()
     for part; do
+        ! keeps_is_drawn "$part" || parts+=("$part")
+    done
+    for part in "${parts[@]}"; do
         : >"$W/ahead.$part"
     done
-    for part; do
+    for part in "${parts[@]}"; do
         keeps_run "$part" >"$W/ahead.$part.out" 2>"$W/ahead.$part.err" </dev/null
         echo $? >"$W/ahead.$part.code.new"
         mv "$W/ahead.$part.code.new" "$W/ahead.$part.code"
@@ -65,6 +82,7 @@ keeps_ran() { # PART: as keeps_run
 keeps() { # PART [CASE...]
     local part=$1 cases failed case want='' run=keeps_run
     shift
+    keeps_is_drawn "$part" || { diag "the contract, $part: of another store"; return; }
     [ ! -e "$W/ahead.$part" ] || run=keeps_ran
     capture "$run" "$part"
     # shellcheck disable=SC2154 # capture's

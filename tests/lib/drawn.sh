@@ -6,6 +6,7 @@
 #
 #   drawn_seed     prints it: from 10000 up, below 10^9
 #   drawn_half 0|1 is true for one of the two, by the seed; HF_TEST_ALL=1: for both
+#   drawn_of N I   is true for one of 0 to N-1, likewise
 #   drawn_third N  prints a third of 1 to N, by the seed: of many alike, which cost
 #                  time, each run tries others. HF_TEST_ALL=1: all of them
 
@@ -27,7 +28,11 @@ drawn_seed() {
 }
 
 drawn_half() { # 0|1
-    [ -n "${HF_TEST_ALL:-}" ] || [ $(($(drawn_seed) % 2)) = "$1" ]
+    drawn_of 2 "$1"
+}
+
+drawn_of() { # N I
+    [ -n "${HF_TEST_ALL:-}" ] || [ $(($(drawn_seed) % $1)) = "$2" ]
 }
 
 drawn_third() { # N
