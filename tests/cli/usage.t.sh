@@ -211,7 +211,7 @@ for args in '--help' 'help' 'help run' 'run --help' 'acquire -h' \
 done
 like "$out" '^holdfast [0-9]+\.[0-9]+\.[0-9]+$' '--version'
 table=$(holdfast help stores | sed -n '/^  store  /,$p')
-is "$(wc -l <<<"$table")" 9 'help stores ends with what each store can do'
+is "$(wc -l <<<"$table")" 11 'help stores ends with what each store can do'
 is "$table" "$(grep -xFf <(echo "$table") "$HF_SOURCE/docs/stores.md")" \
     '… as docs/stores.md has it'
 mkdir "$W/empty"
