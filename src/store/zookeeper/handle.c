@@ -13,10 +13,10 @@
  * forked child.
  *
  * A session lives from its last contact with a server that the leader has heard
- * of: up to half a tick ago. So a session that is in use has contact each
- * twelfth of its timeout, and a renewal, which is a write, counts for two
- * thirds of it (session.c): 1/12 for the contact before it, 1/4 for half a
- * tick, since a timeout has two ticks at least.
+ * of: up to half a tick ago (contacts.c). So a session that is in use has
+ * contact each twelfth of its timeout, and a renewal, which is a write, counts
+ * for two thirds of it (session.c): 1/12 for the contact before it, 1/4 for
+ * half a tick, since a timeout has two ticks at least.
  *
  * What the library wants to log goes into `why`, nothing to stderr. */
 #include "store/zookeeper/zookeeper.h"
@@ -43,8 +43,15 @@
 /* Handles of one client: its loop has 64 places (io/loop.c). */
 #define HANDLES_MAX 40
 
-/* Contacts in the timeout of a session that is in use. */
+/* Contacts in the timeout of a session that is in use: as many as count, and
+ * twice as many are made, since answers may be late. */
 #define CONTACTS 12
+#define CONTACTS_MADE 24
+
+/* What half a tick is of a timeout, at most: it has two ticks at least, and
+ * three where it was shortened (session.c). */
+#define HALF_TICKS 4
+#define HALF_TICKS_CAPPED 6
 
 /* Of one attempt to connect, and after all servers have failed, in
  * milliseconds: an election takes some hundred. */
@@ -178,6 +185,7 @@ static void on_event(zhandle_t *library, int type, int state, const char *path,
         handle->failed = 0;
         handle->id = zoo_client_id(library)->client_id;
         handle->timeout = hf_span_ms(zoo_recv_timeout(library));
+        hf_zk_contacts_begin(&handle->contacts, handle->opened_at);
     } else if (state == ZOO_EXPIRED_SESSION_STATE ||
                state == ZOO_AUTH_FAILED_STATE) {
         handle->life = HF_ZK_EXPIRED;
@@ -215,6 +223,7 @@ static void follow(struct hf_zk_handle *handle, int fd, bool wants_output,
         handle->socket = status.st_ino;
         (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
         handle->is_watched = hf_loop_watch(loop, &handle->watch);
+        handle->opened_at = now;
         handle->give_up = attempt_until(handle, now);
     }
     if (handle->is_watched && wants_output != handle->wants_output) {
@@ -251,30 +260,42 @@ static struct hf_instant silent_at(const struct hf_zk_handle *handle)
 static bool is_in_use(const struct hf_zk_handle *handle, struct hf_instant now)
 {
     return handle->life == HF_ZK_CONNECTED && !handle->is_main &&
-           hf_instant_before(now,
-                             hf_instant_add(handle->used, handle->timeout));
+           !hf_zk_session_is_unused(handle, now);
 }
 
 static void on_contact(int rc, const struct Stat *stat, const void *data)
 {
     struct hf_zk_handle *handle = (struct hf_zk_handle *)(uintptr_t)data;
-    (void)rc;
     (void)stat;
+    if (rc == ZOK && !hf_instant_is_never(handle->contact_at)) {
+        hf_zk_contacts_add(&handle->contacts, handle->contact_at,
+                           hf_clock_now());
+    }
     handle->contact_at = HF_NEVER;
+}
+
+bool hf_zk_handle_may_renew(const struct hf_zk_handle *handle,
+                            struct hf_instant now)
+{
+    int64_t parts =
+        hf_zk_handle_is_capped(handle) ? HALF_TICKS_CAPPED : HALF_TICKS;
+    return hf_zk_contacts_suffice(&handle->contacts, now,
+                                  hf_span_div(handle->timeout, parts),
+                                  hf_span_div(handle->timeout, CONTACTS));
 }
 
 /** Keep a session in contact. @return when next. */
 static struct hf_instant contact(struct hf_zk_handle *handle,
                                  struct hf_instant now)
 {
-    struct hf_span each = hf_span_div(handle->timeout, CONTACTS);
+    struct hf_span each = hf_span_div(handle->timeout, CONTACTS_MADE);
     if (!is_in_use(handle, now)) {
         return HF_NEVER;
     }
-    if (!hf_instant_before(now, hf_instant_add(handle->touched, each))) {
+    if (hf_instant_is_never(handle->contact_at) &&
+        !hf_instant_before(now, hf_instant_add(handle->touched, each))) {
         handle->touched = now;
-        int rc = zoo_aexists(handle->library, "/", 0, on_contact, handle);
-        if (rc == ZOK && hf_instant_is_never(handle->contact_at)) {
+        if (zoo_aexists(handle->library, "/", 0, on_contact, handle) == ZOK) {
             handle->contact_at = now;
         }
     }
@@ -468,7 +489,7 @@ struct hf_zk_handle *hf_zk_handle_new(struct hf_zk *zk, struct hf_span timeout,
     handle->ends_session = is_main;
     handle->watch = (struct hf_watch){.fd = -1, .ready = on_ready};
     handle->timer = (struct hf_timer){.at = HF_LONG_AGO, .fire = on_timer};
-    handle->touched = handle->used = now;
+    handle->touched = handle->used = handle->opened_at = now;
     handle->give_up = attempt_until(handle, now);
     handle->contact_at = HF_NEVER;
     handle->pause_until = HF_LONG_AGO;

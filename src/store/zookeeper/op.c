@@ -217,7 +217,6 @@ bool hf_zk_op_asked(struct hf_zk_op *op, int rc)
     }
     op->pending++;
     op->asked = hf_clock_now();
-    op->handle->touched = op->asked;
     hf_zk_handle_wake(op->handle);
     return true;
 }

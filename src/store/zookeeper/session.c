@@ -4,7 +4,8 @@
  * A renewal is a write to a node of the session's own, "BASE%sessions/ID",
  * which is agreed by a majority, and refused by the leader if the session has
  * ended. Reads, pings and a sync prove nothing: a server that is cut off from
- * its leader answers them for a session that the leader has ended.
+ * its leader answers them for a session that the leader has ended. After a
+ * pause the session connects again before it is renewed (contacts.c).
  *
  * The leader counts the timeout from the last contact that it has heard of, so
  * two thirds of it count from a renewal (handle.c): the session is opened with
@@ -23,8 +24,7 @@
 static int64_t count_ms(const struct hf_zk_handle *handle)
 {
     int64_t ms = hf_span_ms_floor(handle->timeout);
-    bool is_capped = handle->timeout.ns < handle->wanted.ns;
-    return is_capped ? ms / 4 * 3 : ms / 3 * 2;
+    return hf_zk_handle_is_capped(handle) ? ms / 4 * 3 : ms / 3 * 2;
 }
 
 /* ---- OPEN ---------------------------------------------------------------- */
@@ -221,6 +221,11 @@ bool hf_zk_call_renew(struct hf_wire *wire, const uint8_t *session,
     struct hf_zk_handle *handle = hf_zk_handle_of(zk, session);
     if (handle == NULL) {
         return hf_zk_op_over(zk, call, HF_WIRE_GONE, now);
+    }
+    if (handle->life == HF_ZK_CONNECTED &&
+        !hf_zk_handle_may_renew(handle, now)) {
+        hf_zk_handle_break(handle, "no contact for too long");
+        return false;
     }
     struct hf_zk_op *op = handle->life == HF_ZK_CONNECTED
                               ? hf_zk_op_new(handle, call, now)

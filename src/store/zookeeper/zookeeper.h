@@ -26,6 +26,7 @@
  *     target.c   the URL
  *     key.c      names and owners as nodes, numbers
  *     handle.c   a handle of the library on the loop
+ *     contacts.c what the leader has heard of a session
  *     op.c       calls as several requests: their life, errors
  *     list.c     sync, children, and the notes of those that hold
  *     session.c  open, renew, close, owned
@@ -92,6 +93,31 @@ size_t hf_zk_key_name(char *text);
 uint64_t hf_zk_id_of(const uint8_t session[HF_SESSION_ID_LEN]);
 void hf_zk_session_of(int64_t id, uint8_t out[HF_SESSION_ID_LEN]);
 
+/* ---- contacts.c -----------------------------------------------------------
+ */
+
+/* As many as a third of a timeout has, and some more. */
+#define HF_ZK_CONTACTS_KEPT 12
+
+/* Of one connection. */
+struct hf_zk_contacts {
+    struct hf_instant began; /* no later than the connection */
+    struct hf_instant sent[HF_ZK_CONTACTS_KEPT];
+    struct hf_instant answered[HF_ZK_CONTACTS_KEPT];
+    unsigned n; /* that there were */
+};
+
+void hf_zk_contacts_begin(struct hf_zk_contacts *contacts,
+                          struct hf_instant at);
+void hf_zk_contacts_add(struct hf_zk_contacts *contacts, struct hf_instant sent,
+                        struct hf_instant answered);
+
+/** Does a renewal count from its sending? @param heard  so long after an answer
+ * the leader has heard of its contact. @param each  time between contacts. */
+bool hf_zk_contacts_suffice(const struct hf_zk_contacts *contacts,
+                            struct hf_instant sent, struct hf_span heard,
+                            struct hf_span each);
+
 /* ---- handle.c -------------------------------------------------------------
  */
 
@@ -125,11 +151,13 @@ struct hf_zk_handle {
     unsigned failed;           /* attempts to connect since it was connected */
     struct hf_instant give_up; /* CONNECTING: when this attempt ends */
     struct hf_instant pause_until; /* each server has failed */
-    struct hf_instant contact_at;  /* of the first that is not answered; else
+    struct hf_instant opened_at;   /* this attempt, or connection */
+    struct hf_instant contact_at;  /* of the one that is not answered; else
                                       HF_NEVER */
-    struct hf_instant touched;     /* the last request */
-    struct hf_instant used;        /* sessions: the last renewal, or OPEN */
-    struct hf_span timeout;        /* as negotiated */
+    struct hf_instant touched;     /* the last contact */
+    struct hf_zk_contacts contacts;
+    struct hf_instant used; /* sessions: the last renewal, or OPEN */
+    struct hf_span timeout; /* as negotiated */
     struct hf_zk_op *first_op, *last_op; /* under way */
     struct hf_zk_record *records[HF_ZK_BUCKETS];
     int64_t id;               /* of the session */
@@ -161,6 +189,16 @@ void hf_zk_handle_step(struct hf_zk_handle *handle, struct hf_instant now);
 
 /* Its connection is of no use: the library takes the next server. */
 void hf_zk_handle_break(struct hf_zk_handle *handle, const char *why);
+
+/* Would a renewal count that is sent now? */
+bool hf_zk_handle_may_renew(const struct hf_zk_handle *handle,
+                            struct hf_instant now);
+
+/* Did the server shorten the timeout? */
+static inline bool hf_zk_handle_is_capped(const struct hf_zk_handle *handle)
+{
+    return handle->timeout.ns < handle->wanted.ns;
+}
 
 /** The handle of a session. @return NULL: it has ended. */
 struct hf_zk_handle *hf_zk_handle_of(struct hf_zk *zk,
