@@ -320,32 +320,12 @@ static int check_grace(const struct cli_args *args, int64_t ttl_ms)
     return cli_message_end(&out, CLI_EXIT_USAGE);
 }
 
-/* A name can be reserved where a lock can be handed on. Nothing is handed on
- * here: the text is no owner's, which is looked at last. */
-static int check_reserve(const struct cli_keeper *keeper)
-{
-    const struct cli_args *args = keeper->args;
-    struct hf_request request;
-    struct hf_error error;
-    struct hf_lock *none;
-    hf_request_init(&request, NULL);
-    request.name = args->names[0].name;
-    request.name_len = args->names[0].name_len;
-    return args->min_hold_ms == CLI_UNSET ||
-                   hf_lock_adopt(keeper->client, &request, "", &none, &error) !=
-                       HF_UNSUPPORTED
-               ? 0
-               : cli_message(cli_exit_code(HF_UNSUPPORTED), "--min-hold",
-                             error.text);
-}
-
 /* Set the request from the options, and check it against the store. */
 static int read_request(const struct cli_keeper *keeper,
                         struct hf_request *request)
 {
     cli_acquire_request(request, keeper->args);
     int code = cli_acquire_ttl(request, keeper->client, keeper->args);
-    code = code != 0 ? code : check_reserve(keeper);
     return code != 0 ? code : check_grace(keeper->args, request->ttl_ms);
 }
 

@@ -47,16 +47,31 @@ bool cli_keeper_mark(struct cli_keeper *keeper, struct cli_acquire *take)
     return false;
 }
 
-/* A store without marks keeps no name taken after its release, either: better
- * to hear it before the command than after it. */
+/* A name can be reserved where a lock can be handed on. Nothing is handed on
+ * here: the text is no owner's, which is looked at last. */
+static enum hf_status try_to_hand_on(struct cli_keeper *keeper,
+                                     struct hf_error *error)
+{
+    struct hf_request request;
+    struct hf_lock *none;
+    hf_request_init(&request, NULL);
+    request.name = keeper->args->names[0].name;
+    request.name_len = keeper->args->names[0].name_len;
+    return hf_lock_adopt(keeper->client, &request, "", &none, error);
+}
+
+/* A store without marks keeps no name taken after its release, either; nor does
+ * one whose locks end with the session of their client: better to hear it
+ * before the command than after it. */
 static bool can_reserve(struct cli_keeper *keeper, struct cli_acquire *take)
 {
     int64_t left_ms = 0;
     const struct cli_args *args = keeper->args;
     if (args->min_hold_ms == CLI_UNSET ||
-        hf_client_marked(keeper->client, args->names[0].name,
-                         args->names[0].name_len, &left_ms,
-                         &take->error) != HF_UNSUPPORTED) {
+        (hf_client_marked(keeper->client, args->names[0].name,
+                          args->names[0].name_len, &left_ms,
+                          &take->error) != HF_UNSUPPORTED &&
+         try_to_hand_on(keeper, &take->error) != HF_UNSUPPORTED)) {
         return true;
     }
     take->outcome = HF_UNSUPPORTED;
