@@ -167,7 +167,7 @@ static void a_broken_lock_is_granted_when_its_holder_has_stopped(void **state)
     struct world_report sum = run_seeds(only_breaks);
     assert_int_equal(sum.lost + sum.late, 0);
     assert_true(sum.broken > SEEDS);
-    assert_true(sum.returned > SEEDS / 8);
+    assert_true(sum.returned > SEEDS / 16);
     assert_true(sum.forced > SEEDS / 4);
     assert_true(sum.losses > SEEDS / 4);
 }
