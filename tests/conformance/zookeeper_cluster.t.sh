@@ -174,7 +174,7 @@ loses 'its follower is killed' zookeeper_kill z1
 
 ok 'it is back' zookeeper_restart z1
 export HOLDFAST_URL="$ZOOKEEPER_URL?connect_timeout=3s"
-begin mover -v -t 12s mover
+begin mover -v -t 30s mover # an election may take seconds
 ok 'a holder, of three servers' wait_until 20 holds mover
 session=$(zookeeper_session "$(zookeeper_nodes | grep '^/lock:mover/')")
 has_it() { zookeeper_say "$1" cons | grep -q "sid=$session,"; }
