@@ -67,7 +67,7 @@ like "$err" 'held by .* pid [0-9]+' 'it names the holder'
 is "$(keys)" "$key" 'a failed try has left nothing'
 gives 75 'a shared try' run -n -s nightly -- true
 is "$(keys)" "$key" 'it has left nothing'
-gives 75 'a wait that ends' run -w 0.3 nightly -- true
+gives 75 'a wait that ends' run -w 3 nightly -- true
 is "$(keys)" "$key" 'it has left nothing'
 gives 0 'its queue is shown' ls nightly
 like "$out" 'held by .* pid [0-9]+' 'with the holder'

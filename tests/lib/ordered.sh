@@ -72,7 +72,7 @@ ordered_one() { # VERSION: doctor's words
     is "$(entries)" "$key" 'a failed try has left nothing'
     gives 75 'a shared try' run -n -s one -- true
     is "$(entries)" "$key" 'it has left nothing'
-    gives 75 'a wait that ends' run -w 0.3 one -- true
+    gives 75 'a wait that ends' run -w 3 one -- true
     ok 'it has left nothing' wait_until 5 counts 1
     gives 0 'its queue is shown' ls one
     like "$out" 'held by .* pid [0-9]+' 'with the holder'
