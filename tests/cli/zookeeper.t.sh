@@ -142,6 +142,33 @@ gives 78 'a ttl beyond the longest session is refused' \
     run -u "$url&max_ttl=200s" -t 100s long -- true
 like "$err" 'maxSessionTimeout' '... with the reason'
 
+# ---- A holder stands still -----------------------------------------------------------
+
+# For more than a third of its session of 27 s, but not as long as its lease: it has
+# to connect again before it renews, as the leader may not have heard of it since.
+begin paused -v -t 18s paused
+ok 'a holder' wait_until 20 holds paused
+renewals() { grep -c '"event":"renewed"' "$W/events.paused"; }
+has_renewed() { [ "$(renewals)" -gt "$1" ]; }
+ok 'it renews' wait_until 20 has_renewed 0
+session=$(zookeeper_session "$(zookeeper_nodes | grep '^/lock:paused/')")
+connection() { # its address
+    zookeeper_say z1 cons | sed -n "s,^ */\([0-9.:]*\)\[.*sid=$session\,.*,\1,p"
+}
+before=$(connection)
+isnt "$before" '' 'it has a connection'
+mapfile -t children < <(pgrep -P "$begun")
+n=$(renewals)
+kill -STOP "${children[@]}" "$begun"
+stopped=$(now_ms)
+is_time() { [ $(($(now_ms) - stopped)) -ge 10000 ]; }
+ok 'it stands still for 10 s' wait_until 10 is_time
+kill -CONT "${children[@]}" "$begun"
+ok 'it renews again' wait_until 10 has_renewed "$n"
+isnt "$(connection)" "$before" '... on another connection'
+is "$(has_said paused lost && echo lost)" '' '... and is not lost'
+end paused
+
 # ---- The server stands still, and is killed ----------------------------------------------
 
 ordered_server
