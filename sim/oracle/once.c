@@ -269,14 +269,6 @@ static bool may_be_lost(const struct sim_oracle *oracle,
     return true;
 }
 
-/* The longest round trip that is in time: the end of a mark in the reply counts
- * from the time when the request was sent. In the embedded store a reply takes
- * no time. */
-static int64_t question_ns(const struct sim_oracle *oracle)
-{
-    return oracle->world->machine == NULL ? in_time_ns(oracle) : 0;
-}
-
 /* Check the run against earlier runs of its name whose periods are not over. */
 static void
 check_earlier(struct sim_oracle *oracle, const struct sim_mark_call *call,
@@ -287,7 +279,7 @@ check_earlier(struct sim_oracle *oracle, const struct sim_mark_call *call,
         struct sim_mark_run *run = &once->runs[i];
         if (run == now || run->name != now->name || !run->is_started ||
             run->fence > now->fence || run->may_be_withdrawn || run->is_over ||
-            !is_in_period(run, at_ns + question_ns(oracle))) {
+            !is_in_period(run, at_ns)) {
             continue;
         }
         bool may = may_be_lost(oracle, call, run);

@@ -43,14 +43,16 @@
 static bool is_live(const struct hf_mark *mark, struct hf_instant now)
 {
     return mark->fence != 0 && mark->owner_len > 0 &&
-           hf_instant_before(now, mark->end);
+           hf_instant_before(now, mark->latest);
 }
 
-/* The end counts from the sending of the request, so it is never too late. */
-static void read_mark(const struct hf_answer *answer, struct hf_mark *out)
+static void read_mark(const struct hf_answer *answer, struct hf_instant now,
+                      struct hf_mark *out)
 {
+    struct hf_span left = hf_span_ms(answer->left_ms);
     out->fence = answer->counter;
-    out->end = hf_instant_add(answer->sent, hf_span_ms(answer->left_ms));
+    out->end = hf_instant_add(answer->sent, left);
+    out->latest = hf_instant_add(now, left);
     out->owner_len = answer->owner == NULL ? 0 : answer->owner_len;
     if (out->owner_len > sizeof(out->owner)) {
         out->owner_len = sizeof(out->owner);
@@ -60,15 +62,25 @@ static void read_mark(const struct hf_answer *answer, struct hf_mark *out)
     }
 }
 
+static bool is_same(const struct hf_mark *a, const struct hf_mark *b)
+{
+    return a->fence == b->fence && (a->owner_len == 0) == (b->owner_len == 0);
+}
+
 static bool is_newer(const struct hf_mark *a, const struct hf_mark *b)
 {
-    if (a->fence != b->fence) {
-        return a->fence > b->fence;
+    return a->fence != b->fence ? a->fence > b->fence : a->owner_len == 0;
+}
+
+/* Of copies of one mark, the last end counts. */
+static void keep_newest(struct hf_mark *newest, const struct hf_mark *mark)
+{
+    if (is_same(mark, newest)) {
+        newest->end = hf_instant_max(newest->end, mark->end);
+        newest->latest = hf_instant_max(newest->latest, mark->latest);
+    } else if (is_newer(mark, newest)) {
+        *newest = *mark;
     }
-    if ((a->owner_len == 0) != (b->owner_len == 0)) {
-        return a->owner_len == 0;
-    }
-    return hf_instant_before(b->end, a->end);
 }
 
 static bool on_answer(struct hf_broadcast *query,
@@ -76,13 +88,11 @@ static bool on_answer(struct hf_broadcast *query,
 {
     struct hf_marks *marks = query->user;
     struct hf_mark mark;
-    read_mark(answer, &mark);
+    read_mark(answer, query->op.client->now, &mark);
     marks->answered |= (uint16_t)(1U << answer->node);
     marks->fence[answer->node] = mark.fence;
     marks->is_tombstone[answer->node] = mark.owner_len == 0;
-    if (is_newer(&mark, &marks->newest)) {
-        marks->newest = mark;
-    }
+    keep_newest(&marks->newest, &mark);
     return false;
 }
 
@@ -94,6 +104,7 @@ static void init(struct hf_mark_look *ask, struct hf_client *client,
     struct hf_broadcast *query = &ask->query;
     memset(&ask->marks, 0, sizeof(ask->marks));
     ask->marks.newest.end = HF_LONG_AGO;
+    ask->marks.newest.latest = HF_LONG_AGO;
     hf_broadcast_init(query, client, HF_VERB_MARK, name, name_len);
     int64_t left_ms =
         hf_span_ms_floor(hf_instant_until(client->now, ask->mark.end));
@@ -202,7 +213,7 @@ enum hf_status hf_client_marked(struct hf_client *client, const void *name,
     }
     if (status == HF_OK && is_live(&marks.newest, client->now)) {
         *left_ms =
-            hf_span_ms_ceil(hf_instant_until(client->now, marks.newest.end));
+            hf_span_ms_ceil(hf_instant_until(client->now, marks.newest.latest));
     }
     hf_client_leave(client);
     return status;
@@ -215,9 +226,9 @@ enum hf_status hf_client_marked(struct hf_client *client, const void *name,
 static struct hf_mark tombstone_of(const struct hf_client *client,
                                    const struct hf_mark *mark)
 {
-    struct hf_span left = hf_instant_until(client->now, mark->end);
+    struct hf_span left = hf_instant_until(client->now, mark->latest);
     struct hf_mark tombstone = {.fence = mark->fence, .owner_len = 0};
-    tombstone.end = hf_instant_add(mark->end, hf_drift(left));
+    tombstone.end = hf_instant_add(mark->latest, hf_drift(left));
     tombstone.end =
         hf_instant_add(tombstone.end, hf_span_ms(client->url->max_ttl_ms));
     return tombstone;
@@ -305,14 +316,17 @@ static struct hf_name name_of(const struct hf_lock *lock)
                             .name_len = lock->name_len};
 }
 
-/* A newest mark with another fence is of another run, and stays. */
+/* A newest mark with another fence is of another run, and stays. One that is
+ * over by now is withdrawn too: at a node that did not reply it may last
+ * longer.
+ */
 static enum hf_status unmark(struct hf_lock *lock, struct hf_error *error)
 {
     struct hf_marks marks;
     struct hf_client *client = lock->client;
     struct hf_name name = name_of(lock);
     enum hf_status status = look_at(client, &name, true, &marks, error);
-    if (status != HF_OK || !is_live(&marks.newest, client->now) ||
+    if (status != HF_OK || marks.newest.owner_len == 0 ||
         marks.newest.fence != hf_lease_fence(hf_lock_lease(lock))) {
         return status;
     }
@@ -374,6 +388,7 @@ static enum hf_status mark_one(struct hf_lock *lock, int64_t period_ms,
         .fence = hf_lease_fence(hf_lock_lease(lock)),
         .end = hf_instant_add(client->now, hf_span_ms(period_ms)),
     };
+    mark.latest = mark.end;
     mark.owner_len = hf_lock_emit_owner(lock, mark.owner);
     enum hf_status status = merge(client, &name, &mark, false, &marks, error);
     if (status == HF_OK && !is_majority(client, having(&marks, &mark))) {

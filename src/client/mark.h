@@ -5,11 +5,16 @@
 
 #include "client/broadcast.h"
 
-/* The mark that a node keeps. */
+/* A mark as it was found at the nodes. A reply says how long the mark has left,
+ * but not when the node sent it: the end lies between `end`, which counts from
+ * the request, and `latest`, which counts from the reply. What is written to a
+ * node has `end`, so that copies do not prolong a period; whether the period is
+ * over is judged by `latest`. */
 struct hf_mark {
     uint64_t fence; /* of its run; 0: there is none */
     struct hf_instant end;
-    size_t owner_len; /* 0: a tombstone */
+    struct hf_instant latest; /* of all copies that were found */
+    size_t owner_len;         /* 0: a tombstone */
     char owner[HF_OWNER_MAX];
 };
 

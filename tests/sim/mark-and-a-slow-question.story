@@ -1,5 +1,6 @@
 # A mark that is found by a slow question
-# Its end counts from when the question was sent, so it is over 160 ms early.
+# Counted from the sending of the question its end would be 160 ms early, and a
+# command would start in that period: it counts from the answer.
 nodes 1
 processes 5
 seed 442770243
