@@ -33,7 +33,12 @@ struct both {
     char taken_from[OWNER_LEN]; /* from which the breaker has the name; or empty
                                  */
     uint64_t counter, version;
+    char marker[FIELD_LEN];
+    unsigned markers; /* in this sequence */
+    bool has_restarted;
+    unsigned may_restart; /* the server itself, so often */
     uint64_t asked, granted, queued, pushed, together, broken, batched;
+    uint64_t declared, restarted;
     struct sim_text lua, sql; /* what is compared */
     bool differs;
 };
@@ -119,6 +124,25 @@ static inline void print_lua_value(struct both *both)
             : sim_redis_end_ms(both->scripts.redis, key, sizeof(key) - 1));
 }
 
+/* The marker and its entries, in the order of their names. */
+static inline void print_lua_node(struct both *both)
+{
+    struct sim_text text = {0};
+    struct line lines[LINES_MAX];
+    const struct hf_reply *r = &both->scripts.reply;
+    size_t n = 0;
+    sim_reply_array(&text, 2);
+    add(&text, "HGETALL");
+    add(&text, "hf:node");
+    feed(&both->scripts, &text);
+    for (size_t i = 1; i + 1 < r->n; i += 2) {
+        assert_true(n < LINES_MAX);
+        snprintf(lines[n++].text, sizeof(lines[0].text), "%s=%s",
+                 hf_reply_text(r, i), hf_reply_text(r, i + 1));
+    }
+    print_sorted(&both->lua, lines, n);
+}
+
 static inline void print_lua_state(struct both *both)
 {
     static const char votes[] = "hf:{" NAME "}:votes";
@@ -149,6 +173,9 @@ static inline void print_lua_state(struct both *both)
                  shares && v != NULL ? v : "");
     }
     print_sorted(&both->lua, lines, n);
+    if (!both->ops->is_embedded) {
+        print_lua_node(both);
+    }
 }
 
 /* ---- The database's state ------------------------------------------------ */
@@ -189,7 +216,8 @@ static inline void print_sql_seats(struct both *both)
 /* The list of the name, with the counters of the sharers (v), the last owner
  * and the end of the counter (last_owner, kept); its value as a reader gets it
  * (version, data, id), and its row: the last version, and of a deleted value
- * how long that is kept (last_version, until_ms). */
+ * how long that is kept (last_version, until_ms). Where there is a marker, it
+ * and its entries, a line each (node). */
 static inline void print_sql_state(struct both *both)
 {
     both->ops->look(both->node);
@@ -214,6 +242,9 @@ static inline void print_sql_state(struct both *both)
                    sql_number(both, 0, "until_ms"));
     both->together += sql_number(both, 0, "sharers") > 1;
     print_sql_seats(both);
+    if (!both->ops->is_embedded) {
+        sim_text_print(&both->sql, "\n#      %s", sql_text(both, 0, "node"));
+    }
 }
 
 /* ---- The database's replies ---------------------------------------------- */
@@ -235,6 +266,11 @@ static inline void print_sql_answer(struct both *both, enum verb verb,
     if (verb == AHEAD) {
         int64_t n = sql_number(both, 0, "ahead");
         sim_text_print(text, n == -1 ? "changed" : "%" PRId64 " are ahead", n);
+        return;
+    }
+    if (verb == MARKER) {
+        sim_text_print(text, "%" PRId64 " written",
+                       sql_number(both, 0, "verdict"));
         return;
     }
     int64_t verdict = sql_number(both, 0, "verdict");

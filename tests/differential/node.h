@@ -31,9 +31,29 @@ struct node_ops {
     void (*listen)(void *node, const char *channel, bool hears);
     void (*hear)(void *node, struct sim_text *text);
 
+    /* The sessions end, and new ones begin. is_server: the server ends too, as
+     * by its administrator, and starts again. NULL: it has neither. */
+    void (*restart)(void *node, bool is_server);
+
     /* Break a rule until the node is closed. NULL: the copy of its schema is
      * changed. */
     void (*plant)(const struct planted *planted);
 };
+
+/* The shell that has started this program restarts the server, and then closes
+ * the pipe $HF_RESTARTED. */
+static inline void restart_server(void)
+{
+    const char *path = getenv("HF_RESTARTED");
+    char text[16];
+    assert_non_null(path);
+    printf("please restart\n");
+    fflush(stdout);
+    FILE *pipe = fopen(path, "r"); /* waits */
+    assert_non_null(pipe);
+    assert_non_null(fgets(text, sizeof(text), pipe));
+    assert_string_equal(text, "done\n");
+    fclose(pipe);
+}
 
 #endif

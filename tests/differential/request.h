@@ -10,8 +10,9 @@
 #define OWNER_LEN 60
 #define NAME "lock:a"
 #define MAX_TTL_MS 60000
+#define FIELD_LEN 16
 
-enum verb { ACQUIRE, CONFIRM, RELEASE, BREAK, MARK, PUT, AHEAD, VERBS };
+enum verb { ACQUIRE, CONFIRM, RELEASE, BREAK, MARK, PUT, AHEAD, MARKER, VERBS };
 
 struct request {
     enum verb verb;
@@ -27,13 +28,19 @@ struct request {
     int64_t place_ms;
     uint64_t ticket;
     uint64_t returned;
-    bool is_other_marker;
+    char marker[FIELD_LEN]; /* that the client knows; MARKER: "": none, "*": any
+                             */
+    char fresh[FIELD_LEN];  /* MARKER: the new one; flag: the data is whole */
+    char host[FIELD_LEN];   /* MARKER: that watches since ttl_ms; or empty */
+    char fact[FIELD_LEN];   /* MARKER: the field of a further entry; or empty */
 };
+
+#define FACT "on"
 
 static const char *const verb_names[VERBS] = {
     [ACQUIRE] = "acquire",  [CONFIRM] = "confirm", [RELEASE] = "release",
     [BREAK] = "break_lock", [MARK] = "mark",       [PUT] = "value_put",
-    [AHEAD] = "ahead"};
+    [AHEAD] = "ahead",      [MARKER] = "marker"};
 
 static inline void print_request(struct sim_text *text,
                                  const struct request *ask)
@@ -41,11 +48,12 @@ static inline void print_request(struct sim_text *text,
     sim_text_print(text,
                    "%s by %.33s mode %s ttl %" PRId64 " counter %" PRIu64
                    " flag %d place %" PRId64 " ticket %" PRIu64
-                   " channel '%s' returned %" PRIu64 " back %.33s%s",
+                   " channel '%s' returned %" PRIu64
+                   " back %.33s marker '%s' fresh '%s' host '%s' fact '%s'",
                    verb_names[ask->verb], ask->owner, ask->mode, ask->ttl_ms,
                    ask->counter, ask->flag, ask->place_ms, ask->ticket,
-                   ask->channel, ask->returned, ask->other,
-                   ask->is_other_marker ? " another marker" : "");
+                   ask->channel, ask->returned, ask->other, ask->marker,
+                   ask->fresh, ask->host, ask->fact);
 }
 
 /* ---- The scripts --------------------------------------------------------- */
@@ -156,6 +164,25 @@ static inline void lua_ahead(struct sim_text *out, struct scripts *scripts,
     add(out, "%d", MAX_TTL_MS);
 }
 
+static inline void lua_marker(struct sim_text *out, const struct request *ask)
+{
+    bool has_fact = ask->fact[0] != '\0';
+    sim_reply_array(out, has_fact ? 11 : 9);
+    add(out, "EVAL");
+    sim_reply_bulk(out, hf_script_marker.text, hf_script_marker.len);
+    add(out, "1");
+    add(out, "hf:node");
+    add(out, "%s", ask->marker);
+    add(out, "%s", ask->fresh);
+    add(out, "%s", ask->flag ? "1" : "");
+    add(out, "%s", ask->host);
+    add(out, "%" PRId64, ask->ttl_ms);
+    if (has_fact) {
+        add(out, "%s", ask->fact);
+        add(out, FACT);
+    }
+}
+
 static inline int64_t item(const struct hf_reply *reply, size_t at)
 {
     return at < reply->n ? hf_reply_integer(reply, at) : 0;
@@ -168,6 +195,10 @@ static inline void lua_print(struct sim_text *text, const struct hf_reply *r,
 {
     if (r->items[0].type == HF_REPLY_ERROR) {
         fail_msg("%s: %s", verb_names[verb], hf_reply_text(r, 0));
+    }
+    if (verb == MARKER) {
+        sim_text_print(text, "%" PRId64 " written", r->items[0].integer);
+        return;
     }
     if (r->items[0].type == HF_REPLY_INTEGER) {
         int64_t c = r->items[0].integer;
@@ -226,9 +257,10 @@ static inline void lua_ask(struct scripts *scripts, const struct request *ask)
     struct sim_text text = {0};
     if (ask->verb == PUT) {
         lua_put(&text, ask);
+    } else if (ask->verb == MARKER) {
+        lua_marker(&text, ask);
     } else {
-        make[ask->verb](&text, scripts, ask,
-                        ask->is_other_marker ? "m2" : "m1");
+        make[ask->verb](&text, scripts, ask, ask->marker);
     }
     feed(scripts, &text);
 }

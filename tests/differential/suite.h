@@ -19,6 +19,10 @@
  *  - Of the embedded store more: ../unit/test_local_differential.c has a list,
  *    which the test prints.
  *
+ * At times all sessions end, and three times the database itself is restarted:
+ * its data stays, no client listens, and one declares a marker.
+ * Markers are declared in between too, by clients that expect another.
+ *
  * The clock may go back, but never so far that an expired entry is live again:
  * Redis drops it, a database keeps the row. Sweeps of idle names come in
  * between, and must change nothing. */
@@ -26,6 +30,7 @@
 #define HF_TESTS_SUITE_H
 
 #include "embedded.h"
+#include "restarts.h"
 
 #include "io/clock.h"
 
@@ -42,6 +47,7 @@ struct suite {
 
 #define PATIENCE 600 /* the rarest difference takes about 60 sequences */
 #define STEPS 300
+#define SERVER_RESTARTS 3
 
 static void purge(struct both *both)
 {
@@ -203,6 +209,10 @@ static struct request any_request(struct both *both, int *party_at)
         bool is_ahead = !both->ops->is_embedded && chance(both, 15);
         ask.verb = is_ahead ? AHEAD : BREAK;
     }
+    if (both->ops->restart != NULL &&
+        (both->has_restarted || chance(both, 2))) {
+        ask.verb = MARKER;
+    }
     if (ask.verb == BREAK || (ask.verb == RELEASE && chance(both, 10))) {
         i = BREAKER;
     }
@@ -213,10 +223,11 @@ static struct request any_request(struct both *both, int *party_at)
     snprintf(ask.channel, sizeof(ask.channel), "to:%d", i);
     ask.cookie = (unsigned)i;
     ask.ttl_ms = any_span(both);
-    ask.is_other_marker =
-        ask.verb != PUT && !both->ops->is_embedded && chance(both, 2);
+    know_marker(both, &ask);
     if (ask.verb == ACQUIRE) {
         any_acquire(both, &ask, party);
+    } else if (ask.verb == MARKER) {
+        any_marker(both, &ask);
     } else {
         any_other(both, &ask, party);
     }
@@ -332,6 +343,9 @@ static void step(struct both *both, bool is_quiet)
     } else if (chance(both, 2) && both->taken_from[0] == '\0') {
         new_owner(both, both->parties[BREAKER].owner);
     }
+    if (both->ops->restart != NULL && below(both, 2 * STEPS) == 0) {
+        restart(both);
+    }
     set_time(both, any_time(both));
     purge(both);
     if (both->ops->is_embedded) {
@@ -344,6 +358,7 @@ static void step(struct both *both, bool is_quiet)
     empty(&both->lua);
     empty(&both->sql);
     ask_lua(both, &ask, &is_short);
+    note_marker(both, &ask);
     if (both->ops->is_embedded) {
         note_broken(both, &ask);
     }
@@ -401,6 +416,9 @@ static bool run_sequence(struct both *both, uint64_t number, bool is_quiet)
     both->n_ends = 0;
     both->counter = 0;
     both->version = 0;
+    strcpy(both->marker, "m1");
+    both->markers = 1;
+    both->has_restarted = false;
     both->taken_from[0] = '\0';
     both->differs = false;
     scripts_reset(&both->scripts);
@@ -459,26 +477,32 @@ static void sql_does_as_the_scripts_do(void **state)
     (void)state;
     print_differences();
     both_open(&both, schema.data, NULL);
+    both.may_restart = both.ops->restart != NULL ? SERVER_RESTARTS : 0;
     for (uint64_t i = 0; i < suite.sequences; i++) {
         if (!run_sequence(&both, seed + i, false)) {
             fail_msg("they differ: differential %s %" PRIu64, schema_folder,
                      seed + i);
         }
     }
-    print_message("# seeds %" PRIu64 " on: %" PRIu64 " requests, %" PRIu64
-                  " granted, %" PRIu64 " queued, %" PRIu64 " pushes, %" PRIu64
-                  " breaks, together after %" PRIu64 ", %" PRIu64
-                  " renewed in a batch\n",
-                  seed, both.asked, both.granted, both.queued, both.pushed,
-                  both.broken, both.together, both.batched);
+    print_message(
+        "# seeds %" PRIu64 " on: %" PRIu64 " requests, %" PRIu64
+        " granted, %" PRIu64 " queued, %" PRIu64 " pushes, %" PRIu64
+        " breaks, together after %" PRIu64 ", %" PRIu64
+        " renewed in a batch, %" PRIu64 " markers, %" PRIu64 " restarts\n",
+        seed, both.asked, both.granted, both.queued, both.pushed, both.broken,
+        both.together, both.batched, both.declared, both.restarted);
     assert_true(both.granted > both.asked / 10);
     assert_true(both.queued > both.asked / 20);
     if (both.ops->listen != NULL) {
-        assert_true(both.pushed > both.asked / 100);
+        assert_true(both.pushed > both.asked / 200);
     }
     assert_true(both.together > both.asked / 50);
     if (both.ops->renew != NULL) {
         assert_true(both.batched > both.asked / 2000);
+    }
+    if (both.ops->restart != NULL) {
+        assert_true(both.declared > both.asked / 200);
+        assert_int_equal(both.may_restart, 0);
     }
     both_close(&both);
     sim_text_fini(&schema);

@@ -3,7 +3,8 @@
 # A C test inside a shell test. Source after tap.sh.
 #
 #   nested WHAT COMMAND [ARG...]   runs it, and passes on each of its cases as
-#                                  a case "WHAT: ..."; a crash is a failed one
+#                                  a case "WHAT: ..."; a crash is a failed one.
+#                                  A line "please F" of it calls the function F
 
 nested() {
     local what=$1 line planned='' seen=0 failed=0 code
@@ -19,6 +20,7 @@ nested() {
             seen=$((seen + 1)) failed=$((failed + 1))
             fail "$what: ${line#not ok * - }"
             ;;
+        'please '*) "${line#please }" || fail "$what: ${line#please }" ;;
         'code '*) code=${line#code } ;;
         *) diag "$line" ;;
         esac

@@ -10,7 +10,11 @@
 [ -x "$HF_BUILD/tests/mysql/differential" ] ||
     skip_all "built without libmariadb or without the simulator"
 mariadb_start || skip_all "no MariaDB"
-export HF_MYSQL_SOCKET=$W/maria/s
+export HF_MYSQL_SOCKET=$W/maria/s HF_RESTARTED=$W/restarted
+mkfifo "$HF_RESTARTED"
+restart() {
+    mariadb_restart && echo "done" >"$HF_RESTARTED"
+}
 nested differential "$HF_BUILD/tests/mysql/differential" \
     "$HF_SOURCE/src/store/mysql/schema" "$(drawn_seed)"
 finish

@@ -146,6 +146,17 @@ static inline void *my_open(const char *schema)
     return my;
 }
 
+static inline void my_restart(void *node, bool is_server)
+{
+    struct my *my = node;
+    my_forget(my);
+    mysql_close(my->session);
+    if (is_server) {
+        restart_server();
+    }
+    my->session = my_connect();
+}
+
 static inline void my_close(void *node)
 {
     struct my *my = node;
@@ -187,10 +198,24 @@ static inline void my_words_value(struct words *w, const struct request *ask)
     w->of[ask->flag ? 4 : 3] = NULL;
 }
 
+static inline void my_words_marker(struct words *w, const struct request *ask)
+{
+    word(w, "%s", ask->marker);
+    word(w, "%s", ask->fresh);
+    word(w, "%d", ask->flag);
+    word(w, "%s", ask->host);
+    word(w, "%" PRId64, ask->ttl_ms);
+    word(w, ask->fact[0] == '\0' ? "[]" : "[\"%s\", \"" FACT "\"]", ask->fact);
+}
+
 static inline void my_words(struct words *w, const struct request *ask)
 {
-    const char *marker = ask->is_other_marker ? "m2" : "m1";
+    const char *marker = ask->marker;
     w->n = 0;
+    if (ask->verb == MARKER) {
+        my_words_marker(w, ask);
+        return;
+    }
     if (ask->verb != AHEAD) {
         word(w, NAME);
     }
@@ -268,7 +293,10 @@ static inline void my_look(void *node)
                 "SELECT COALESCE(MAX(p.version), 0) AS last_version,"
                 " COALESCE(MAX(p.until), 0) AS until_ms FROM holdfast.value p"
                 " WHERE p.name = '" NAME "' AND (p.data IS NOT NULL"
-                " OR p.until * 1000 + 999 >= @test_us)");
+                " OR p.until * 1000 + 999 >= @test_us);"
+                "SELECT GROUP_CONCAT(n.field, '=', n.content"
+                " ORDER BY n.field SEPARATOR '\n#      ') AS node"
+                " FROM holdfast.node n");
 }
 
 static const struct node_ops my_ops = {
@@ -281,6 +309,7 @@ static const struct node_ops my_ops = {
     .look = my_look,
     .rows = my_rows,
     .text = my_text,
+    .restart = my_restart,
 };
 
 #endif

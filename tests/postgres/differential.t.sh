@@ -11,8 +11,14 @@
     skip_all "built without libpq or without the simulator"
 # A lock waits for autovacuum until that is cancelled, after deadlock_timeout. A
 # case that fails leaves its locks to the next one, which must not wait for ever.
-postgres_start -c synchronous_commit=off -c deadlock_timeout=50ms -c lock_timeout=30s ||
-    skip_all "no PostgreSQL"
+settings=(-c synchronous_commit=off -c deadlock_timeout=50ms -c lock_timeout=30s)
+postgres_start "${settings[@]}" || skip_all "no PostgreSQL"
+export HF_RESTARTED=$W/restarted
+mkfifo "$HF_RESTARTED"
+restart() {
+    kill -INT "$PG_PID" && wait "$PG_PID"
+    postgres_restart "${settings[@]}" && echo "done" >"$HF_RESTARTED"
+}
 mkdir "$W/schema"
 holdfast doctor --print-schema -u postgres: >"$W/schema/whole.sql"
 nested differential "$HF_BUILD/tests/postgres/differential" "$W/schema" \

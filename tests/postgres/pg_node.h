@@ -9,7 +9,9 @@
 
 #include <libpq-fe.h>
 
-#define PREPARED_MAX 12
+#include <time.h>
+
+#define PREPARED_MAX 16
 #define TEXTS 4
 #define TEXT_MAX 400
 #define BYTEA 17 /* a type's oid, for ever */
@@ -163,6 +165,38 @@ static inline PGconn *pg_connect(void)
     return conn;
 }
 
+static inline void pg_disconnect(struct pg *pg)
+{
+    PQclear(pg->result);
+    pg->result = NULL;
+    PQfinish(pg->verbs);
+    PQfinish(pg->ears);
+    pg->n_prepared = 0;
+}
+
+/* A session that has ended listens until its process has gone. */
+static inline bool pg_is_heard(struct pg *pg)
+{
+    static const char sql[] =
+        "SELECT FROM pg_locks WHERE locktype = 'advisory'";
+    return PQntuples(pg_run(pg, "heard", sql, 0, NULL)) > 0;
+}
+
+static inline void pg_restart(void *node, bool is_server)
+{
+    struct pg *pg = node;
+    pg_disconnect(pg);
+    if (is_server) {
+        restart_server();
+    }
+    pg->verbs = pg_connect();
+    pg->ears = pg_connect();
+    time_t end = time(NULL) + 30;
+    while (pg_is_heard(pg)) {
+        assert_true(time(NULL) < end);
+    }
+}
+
 static inline void pg_reset(void *node)
 {
     struct pg *pg = node;
@@ -186,9 +220,7 @@ static inline void *pg_open(const char *schema)
 static inline void pg_close(void *node)
 {
     struct pg *pg = node;
-    PQclear(pg->result);
-    PQfinish(pg->verbs);
-    PQfinish(pg->ears);
+    pg_disconnect(pg);
     free(pg);
 }
 
@@ -221,7 +253,7 @@ static inline void pg_words_acquire(struct words *w, const struct request *ask,
 
 static inline void pg_words(struct words *w, const struct request *ask)
 {
-    const char *marker = ask->is_other_marker ? "m2" : "m1";
+    const char *marker = ask->marker;
     w->n = 0;
     if (ask->verb == ACQUIRE) {
         pg_words_acquire(w, ask, marker);
@@ -271,9 +303,27 @@ static inline void pg_words(struct words *w, const struct request *ask)
     }
 }
 
+static inline void pg_marker(struct pg *pg, const struct request *ask)
+{
+    static const char sql[] = "SELECT holdfast.marker($1, $2, $3, $4, $5,"
+                              " VARIADIC $6::text[]) AS verdict";
+    struct words words = {.n = 0};
+    word(&words, "%s", ask->marker);
+    word(&words, "%s", ask->fresh);
+    word(&words, "%d", ask->flag);
+    word(&words, "%s", ask->host);
+    word(&words, "%" PRId64, ask->ttl_ms);
+    word(&words, ask->fact[0] == '\0' ? "{}" : "{%s," FACT "}", ask->fact);
+    pg_run(pg, "marker", sql, words.n, words.of);
+}
+
 static inline void pg_request(void *node, const struct request *ask)
 {
     struct words words;
+    if (ask->verb == MARKER) {
+        pg_marker(node, ask);
+        return;
+    }
     pg_words(&words, ask);
     pg_ask(node, verb_names[ask->verb], words.n, words.of);
 }
@@ -297,7 +347,9 @@ static inline void pg_look(void *node)
         "SELECT s.*, h.counter AS v, coalesce(l.last, '') AS last_owner,"
         " coalesce(l.kept_until, 0) AS kept, v.version, v.data, v.id,"
         " coalesce(p.version, 0) AS last_version,"
-        " coalesce(p.until, 0) AS until_ms"
+        " coalesce(p.until, 0) AS until_ms,"
+        " (SELECT string_agg(n.field || '=' || n.content, E'\n#      '"
+        " ORDER BY n.field COLLATE \"C\") FROM holdfast.node n) AS node"
         " FROM holdfast.list('" NAME "', 1000) AS s"
         " CROSS JOIN holdfast.value_get('" NAME "') AS v"
         " LEFT JOIN holdfast.sharer h ON h.name = '" NAME "'"
@@ -324,6 +376,7 @@ static const struct node_ops pg_ops = {
     .renew = pg_renew,
     .listen = pg_listen,
     .hear = pg_hear,
+    .restart = pg_restart,
 };
 
 #endif

@@ -59,7 +59,8 @@ static const char *const may_differ[] = {
     "no time is answered with a grant",
     "liveness: a waiter that has ended is known by its socket, not by a "
     "channel: here all listen, and none polls",
-    "one node: there is no marker, and no counter to be set back (ahead)",
+    "one node: there is no marker, no session to end, and no counter to be set "
+    "back (ahead)",
     "idle names: a counter, or the version of a deleted value, is forgotten by "
     "a sweep, not by expiry: here none is",
     "sharers: their number is only in the list; a sharer is no last owner",
