@@ -4,6 +4,7 @@
  * read as exclusive entries. */
 /* library: store-etcd-objects */
 #include "store/etcd/etcd.h"
+#include "store/ordered/wire_key.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -191,10 +192,10 @@ static void leases_and_sessions(void **state)
     for (size_t i = 0; i < COUNT(leases); i++) {
         uint8_t id[HF_SESSION_ID_LEN];
         memset(id, 0xaa, sizeof(id));
-        hf_etcd_session_of(leases[i], id);
-        assert_true(hf_etcd_lease_of(id) == leases[i]);
+        hf_wire_session_of(leases[i], id);
+        assert_true(hf_wire_id_of(id) == leases[i]);
     }
-    assert_true(hf_etcd_lease_of(session) == 0x694d7f1c2a3b4c05);
+    assert_true(hf_wire_id_of(session) == 0x694d7f1c2a3b4c05);
 }
 
 /* etcdctl and Go write the lease alone; others may write anything. */

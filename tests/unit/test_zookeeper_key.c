@@ -3,6 +3,7 @@
  * was written, no two names share a node, sequences are read as all clients
  * write them, and nodes of other programs are read as exclusive entries. */
 /* library: store-zookeeper-objects */
+#include "store/ordered/wire_key.h"
 #include "store/zookeeper/zookeeper.h"
 
 #include <setjmp.h>
@@ -133,8 +134,8 @@ static void sessions_and_ids(void **state)
     for (size_t i = 0; i < COUNT(ids); i++) {
         uint8_t id[HF_SESSION_ID_LEN];
         memset(id, 0xaa, sizeof(id));
-        hf_zk_session_of(ids[i], id);
-        assert_true((int64_t)hf_zk_id_of(id) == ids[i]);
+        hf_wire_session_of((uint64_t)ids[i], id);
+        assert_true((int64_t)hf_wire_id_of(id) == ids[i]);
     }
 }
 

@@ -50,8 +50,7 @@ void hf_consul_key_entry(struct hf_wire_text *text, const char *prefix,
     hf_consul_session_show(key->session, session);
     hf_consul_key_folder(text, prefix, key->name);
     hf_wire_text_say(text, session);
-    hf_wire_kind_add(text, key);
-    hf_wire_escape_add(&escape, text, key->owner);
+    hf_wire_key_add(&escape, text, key);
 }
 
 /* ---- Reading ------------------------------------------------------------- */
@@ -63,23 +62,12 @@ size_t hf_consul_name_read(char *name, size_t len)
 
 void hf_consul_key_read(char *rest, size_t len, struct hf_wire_entry *out)
 {
+    uint8_t session[HF_SESSION_ID_LEN];
     size_t n = HF_CONSUL_SESSION_LEN;
-    out->entry.mode = HF_EXCLUSIVE;
-    out->ttl_s = out->born_ttl_s = 0;
-    memset(&out->entry.owner, 0, sizeof(out->entry.owner));
-    out->owner = (struct hf_bytes){rest, len};
-    if (len < n || !hf_consul_session_read(rest, out->born)) {
-        return;
+    hf_wire_key_foreign(rest, len, out);
+    if (len >= n && hf_consul_session_read(rest, session)) {
+        (void)hf_wire_key_read(&escape, rest + n, len - n, session, out);
     }
-    size_t kind = hf_wire_kind_read(rest + n, len - n, out);
-    if (kind == 0) {
-        return;
-    }
-    n += kind;
-    out->owner.data = rest + n;
-    out->owner.len = hf_wire_escape_read(&escape, rest + n, len - n);
-    memcpy(out->entry.owner.session, out->born, sizeof(out->born));
-    hf_ordered_attempt(out->owner, out->entry.owner.attempt);
 }
 
 /* ---- Sessions ------------------------------------------------------------ */

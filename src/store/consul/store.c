@@ -49,11 +49,7 @@ static enum hf_status set_up(struct hf_consul *consul, const struct hf_url *url,
     }
     struct hf_wire_text prefix = {0};
     hf_consul_key_prefix(&prefix, url->prefix);
-    hf_wire_text_add(&prefix, "", 1);
-    consul->prefix = prefix.has_failed ? NULL : prefix.bytes;
-    if (prefix.has_failed) {
-        hf_wire_text_free(&prefix);
-    }
+    consul->prefix = hf_wire_text_take(&prefix);
     consul->node_timeout = hf_span_ms(
         url->has_node_timeout ? url->node_timeout_ms : NODE_TIMEOUT_MS_DEFAULT);
     consul->connect_timeout = hf_span_ms(url->connect_timeout_ms);

@@ -120,7 +120,7 @@ static bool of_lease(struct hf_wire *wire, const uint8_t *session,
 {
     struct hf_etcd *etcd = hf_etcd_of_wire(wire);
     hf_wire_text_say(begin(etcd), "{\"ID\":\"");
-    hf_wire_text_number(&etcd->body, hf_etcd_lease_of(session));
+    hf_wire_text_number(&etcd->body, hf_wire_id_of(session));
     hf_wire_text_say(&etcd->body, rest);
     return post(etcd, kind, path, call, now);
 }
@@ -180,7 +180,7 @@ static bool call_create(struct hf_wire *wire, const struct hf_wire_key *key,
     hf_wire_text_say(body, "\"success\":[{\"request_put\":{");
     say_key(etcd, key);
     hf_wire_text_say(body, ",\"lease\":\"");
-    hf_wire_text_number(body, hf_etcd_lease_of(key->session));
+    hf_wire_text_number(body, hf_wire_id_of(key->session));
     hf_wire_text_say(body, "\"}},{\"request_range\":{");
     say_range(etcd, key->name);
     hf_wire_text_say(body, "}}],"
@@ -240,7 +240,7 @@ static void say_value(struct hf_etcd *etcd, const struct hf_wire_change *change)
     hf_wire_text_say(&etcd->body, ",\"value\":\"");
     hf_wire_text_base64(&etcd->body, value.bytes, value.len);
     hf_wire_text_say(&etcd->body, "\",\"lease\":\"");
-    hf_wire_text_number(&etcd->body, hf_etcd_lease_of(change->session));
+    hf_wire_text_number(&etcd->body, hf_wire_id_of(change->session));
     hf_wire_text_say(&etcd->body, "\"");
     hf_wire_text_free(&value);
 }
@@ -312,7 +312,7 @@ static bool remove_under(struct hf_etcd *etcd, const struct hf_wire_key *key,
     hf_wire_text_say(begin(etcd), "{\"compare\":[{\"target\":\"LEASE\",");
     say_key(etcd, key);
     hf_wire_text_say(&etcd->body, ",\"lease\":\"");
-    hf_wire_text_number(&etcd->body, hf_etcd_lease_of(key->under));
+    hf_wire_text_number(&etcd->body, hf_wire_id_of(key->under));
     hf_wire_text_say(&etcd->body,
                      "\"}],\"success\":[{\"request_delete_range\":{");
     say_key(etcd, key);
@@ -372,7 +372,7 @@ static bool call_mark_write(struct hf_wire *wire,
     hf_wire_text_say(&etcd->body, ",\"value\":\"");
     hf_wire_text_base64(&etcd->body, mark->text.data, mark->text.len);
     hf_wire_text_say(&etcd->body, "\",\"lease\":\"");
-    hf_wire_text_number(&etcd->body, hf_etcd_lease_of(mark->session));
+    hf_wire_text_number(&etcd->body, hf_wire_id_of(mark->session));
     hf_wire_text_say(&etcd->body, "\"}}]}");
     return post(etcd, HF_ETCD_MARK_WRITE, "/v3/kv/txn", call, now);
 }

@@ -44,10 +44,6 @@
 #include "store/ordered/wire_text.h"
 #include "store/reconnect.h"
 
-/* The bytes of the longest key: prefix, name and owner with each byte escaped,
- * lease, mode. */
-#define HF_ETCD_ESCAPED(len) (3 * (len))
-
 /* ---- key.c ----------------------------------------------------------------
  */
 
@@ -74,9 +70,6 @@ bool hf_etcd_key_cut(const char *prefix, char *key, size_t len,
 /** The same for the key of a mark, of which only the name is read. */
 bool hf_etcd_key_cut_mark(const char *prefix, char *key, size_t len,
                           struct hf_wire_entry *out);
-
-uint64_t hf_etcd_lease_of(const uint8_t session[HF_SESSION_ID_LEN]);
-void hf_etcd_session_of(uint64_t lease, uint8_t out[HF_SESSION_ID_LEN]);
 
 /* ---- The store ------------------------------------------------------------
  */

@@ -145,7 +145,7 @@ static size_t take_state(const json_t *kv, char *at, struct hf_wire_entry *out)
     size_t len = read_key(json_object_get(kv, "value"), at);
     uint64_t lease = hf_etcd_number(kv, "lease");
     if (lease != 0 && out->born_ttl_s > 0) {
-        hf_etcd_session_of(lease, out->entry.owner.session);
+        hf_wire_session_of(lease, out->entry.owner.session);
     }
     if (len == SIZE_MAX) {
         return 0;
@@ -377,7 +377,7 @@ static bool take_lease(const json_t *body, struct hf_wire_reply *reply)
 {
     uint64_t ttl = hf_etcd_number(body, "TTL");
     uint64_t lease = hf_etcd_number(body, "ID");
-    hf_etcd_session_of(lease, reply->session);
+    hf_wire_session_of(lease, reply->session);
     reply->ttl_ms = ttl > INT32_MAX ? INT32_MAX : (int64_t)ttl * 1000;
     return lease != 0 && ttl != 0;
 }

@@ -40,7 +40,7 @@
  *     mark.c     MARK: a text beside the entries; mark_text.c: that text
  *     seats.c    the tables
  *     check.c    the invariants between two events
- *     wire_text.c, wire_key.c   what wires that speak JSON have in common */
+ *     wire_*.c   what wires have in common: texts, keys, hosts of URLs */
 #ifndef HF_ORDERED_ORDERED_H
 #define HF_ORDERED_ORDERED_H
 

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/ordered/wire_key.h"
 
+#include "store/ordered/ordered.h"
+
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+const struct hf_wire_escape hf_wire_escape_printable = {
+    '%', "!\"#$&'()*+,-.:;<=>?@[\\]^_`{|}~"};
 
 static const char hex[] = "0123456789ABCDEF";
 
@@ -54,7 +60,7 @@ size_t hf_wire_escape_read(const struct hf_wire_escape *escape, char *text,
 
 /* ---- Kinds --------------------------------------------------------------- */
 
-void hf_wire_kind_add(struct hf_wire_text *text, const struct hf_wire_key *key)
+static void add_kind(struct hf_wire_text *text, const struct hf_wire_key *key)
 {
     char kind[40];
     char terms[8] = "";
@@ -77,8 +83,8 @@ static size_t read_number(const char *text, size_t len, int64_t *out)
     return n;
 }
 
-size_t hf_wire_kind_read(const char *text, size_t len,
-                         struct hf_wire_entry *out)
+/** Mode, ttl and terms. @return its length; 0: it is none. */
+static size_t read_kind(const char *text, size_t len, struct hf_wire_entry *out)
 {
     int64_t ttl_s;
     int64_t permits = 0;
@@ -96,6 +102,83 @@ size_t hf_wire_kind_read(const char *text, size_t len,
     out->permits = (uint16_t)permits;
     out->born_ttl_s = out->ttl_s = ttl_s;
     return n + 1;
+}
+
+void hf_wire_key_add(const struct hf_wire_escape *escape,
+                     struct hf_wire_text *text, const struct hf_wire_key *key)
+{
+    add_kind(text, key);
+    hf_wire_escape_add(escape, text, key->owner);
+}
+
+bool hf_wire_key_read(const struct hf_wire_escape *escape, char *text,
+                      size_t len, const uint8_t session[HF_SESSION_ID_LEN],
+                      struct hf_wire_entry *out)
+{
+    size_t n = read_kind(text, len, out);
+    if (n == 0) {
+        return false;
+    }
+    out->owner.data = text + n;
+    out->owner.len = hf_wire_escape_read(escape, text + n, len - n);
+    memcpy(out->entry.owner.session, session, sizeof(out->born));
+    memcpy(out->born, session, sizeof(out->born));
+    hf_ordered_attempt(out->owner, out->entry.owner.attempt);
+    return true;
+}
+
+void hf_wire_key_foreign(const char *text, size_t len,
+                         struct hf_wire_entry *out)
+{
+    out->entry.mode = HF_EXCLUSIVE;
+    out->ttl_s = out->born_ttl_s = 0;
+    memset(&out->entry.owner, 0, sizeof(out->entry.owner));
+    out->owner = (struct hf_bytes){text, len};
+}
+
+/* ---- Sessions ------------------------------------------------------------ */
+
+uint64_t hf_wire_id_of(const uint8_t session[HF_SESSION_ID_LEN])
+{
+    uint64_t id = 0;
+    for (unsigned i = 0; i < 8; i++) {
+        id = id << 8 | session[i];
+    }
+    return id;
+}
+
+void hf_wire_session_of(uint64_t id, uint8_t out[HF_SESSION_ID_LEN])
+{
+    memset(out, 0, HF_SESSION_ID_LEN);
+    for (unsigned i = 0; i < 8; i++) {
+        out[i] = (uint8_t)(id >> (56 - 8 * i));
+    }
+}
+
+void hf_wire_id_add(struct hf_wire_text *text,
+                    const uint8_t session[HF_SESSION_ID_LEN])
+{
+    char shown[24];
+    snprintf(shown, sizeof(shown), "%" PRIx64, hf_wire_id_of(session));
+    hf_wire_text_say(text, shown);
+}
+
+size_t hf_wire_id_read(const char *text, size_t len,
+                       uint8_t out[HF_SESSION_ID_LEN])
+{
+    static const char digits[] = "0123456789abcdef";
+    uint64_t id = 0;
+    size_t n = 0;
+    while (n < len && n < 16 && text[n] != '\0') {
+        const char *at = strchr(digits, text[n]);
+        if (at == NULL) {
+            break;
+        }
+        id = id << 4 | (uint64_t)(at - digits);
+        n++;
+    }
+    hf_wire_session_of(id, out);
+    return n;
 }
 
 /* ---- Values -------------------------------------------------------------- */

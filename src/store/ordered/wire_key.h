@@ -17,6 +17,9 @@ struct hf_wire_escape {
     const char *plain; /* without the mark and '/' */
 };
 
+/* All printable ASCII but '/' and '%', so that other programs show it. */
+extern const struct hf_wire_escape hf_wire_escape_printable;
+
 void hf_wire_escape_add(const struct hf_wire_escape *escape,
                         struct hf_wire_text *text, struct hf_bytes bytes);
 
@@ -24,11 +27,36 @@ void hf_wire_escape_add(const struct hf_wire_escape *escape,
 size_t hf_wire_escape_read(const struct hf_wire_escape *escape, char *text,
                            size_t len);
 
-void hf_wire_kind_add(struct hf_wire_text *text, const struct hf_wire_key *key);
+/* What follows the session in a key: kind and owner. */
+void hf_wire_key_add(const struct hf_wire_escape *escape,
+                     struct hf_wire_text *text, const struct hf_wire_key *key);
 
-/** Mode, ttl and terms of a key. @return its length; 0: it is none. */
-size_t hf_wire_kind_read(const char *text, size_t len,
+/** The same, of an entry of @p session. Unescapes in place. @return false: it
+ * is none, and nothing has changed. */
+bool hf_wire_key_read(const struct hf_wire_escape *escape, char *text,
+                      size_t len, const uint8_t session[HF_SESSION_ID_LEN],
+                      struct hf_wire_entry *out);
+
+/* An entry of another program, whose key is any text: it is exclusive. */
+void hf_wire_key_foreign(const char *text, size_t len,
                          struct hf_wire_entry *out);
+
+/* ---- Sessions whose id is a number of 64 bits ----------------------------
+ */
+
+uint64_t hf_wire_id_of(const uint8_t session[HF_SESSION_ID_LEN]);
+void hf_wire_session_of(uint64_t id, uint8_t out[HF_SESSION_ID_LEN]);
+
+/* In hex digits. */
+void hf_wire_id_add(struct hf_wire_text *text,
+                    const uint8_t session[HF_SESSION_ID_LEN]);
+
+/** The hex digits at the start. @return how many; 0: none. */
+size_t hf_wire_id_read(const char *text, size_t len,
+                       uint8_t out[HF_SESSION_ID_LEN]);
+
+/* ---- Values --------------------------------------------------------------
+ */
 
 /* A value: none, or what a replaced entry has, "TTL" or "TTL NOTE". */
 void hf_wire_value_add(struct hf_wire_text *text,

@@ -53,6 +53,18 @@ void hf_wire_text_number(struct hf_wire_text *text, uint64_t number)
     hf_wire_text_say(text, shown);
 }
 
+/* In no more room than it needs: some are kept for each entry. */
+char *hf_wire_text_take(struct hf_wire_text *text)
+{
+    hf_wire_text_add(text, "", 1);
+    char *taken = text->has_failed ? NULL : realloc(text->bytes, text->len);
+    if (taken != NULL) {
+        text->bytes = NULL;
+    }
+    hf_wire_text_free(text);
+    return taken;
+}
+
 void hf_wire_text_base64(struct hf_wire_text *text, const void *bytes,
                          size_t len)
 {

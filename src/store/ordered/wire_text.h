@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts that grow: bodies, paths and keys of the wires that speak JSON. */
+/* Texts that grow: bodies, paths and keys of wires. */
 #ifndef HF_ORDERED_WIRE_TEXT_H
 #define HF_ORDERED_WIRE_TEXT_H
 
@@ -18,6 +18,9 @@ void hf_wire_text_free(struct hf_wire_text *text);
 void hf_wire_text_add(struct hf_wire_text *text, const void *bytes, size_t len);
 void hf_wire_text_say(struct hf_wire_text *text, const char *string);
 void hf_wire_text_number(struct hf_wire_text *text, uint64_t number);
+
+/** Its bytes as a string, which the caller frees. @return NULL: no memory. */
+char *hf_wire_text_take(struct hf_wire_text *text);
 
 /* Base64, as all bytes are in JSON. */
 void hf_wire_text_base64(struct hf_wire_text *text, const void *bytes,

@@ -8,6 +8,7 @@
  *
  * An ephemeral node cannot be put under another session: such a REPLACE is
  * refused. */
+#include "store/ordered/wire_key.h"
 #include "store/zookeeper/zookeeper.h"
 
 #include <stdlib.h>
@@ -29,7 +30,8 @@ static void on_read(struct hf_zk_op *op, struct hf_instant now)
     for (size_t i = 0; i < op->n_wants; i++) {
         struct hf_wire_entry *entry = &op->entries[i];
         entry->entry.number = op->wants[i].number;
-        hf_zk_session_of(op->handle->id, entry->entry.owner.session);
+        hf_wire_session_of((uint64_t)op->handle->id,
+                           entry->entry.owner.session);
         entry->note =
             (struct hf_bytes){op->wants[i].note, op->wants[i].note_len};
     }

@@ -19,6 +19,7 @@
  * half a tick, since a timeout has two ticks at least.
  *
  * What the library wants to log goes into `why`, nothing to stderr. */
+#include "store/ordered/wire_key.h"
 #include "store/zookeeper/zookeeper.h"
 
 #include "base/fail.h"
@@ -517,7 +518,7 @@ struct hf_zk_handle *hf_zk_handle_new(struct hf_zk *zk, struct hf_span timeout,
 struct hf_zk_handle *hf_zk_handle_of(struct hf_zk *zk,
                                      const uint8_t session[HF_SESSION_ID_LEN])
 {
-    int64_t id = (int64_t)hf_zk_id_of(session);
+    int64_t id = (int64_t)hf_wire_id_of(session);
     struct hf_zk_handle *handle = zk->handles;
     while (handle != NULL &&
            (handle->is_main || handle->id != id || handle->is_over ||

@@ -19,13 +19,12 @@
  * czxid than all of these. The sequence is a signed number of 32 bits which
  * wraps: read as unsigned, it orders the first 4,294,967,296 entries of one
  * container, which goes when its name was unused for a minute. */
+#include "store/ordered/wire_key.h"
 #include "store/zookeeper/zookeeper.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char hex[] = "0123456789ABCDEF";
 
 /* Before the sequence: of Curator's locks, which is ours too, and of kazoo's.
  */
@@ -43,77 +42,31 @@ static bool is_reserved(struct hf_bytes bytes)
            (bytes.len == sizeof(own) - 1 && memcmp(text, own, bytes.len) == 0);
 }
 
-/** @return the end of what was written. */
-static char *escape(char *out, struct hf_bytes bytes)
+static void say_name(struct hf_wire_text *text, struct hf_bytes name)
 {
-    const unsigned char *from = bytes.data;
-    for (size_t i = 0; i < bytes.len; i++) {
-        unsigned char byte = from[i];
-        bool is_plain = byte > ' ' && byte < 0x7f && byte != '/' && byte != '%';
-        if (is_plain && !(i == 0 && is_reserved(bytes))) {
-            *out++ = (char)byte;
-        } else {
-            *out++ = '%';
-            *out++ = hex[byte >> 4];
-            *out++ = hex[byte & 15];
-        }
+    const char *bytes = name.data;
+    if (is_reserved(name)) {
+        hf_wire_text_say(text, bytes[0] == '.' ? "%2E" : "%7A");
+        name = (struct hf_bytes){bytes + 1, name.len - 1};
     }
-    *out = '\0';
-    return out;
-}
-
-static int digit(char byte)
-{
-    const char *at = byte == '\0' ? NULL : strchr(hex, byte);
-    return at == NULL ? -1 : (int)(at - hex);
-}
-
-/** In place. @return the length. */
-static size_t unescape(char *text, size_t len)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < len; i++) {
-        int high = i + 2 < len && text[i] == '%' ? digit(text[i + 1]) : -1;
-        int low = high < 0 ? -1 : digit(text[i + 2]);
-        if (low >= 0) {
-            text[n++] = (char)(high << 4 | low);
-            i += 2;
-        } else {
-            text[n++] = text[i];
-        }
-    }
-    return n;
+    hf_wire_escape_add(&hf_wire_escape_printable, text, name);
 }
 
 char *hf_zk_key_folder(const char *base, struct hf_bytes name)
 {
-    size_t base_len = strlen(base);
-    char *out = malloc(base_len + 3 * name.len + 1);
-    if (out != NULL) {
-        memcpy(out, base, base_len + 1);
-        (void)escape(out + base_len, name);
-    }
-    return out;
+    struct hf_wire_text path = {0};
+    hf_wire_text_say(&path, base);
+    say_name(&path, name);
+    return hf_wire_text_take(&path);
 }
 
 char *hf_zk_key_entry(const struct hf_wire_key *key)
 {
-    char kind[64];
-    char terms[8] = "";
-    if (key->permits > 0) {
-        snprintf(terms, sizeof(terms), "p%u", (unsigned)key->permits);
-    }
-    int n = snprintf(kind, sizeof(kind), "%llx-%c%lld%s-",
-                     (unsigned long long)hf_zk_id_of(key->session),
-                     key->mode == HF_SHARED ? 's' : 'x', (long long)key->ttl_s,
-                     terms);
-    char *out = malloc((size_t)n + 3 * key->owner.len + sizeof(mark));
-    if (out != NULL) {
-        memcpy(out, kind, (size_t)n);
-        char *end = escape(out + n, key->owner);
-        memcpy(end, mark, sizeof(mark));
-    }
-    return out;
+    struct hf_wire_text node = {0};
+    hf_wire_id_add(&node, key->session);
+    hf_wire_key_add(&hf_wire_escape_printable, &node, key);
+    hf_wire_text_say(&node, mark);
+    return hf_wire_text_take(&node);
 }
 
 char *hf_zk_key_join(const char *folder, const char *node)
@@ -166,102 +119,29 @@ uint64_t hf_zk_number(int64_t container_czxid, uint32_t sequence)
 
 /* ---- Reading ------------------------------------------------------------- */
 
-/** The hex digits of a session at the start. @return how many; 0: none. */
-static size_t read_session(const char *text, size_t len, uint64_t *id)
-{
-    size_t n = 0;
-    *id = 0;
-    while (n < len && n < 16) {
-        char byte = text[n];
-        int value = byte >= '0' && byte <= '9'   ? byte - '0'
-                    : byte >= 'a' && byte <= 'f' ? byte - 'a' + 10
-                                                 : -1;
-        if (value < 0) {
-            break;
-        }
-        *id = *id << 4 | (uint64_t)value;
-        n++;
-    }
-    return n;
-}
-
-/** At most eight digits. @return how many. */
-static size_t read_number(const char *text, size_t len, int64_t *out)
-{
-    size_t n = 0;
-    *out = 0;
-    while (n < len && n < 8 && text[n] >= '0' && text[n] <= '9') {
-        *out = 10 * *out + (text[n++] - '0');
-    }
-    return n;
-}
-
-/** "-x30-", "-s30-", "-s30p5-": the mode, the ttl, the terms. @return its
- * length; 0: it is none. */
-static size_t read_kind(const char *text, size_t len, struct hf_wire_entry *out)
-{
-    int64_t ttl_s;
-    int64_t permits = 0;
-    if (len < 4 || text[0] != '-' || (text[1] != 'x' && text[1] != 's')) {
-        return 0;
-    }
-    size_t n = 2 + read_number(text + 2, len - 2, &ttl_s);
-    if (n < len && text[n] == 'p' && text[1] == 's') {
-        n += 1 + read_number(text + n + 1, len - n - 1, &permits);
-    }
-    if (ttl_s == 0 || permits > UINT16_MAX || n == len || text[n] != '-') {
-        return 0;
-    }
-    out->entry.mode = text[1] == 's' ? HF_SHARED : HF_EXCLUSIVE;
-    out->permits = (uint16_t)permits;
-    out->born_ttl_s = out->ttl_s = ttl_s;
-    return n + 1;
-}
-
 void hf_zk_key_read(char *copy, struct hf_wire_entry *out)
 {
     uint32_t sequence;
     size_t len;
-    uint64_t id;
+    uint8_t session[HF_SESSION_ID_LEN];
     bool has_sequence = hf_zk_key_sequence(copy, &sequence, &len);
-    *out = (struct hf_wire_entry){.entry.mode = HF_EXCLUSIVE};
-    out->owner = (struct hf_bytes){copy, strlen(copy)};
+    *out = (struct hf_wire_entry){.ttl_s = 0};
+    hf_wire_key_foreign(copy, strlen(copy), out);
     if (!has_sequence || !ends_with(copy, len, mark)) {
         return;
     }
     len -= sizeof(mark) - 1;
-    size_t n = read_session(copy, len, &id);
-    size_t kind = n == 0 ? 0 : read_kind(copy + n, len - n, out);
-    if (kind == 0) {
-        return;
+    size_t n = hf_wire_id_read(copy, len, session);
+    if (n > 0) {
+        (void)hf_wire_key_read(&hf_wire_escape_printable, copy + n, len - n,
+                               session, out);
     }
-    n += kind;
-    out->owner = (struct hf_bytes){copy + n, unescape(copy + n, len - n)};
-    hf_zk_session_of((int64_t)id, out->entry.owner.session);
-    memcpy(out->born, out->entry.owner.session, sizeof(out->born));
-    hf_ordered_attempt(out->owner, out->entry.owner.attempt);
 }
 
 size_t hf_zk_key_name(char *text)
 {
     size_t len = strlen(text);
     bool is_ours = len > 0 && !(text[0] == '%' && text[1] == 's');
-    return is_ours ? unescape(text, len) : SIZE_MAX;
-}
-
-uint64_t hf_zk_id_of(const uint8_t session[HF_SESSION_ID_LEN])
-{
-    uint64_t id = 0;
-    for (unsigned i = 0; i < 8; i++) {
-        id = id << 8 | session[i];
-    }
-    return id;
-}
-
-void hf_zk_session_of(int64_t id, uint8_t out[HF_SESSION_ID_LEN])
-{
-    memset(out, 0, HF_SESSION_ID_LEN);
-    for (unsigned i = 0; i < 8; i++) {
-        out[i] = (uint8_t)((uint64_t)id >> (56 - 8 * i));
-    }
+    return is_ours ? hf_wire_escape_read(&hf_wire_escape_printable, text, len)
+                   : SIZE_MAX;
 }

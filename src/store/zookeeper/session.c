@@ -12,6 +12,7 @@
  * half as much again as the ttl. A server that shortens that has a
  * maxSessionTimeout, of 20 ticks by default: then half a tick is little, and
  * three quarters count, as long as it has three ticks at least. */
+#include "store/ordered/wire_key.h"
 #include "store/zookeeper/zookeeper.h"
 
 #include <stdio.h>
@@ -66,7 +67,7 @@ static void fail_short(struct hf_zk_op *op, struct hf_instant now)
 static void give_open(struct hf_zk_op *op, struct hf_instant now)
 {
     struct hf_zk_handle *handle = op->handle;
-    hf_zk_session_of(handle->id, op->reply.session);
+    hf_wire_session_of((uint64_t)handle->id, op->reply.session);
     op->reply.ttl_ms = count_ms(handle);
     handle->opening = NULL;
     handle->used = op->reply.sent;

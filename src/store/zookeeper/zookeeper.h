@@ -90,9 +90,6 @@ void hf_zk_key_read(char *copy, struct hf_wire_entry *out);
  * @return its length; SIZE_MAX: it is none of ours. */
 size_t hf_zk_key_name(char *text);
 
-uint64_t hf_zk_id_of(const uint8_t session[HF_SESSION_ID_LEN]);
-void hf_zk_session_of(int64_t id, uint8_t out[HF_SESSION_ID_LEN]);
-
 /* ---- contacts.c -----------------------------------------------------------
  */
 
