@@ -236,20 +236,15 @@ struct hf_consul {
     char *prefix;    /* as keys begin */
     struct hf_span node_timeout;
     struct hf_span connect_timeout;
-    uint64_t newest; /* the greatest index that a leader has shown */
-    struct hf_span rtt;
+    uint64_t newest;      /* the greatest index that a leader has shown */
     enum hf_status fault; /* of the connection that breaks */
     char why[200];
     struct hf_wire_text path;    /* of the request that is being written */
     struct hf_wire_text body;    /* the same */
     struct hf_consul_list list;  /* of the reply that is being read */
     struct hf_consul_list heard; /* the same, of watches */
-    unsigned jobs;               /* pending, a bit per enum hf_job */
-    bool is_probing;             /* EXAMINE waits for a reply */
     char shown[200];             /* the agent, as EXAMINE has found it */
     bool is_client;              /* the agent is no server */
-    struct hf_job_sink sink;
-    bool has_sink;
 };
 
 static inline struct hf_consul *hf_consul_of_wire(struct hf_wire *wire)
@@ -417,7 +412,7 @@ void hf_consul_watches_free(struct hf_consul *consul, bool all, bool forked);
 /* ---- examine.c ------------------------------------------------------------
  */
 
-/* The node is READY: report what it is to the sink, and end the jobs. */
+/* The node is READY: report what it is, and end the jobs. */
 void hf_consul_examine(struct hf_consul *consul, struct hf_instant now);
 
 /* The reply to a request of that. */
@@ -430,10 +425,5 @@ void hf_consul_examined(struct hf_consul *consul, enum hf_consul_step step,
  */
 
 extern const struct hf_store_ops hf_store_consul;
-
-/* The node is READY, or cannot be: end the pending jobs. */
-void hf_consul_jobs(struct hf_consul *consul, struct hf_instant now);
-void hf_consul_jobs_end(struct hf_consul *consul, enum hf_status status,
-                        const char *reason);
 
 #endif

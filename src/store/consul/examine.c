@@ -14,14 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static void find(struct hf_consul *consul, enum hf_severity severity,
-                 const char *text)
-{
-    if (consul->has_sink && consul->sink.finding != NULL) {
-        consul->sink.finding(consul->sink.user, severity, 0, text);
-    }
-}
-
 static void describe(struct hf_consul *consul)
 {
     char text[400];
@@ -31,21 +23,24 @@ static void describe(struct hf_consul *consul)
              consul->n_endpoints == 1 ? "" : "s",
              consul->tls == NULL ? "without" : "over",
              consul->headers == NULL ? "without a token" : "with a token");
-    find(consul, HF_FINDING_OK, text);
-    find(consul, HF_FINDING_OK,
-         "an entry lives as long as its session: the ttl, 10 s at least; the "
-         "leader ends it up to twice that after its client's death");
+    hf_ordered_found(&consul->ordered, HF_FINDING_OK, text);
+    hf_ordered_found(
+        &consul->ordered, HF_FINDING_OK,
+        "an entry lives as long as its session: the ttl, 10 s at least; the "
+        "leader ends it up to twice that after its client's death");
     if (consul->is_client) {
-        find(consul, HF_FINDING_OK,
-             "this agent is a client: when it leaves the cluster, as it does "
-             "on SIGTERM by default, Consul ends its sessions at once, before "
-             "their holders know; name servers, or set leave_on_terminate to "
-             "false");
+        hf_ordered_found(
+            &consul->ordered, HF_FINDING_OK,
+            "this agent is a client: when it leaves the cluster, as it does "
+            "on SIGTERM by default, Consul ends its sessions at once, before "
+            "their holders know; name servers, or set leave_on_terminate to "
+            "false");
     }
     if (consul->n_endpoints == 1) {
-        find(consul, HF_FINDING_OK,
-             "one endpoint is named: of a cluster, name several, so that the "
-             "next one is used when it fails");
+        hf_ordered_found(
+            &consul->ordered, HF_FINDING_OK,
+            "one endpoint is named: of a cluster, name several, so that the "
+            "next one is used when it fails");
     }
 }
 
@@ -70,14 +65,11 @@ static bool ask_probe(struct hf_consul *consul, struct hf_instant now)
 
 void hf_consul_examine(struct hf_consul *consul, struct hf_instant now)
 {
-    if (consul->is_probing) {
-        return;
-    }
     hf_consul_path(consul, "agent/self");
-    consul->is_probing =
+    consul->ordered.jobs.is_probing =
         hf_consul_ask(consul, HF_CONSUL_ASK_SELF, "GET", NULL, now);
-    if (!consul->is_probing) {
-        hf_consul_jobs_end(consul, HF_NO_MEMORY, "out of memory");
+    if (!consul->ordered.jobs.is_probing) {
+        hf_ordered_jobs_end(&consul->ordered, HF_NO_MEMORY, "out of memory");
     }
 }
 
@@ -111,21 +103,23 @@ void hf_consul_examined(struct hf_consul *consul, enum hf_consul_step step,
 {
     if (!is_over(reply)) {
         hf_consul_node_fail(consul, reply->fault, consul->why);
-        consul->is_probing = false; /* another connection asks again */
+        /* Another connection asks again. */
+        consul->ordered.jobs.is_probing = false;
         return;
     }
     if (step == HF_CONSUL_ASK_SELF) {
         take_self(consul, reply->outcome == HF_WIRE_DONE ? body : NULL);
         if (!ask_probe(consul, now)) {
-            consul->is_probing = false;
-            hf_consul_jobs_end(consul, HF_NO_MEMORY, "out of memory");
+            consul->ordered.jobs.is_probing = false;
+            hf_ordered_jobs_end(&consul->ordered, HF_NO_MEMORY,
+                                "out of memory");
         }
         return;
     }
-    consul->is_probing = false;
+    consul->ordered.jobs.is_probing = false;
     describe(consul);
     if (reply->outcome == HF_WIRE_ERROR) {
-        find(consul, HF_FINDING_ERROR, consul->why);
+        hf_ordered_found(&consul->ordered, HF_FINDING_ERROR, consul->why);
     }
-    hf_consul_jobs_end(consul, HF_OK, NULL);
+    hf_ordered_jobs_end(&consul->ordered, HF_OK, NULL);
 }

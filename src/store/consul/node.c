@@ -50,7 +50,7 @@ static void arm(struct hf_consul *consul)
          watch = watch->next) {
         at = watch->is_dropped ? HF_LONG_AGO : at;
     }
-    if (consul->jobs != 0 && !consul->is_probing &&
+    if (hf_ordered_jobs_are_due(&consul->ordered) &&
         (consul->phase == HF_CONSUL_READY ||
          consul->phase == HF_CONSUL_FOREIGN)) {
         at = HF_LONG_AGO;
@@ -138,7 +138,7 @@ static void on_closed(struct hf_http *http, struct hf_instant now)
 {
     struct hf_consul *consul = consul_of(http);
     char why[sizeof(consul->ordered.reason)];
-    consul->is_probing = false;
+    consul->ordered.jobs.is_probing = false;
     if (consul->phase == HF_CONSUL_FOREIGN) {
         return;
     }
@@ -162,7 +162,7 @@ static void on_closed(struct hf_http *http, struct hf_instant now)
     }
     hf_ordered_down(&consul->ordered, has_other || is_quick, fault, why);
     if (!has_other && !is_quick) {
-        hf_consul_jobs_end(consul, fault, why);
+        hf_ordered_jobs_end(&consul->ordered, fault, why);
     }
     if (has_other || is_quick) {
         connect_now(consul, now);
@@ -198,10 +198,11 @@ static void on_timer(struct hf_timer *timer, struct hf_instant now)
         (struct hf_consul *)(void *)((char *)timer -
                                      offsetof(struct hf_consul, timer));
     hf_consul_watches_free(consul, false, false);
-    if (consul->jobs != 0 && consul->phase == HF_CONSUL_READY) {
-        hf_consul_jobs(consul, now);
-    } else if (consul->jobs != 0 && consul->phase == HF_CONSUL_FOREIGN) {
-        hf_consul_jobs_end(consul, HF_CONFIG, consul->why);
+    if (consul->phase == HF_CONSUL_READY &&
+        hf_ordered_jobs_serve(&consul->ordered)) {
+        hf_consul_examine(consul, now);
+    } else if (consul->phase == HF_CONSUL_FOREIGN) {
+        hf_ordered_jobs_end(&consul->ordered, HF_CONFIG, consul->why);
     }
     if (consul->phase == HF_CONSUL_WAITING &&
         !hf_instant_before(now, consul->reconnect.retry_at)) {

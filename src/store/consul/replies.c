@@ -522,8 +522,8 @@ take_for_job(struct hf_consul *consul, const struct hf_http_pending *request,
     if (failure.outcome != HF_WIRE_DONE) {
         note_failure(job, &failure);
     } else {
-        consul->rtt =
-            hf_span_smooth(consul->rtt, hf_instant_until(request->sent, now));
+        consul->ordered.rtt = hf_span_smooth(
+            consul->ordered.rtt, hf_instant_until(request->sent, now));
     }
     if (failure.outcome == HF_WIRE_LOST) {
         hf_consul_node_fail(consul, failure.fault, consul->why);

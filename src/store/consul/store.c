@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The entry points for the client, and the jobs of `holdfast doctor`. */
+/* The entry points for the client. */
 #include "base/fail.h"
 #include "io/clock.h"
 #include "store/consul/consul.h"
@@ -87,19 +87,7 @@ static void consul_close(struct hf_store *store, bool forked)
     free_store(consul);
 }
 
-/* ---- Asking -------------------------------------------------------------- */
-
-static void consul_ask(struct hf_store *store, const struct hf_ask *ask,
-                       struct hf_instant now)
-{
-    hf_ordered_ask(&consul_of(store)->ordered, ask, now);
-}
-
-static void consul_flush(struct hf_store *store, struct hf_instant now)
-{
-    hf_ordered_flush(&consul_of(store)->ordered, now);
-    hf_ordered_check(&consul_of(store)->ordered);
-}
+/* ---- The node ------------------------------------------------------------ */
 
 static void consul_resume(struct hf_store *store, struct hf_instant now)
 {
@@ -109,63 +97,22 @@ static void consul_resume(struct hf_store *store, struct hf_instant now)
 static void consul_describe(const struct hf_store *store, unsigned index,
                             struct hf_instant now, struct hf_node *out)
 {
-    static const enum hf_health states[] = {
-        [HF_NODE_STATUS_CONNECTING] = HF_NODE_CONNECTING,
-        [HF_NODE_STATUS_VOTING] = HF_NODE_UP,
-        [HF_NODE_STATUS_DOWN] = HF_NODE_DOWN,
-    };
     const struct hf_consul *consul =
         (const struct hf_consul *)(const void *)store;
     (void)index;
     (void)now;
-    memset(out, 0, sizeof(*out));
-    snprintf(out->address, sizeof(out->address), "%s",
-             consul->endpoints[consul->at].shown);
-    out->health = states[consul->ordered.status];
-    out->rtt_us = hf_span_us_floor(consul->rtt);
-    snprintf(out->reason, sizeof(out->reason), "%s", consul->ordered.reason);
+    hf_ordered_describe(&consul->ordered, consul->endpoints[consul->at].shown,
+                        out);
 }
 
 /* ---- Jobs ---------------------------------------------------------------- */
 
-void hf_consul_jobs_end(struct hf_consul *consul, enum hf_status status,
-                        const char *reason)
-{
-    if (consul->jobs == 0) {
-        return;
-    }
-    consul->jobs = 0;
-    if (consul->has_sink) {
-        consul->sink.done(consul->sink.user, 0, status, reason);
-    }
-}
-
-void hf_consul_jobs(struct hf_consul *consul, struct hf_instant now)
-{
-    unsigned declares = 1U << HF_JOB_INIT | 1U << HF_JOB_QUARANTINE;
-    if ((consul->jobs & declares) != 0) {
-        hf_consul_jobs_end(
-            consul, HF_UNSUPPORTED,
-            "agrees by consensus and keeps its data on the disks "
-            "of a majority: there is nothing to declare");
-        return;
-    }
-    if ((consul->jobs & 1U << HF_JOB_EXAMINE) != 0) {
-        hf_consul_examine(consul, now); /* ends them with its reply */
-    } else {
-        hf_consul_jobs_end(consul, HF_OK, NULL);
-    }
-}
-
-/* They end from the loop, not inside job(). */
 static void consul_job(struct hf_store *store, unsigned index, enum hf_job job,
                        const struct hf_job_sink *sink)
 {
     struct hf_consul *consul = consul_of(store);
     (void)index;
-    consul->sink = *sink;
-    consul->has_sink = true;
-    consul->jobs |= 1U << job;
+    hf_ordered_jobs_add(&consul->ordered, job, sink);
     if (consul->phase == HF_CONSUL_WAITING) {
         consul->reconnect.retry_at = HF_LONG_AGO;
     }
@@ -174,13 +121,6 @@ static void consul_job(struct hf_store *store, unsigned index, enum hf_job job,
         consul->phase == HF_CONSUL_FOREIGN) {
         hf_timer_set(&consul->timer, HF_LONG_AGO);
     }
-}
-
-static void consul_job_cancel(struct hf_store *store)
-{
-    struct hf_consul *consul = consul_of(store);
-    consul->has_sink = false;
-    consul->jobs = 0;
 }
 
 /* ---- The table ----------------------------------------------------------- */
@@ -196,12 +136,12 @@ const struct hf_store_ops hf_store_consul = {
     .node_timeout = {NODE_TIMEOUT_MS_DEFAULT * INT64_C(1000000)},
     .open = consul_open,
     .close = consul_close,
-    .ask = consul_ask,
-    .flush = consul_flush,
+    .ask = hf_ordered_store_ask,
+    .flush = hf_ordered_store_flush,
     .resume = consul_resume,
     .describe = consul_describe,
     .job = consul_job,
-    .job_cancel = consul_job_cancel,
+    .job_cancel = hf_ordered_store_job_cancel,
 };
 
 HF_STORE_MODULE(hf_store_consul);

@@ -121,7 +121,6 @@ struct hf_etcd {
     uint64_t term;    /* of the last reply on this connection that was agreed
                          by a majority; 0: none */
     char version[40];
-    struct hf_span rtt;
     enum hf_status fault; /* of the connection that breaks */
     char why[200];
     struct hf_wire_text body; /* of the request that is being written */
@@ -130,10 +129,6 @@ struct hf_etcd {
     struct hf_wire_entry *entries;
     size_t entries_cap;
     struct hf_wire_text position; /* of the next page of a SCAN */
-    unsigned jobs;                /* pending jobs, a bit per enum hf_job */
-    bool is_probing;              /* EXAMINE waits for a reply */
-    struct hf_job_sink sink;
-    bool has_sink;
 };
 
 static inline struct hf_etcd *hf_etcd_of_wire(struct hf_wire *wire)
@@ -276,7 +271,7 @@ void hf_etcd_watches_free(struct hf_etcd *etcd, bool all, bool forked);
 /* ---- examine.c ------------------------------------------------------------
  */
 
-/* The node is READY: report what it is to the sink, and end the jobs. */
+/* The node is READY: report what it is, and end the jobs. */
 void hf_etcd_examine(struct hf_etcd *etcd, struct hf_instant now);
 
 /* The reply to the probe of that. */
@@ -286,10 +281,5 @@ void hf_etcd_examined(struct hf_etcd *etcd, const struct hf_wire_reply *reply);
  */
 
 extern const struct hf_store_ops hf_store_etcd;
-
-/* The node is READY, or cannot be: end the pending jobs. */
-void hf_etcd_jobs(struct hf_etcd *etcd, struct hf_instant now);
-void hf_etcd_jobs_end(struct hf_etcd *etcd, enum hf_status status,
-                      const char *reason);
 
 #endif

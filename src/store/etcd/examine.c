@@ -15,14 +15,6 @@
 /* Below the prefix, as locks are; no name is empty, so it is none. */
 #define PROBE_NAME ""
 
-static void find(struct hf_etcd *etcd, enum hf_severity severity,
-                 const char *text)
-{
-    if (etcd->has_sink && etcd->sink.finding != NULL) {
-        etcd->sink.finding(etcd->sink.user, severity, 0, text);
-    }
-}
-
 /* Does its leader, when it stood still, revoke leases that another one has
  * renewed meanwhile? Fixed in 3.4.31 and 3.5.13:
  * https://github.com/etcd-io/etcd/issues/15247 */
@@ -48,22 +40,26 @@ static void describe(struct hf_etcd *etcd)
              etcd->tls == NULL ? "without" : "over",
              has_login ? "as user " : "without a login",
              has_login ? etcd->user_shown : "");
-    find(etcd, HF_FINDING_OK, text);
-    find(etcd, HF_FINDING_OK,
-         "an entry lives as long as its lease, whole seconds, at least two by "
-         "default; a new leader extends all leases");
+    hf_ordered_found(&etcd->ordered, HF_FINDING_OK, text);
+    hf_ordered_found(
+        &etcd->ordered, HF_FINDING_OK,
+        "an entry lives as long as its lease, whole seconds, at least two by "
+        "default; a new leader extends all leases");
     if (revokes_late(etcd->version)) {
-        find(etcd, etcd->n_endpoints > 1 ? HF_FINDING_WARNING : HF_FINDING_OK,
-             "in a cluster, this version may revoke leases that were renewed, "
-             "when a leader stood still (etcd issue 15247): a waiter is then "
-             "granted the lock up to a third of the ttl before its holder is "
-             "told. The fence tells them apart. Fixed in 3.4.31, 3.5.13 and "
-             "3.6");
+        hf_ordered_found(
+            &etcd->ordered,
+            etcd->n_endpoints > 1 ? HF_FINDING_WARNING : HF_FINDING_OK,
+            "in a cluster, this version may revoke leases that were renewed, "
+            "when a leader stood still (etcd issue 15247): a waiter is then "
+            "granted the lock up to a third of the ttl before its holder is "
+            "told. The fence tells them apart. Fixed in 3.4.31, 3.5.13 and "
+            "3.6");
     }
     if (etcd->n_endpoints == 1) {
-        find(etcd, HF_FINDING_OK,
-             "one endpoint is named: of a cluster, name all members, so that "
-             "the next one is used when it fails");
+        hf_ordered_found(
+            &etcd->ordered, HF_FINDING_OK,
+            "one endpoint is named: of a cluster, name all members, so that "
+            "the next one is used when it fails");
     }
 }
 
@@ -86,9 +82,6 @@ static void write_probe(struct hf_etcd *etcd)
 
 void hf_etcd_examine(struct hf_etcd *etcd, struct hf_instant now)
 {
-    if (etcd->is_probing) {
-        return;
-    }
     write_probe(etcd);
     struct hf_http_request request = {
         .method = "POST",
@@ -99,21 +92,21 @@ void hf_etcd_examine(struct hf_etcd *etcd, struct hf_instant now)
         .timeout = etcd->connect_timeout,
         .cookie = HF_ETCD_PROBE,
     };
-    etcd->is_probing =
+    etcd->ordered.jobs.is_probing =
         !etcd->body.has_failed && hf_http_ask(&etcd->http, &request, now);
-    if (!etcd->is_probing) {
-        hf_etcd_jobs_end(etcd, HF_NO_MEMORY, "out of memory");
+    if (!etcd->ordered.jobs.is_probing) {
+        hf_ordered_jobs_end(&etcd->ordered, HF_NO_MEMORY, "out of memory");
     }
 }
 
 void hf_etcd_examined(struct hf_etcd *etcd, const struct hf_wire_reply *reply)
 {
-    etcd->is_probing = false;
+    etcd->ordered.jobs.is_probing = false;
     if (reply->outcome == HF_WIRE_DONE || reply->outcome == HF_WIRE_ERROR) {
         describe(etcd);
         if (reply->outcome == HF_WIRE_ERROR) {
-            find(etcd, HF_FINDING_ERROR, etcd->why);
+            hf_ordered_found(&etcd->ordered, HF_FINDING_ERROR, etcd->why);
         }
-        hf_etcd_jobs_end(etcd, HF_OK, NULL);
+        hf_ordered_jobs_end(&etcd->ordered, HF_OK, NULL);
     } /* else: another connection, or another login, asks again */
 }

@@ -50,7 +50,7 @@ static void arm(struct hf_etcd *etcd)
          watch = watch->next) {
         at = watch->is_dropped ? HF_LONG_AGO : at;
     }
-    if (etcd->jobs != 0 && !etcd->is_probing &&
+    if (hf_ordered_jobs_are_due(&etcd->ordered) &&
         (etcd->phase == HF_ETCD_READY || etcd->phase == HF_ETCD_FOREIGN)) {
         at = HF_LONG_AGO;
     }
@@ -150,7 +150,7 @@ static void on_closed(struct hf_http *http, struct hf_instant now)
     struct hf_etcd *etcd = etcd_of(http);
     char why[sizeof(etcd->ordered.reason)];
     hf_etcd_login_forget(etcd);
-    etcd->is_probing = false;
+    etcd->ordered.jobs.is_probing = false;
     if (etcd->phase == HF_ETCD_FOREIGN) {
         return;
     }
@@ -173,7 +173,7 @@ static void on_closed(struct hf_http *http, struct hf_instant now)
     }
     hf_ordered_down(&etcd->ordered, has_other || is_quick, fault, why);
     if (!has_other && !is_quick) {
-        hf_etcd_jobs_end(etcd, fault, why);
+        hf_ordered_jobs_end(&etcd->ordered, fault, why);
     }
     if (has_other || is_quick) {
         connect_now(etcd, now);
@@ -219,10 +219,10 @@ static void on_timer(struct hf_timer *timer, struct hf_instant now)
         (struct hf_etcd *)(void *)((char *)timer -
                                    offsetof(struct hf_etcd, timer));
     hf_etcd_watches_free(etcd, false, false);
-    if (etcd->jobs != 0 && etcd->phase == HF_ETCD_READY) {
-        hf_etcd_jobs(etcd, now);
-    } else if (etcd->jobs != 0 && etcd->phase == HF_ETCD_FOREIGN) {
-        hf_etcd_jobs_end(etcd, HF_CONFIG, etcd->why);
+    if (etcd->phase == HF_ETCD_READY && hf_ordered_jobs_serve(&etcd->ordered)) {
+        hf_etcd_examine(etcd, now);
+    } else if (etcd->phase == HF_ETCD_FOREIGN) {
+        hf_ordered_jobs_end(&etcd->ordered, HF_CONFIG, etcd->why);
     }
     if (etcd->phase == HF_ETCD_WAITING &&
         !hf_instant_before(now, etcd->reconnect.retry_at)) {

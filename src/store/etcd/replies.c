@@ -507,8 +507,8 @@ static void deliver(struct hf_etcd *etcd, const struct hf_http_pending *request,
         if (is_done) {
             etcd->n_expired =
                 request->cookie == HF_ETCD_RENEW ? etcd->n_expired : 0;
-            etcd->rtt =
-                hf_span_smooth(etcd->rtt, hf_instant_until(request->sent, now));
+            etcd->ordered.rtt = hf_span_smooth(
+                etcd->ordered.rtt, hf_instant_until(request->sent, now));
         }
         call->done(call, reply, now);
     }

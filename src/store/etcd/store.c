@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The entry points for the client, and the jobs of `holdfast doctor`. */
+/* The entry points for the client. */
 #include "base/fail.h"
 #include "io/clock.h"
 #include "store/etcd/etcd.h"
@@ -81,19 +81,7 @@ static void etcd_close(struct hf_store *store, bool forked)
     free_store(etcd);
 }
 
-/* ---- Asking -------------------------------------------------------------- */
-
-static void etcd_ask(struct hf_store *store, const struct hf_ask *ask,
-                     struct hf_instant now)
-{
-    hf_ordered_ask(&etcd_of(store)->ordered, ask, now);
-}
-
-static void etcd_flush(struct hf_store *store, struct hf_instant now)
-{
-    hf_ordered_flush(&etcd_of(store)->ordered, now);
-    hf_ordered_check(&etcd_of(store)->ordered);
-}
+/* ---- The node ------------------------------------------------------------ */
 
 static void etcd_resume(struct hf_store *store, struct hf_instant now)
 {
@@ -103,61 +91,20 @@ static void etcd_resume(struct hf_store *store, struct hf_instant now)
 static void etcd_describe(const struct hf_store *store, unsigned index,
                           struct hf_instant now, struct hf_node *out)
 {
-    static const enum hf_health states[] = {
-        [HF_NODE_STATUS_CONNECTING] = HF_NODE_CONNECTING,
-        [HF_NODE_STATUS_VOTING] = HF_NODE_UP,
-        [HF_NODE_STATUS_DOWN] = HF_NODE_DOWN,
-    };
     const struct hf_etcd *etcd = (const struct hf_etcd *)(const void *)store;
     (void)index;
     (void)now;
-    memset(out, 0, sizeof(*out));
-    snprintf(out->address, sizeof(out->address), "%s",
-             etcd->endpoints[etcd->at].shown);
-    out->health = states[etcd->ordered.status];
-    out->rtt_us = hf_span_us_floor(etcd->rtt);
-    snprintf(out->reason, sizeof(out->reason), "%s", etcd->ordered.reason);
+    hf_ordered_describe(&etcd->ordered, etcd->endpoints[etcd->at].shown, out);
 }
 
 /* ---- Jobs ---------------------------------------------------------------- */
 
-void hf_etcd_jobs_end(struct hf_etcd *etcd, enum hf_status status,
-                      const char *reason)
-{
-    if (etcd->jobs == 0) {
-        return;
-    }
-    etcd->jobs = 0;
-    if (etcd->has_sink) {
-        etcd->sink.done(etcd->sink.user, 0, status, reason);
-    }
-}
-
-void hf_etcd_jobs(struct hf_etcd *etcd, struct hf_instant now)
-{
-    unsigned declares = 1U << HF_JOB_INIT | 1U << HF_JOB_QUARANTINE;
-    if ((etcd->jobs & declares) != 0) {
-        hf_etcd_jobs_end(etcd, HF_UNSUPPORTED,
-                         "agrees by consensus and keeps its data on the disks "
-                         "of a majority: there is nothing to declare");
-        return;
-    }
-    if ((etcd->jobs & 1U << HF_JOB_EXAMINE) != 0) {
-        hf_etcd_examine(etcd, now); /* ends them with its reply */
-    } else {
-        hf_etcd_jobs_end(etcd, HF_OK, NULL);
-    }
-}
-
-/* They end from the loop, not inside job(). */
 static void etcd_job(struct hf_store *store, unsigned index, enum hf_job job,
                      const struct hf_job_sink *sink)
 {
     struct hf_etcd *etcd = etcd_of(store);
     (void)index;
-    etcd->sink = *sink;
-    etcd->has_sink = true;
-    etcd->jobs |= 1U << job;
+    hf_ordered_jobs_add(&etcd->ordered, job, sink);
     if (etcd->phase == HF_ETCD_WAITING) {
         etcd->reconnect.retry_at = HF_LONG_AGO;
     }
@@ -165,13 +112,6 @@ static void etcd_job(struct hf_store *store, unsigned index, enum hf_job job,
         etcd->phase == HF_ETCD_FOREIGN) {
         hf_timer_set(&etcd->timer, HF_LONG_AGO);
     }
-}
-
-static void etcd_job_cancel(struct hf_store *store)
-{
-    struct hf_etcd *etcd = etcd_of(store);
-    etcd->has_sink = false;
-    etcd->jobs = 0;
 }
 
 /* ---- The table ----------------------------------------------------------- */
@@ -187,12 +127,12 @@ const struct hf_store_ops hf_store_etcd = {
     .node_timeout = {NODE_TIMEOUT_MS_DEFAULT * INT64_C(1000000)},
     .open = etcd_open,
     .close = etcd_close,
-    .ask = etcd_ask,
-    .flush = etcd_flush,
+    .ask = hf_ordered_store_ask,
+    .flush = hf_ordered_store_flush,
     .resume = etcd_resume,
     .describe = etcd_describe,
     .job = etcd_job,
-    .job_cancel = etcd_job_cancel,
+    .job_cancel = hf_ordered_store_job_cancel,
 };
 
 HF_STORE_MODULE(hf_store_etcd);

@@ -23,6 +23,7 @@
  * A session is shared by all locks of its ttl. A lock that leaves this client,
  * or came from another one, or outgrows its session, has a session of its own.
  *
+ *     store.c    operations of a store's table; jobs of `holdfast doctor`
  *     ask.c      verbs to calls
  *     session.c  sessions: opened, renewed, gone, closed
  *     proof.c    what a renewal proves, and the reads after it
@@ -153,6 +154,14 @@ struct hf_ordered_scan {
     char *from;
 };
 
+/* Pending jobs of `holdfast doctor`. */
+struct hf_ordered_jobs {
+    unsigned pending; /* a bit per enum hf_job */
+    bool is_probing;  /* EXAMINE waits for a reply */
+    bool has_sink;
+    struct hf_job_sink sink;
+};
+
 struct hf_ordered {
     struct hf_store base; /* first */
     struct hf_store_env env;
@@ -161,6 +170,8 @@ struct hf_ordered {
     enum hf_node_status status;
     enum hf_status fault;
     char reason[200];
+    struct hf_span rtt; /* the wire measures it */
+    struct hf_ordered_jobs jobs;
     struct hf_ordered_call *calls; /* under way, to free them */
     struct hf_ordered_task *tasks; /* the same */
     struct hf_ordered_session *sessions;
@@ -226,6 +237,39 @@ void hf_ordered_ended(struct hf_ordered *store, void *user, uint64_t number,
                       uint64_t revision, struct hf_instant now);
 void hf_ordered_unwatched(struct hf_ordered *store, void *user,
                           struct hf_instant now);
+
+/* ---- store.c --------------------------------------------------------------
+ */
+
+/* Operations of each table. */
+void hf_ordered_store_ask(struct hf_store *base, const struct hf_ask *ask,
+                          struct hf_instant now);
+void hf_ordered_store_flush(struct hf_store *base, struct hf_instant now);
+void hf_ordered_store_job_cancel(struct hf_store *base);
+
+/** Fill in @p out. @param address  of the server in use. */
+void hf_ordered_describe(const struct hf_ordered *store, const char *address,
+                         struct hf_node *out);
+
+/* A job begins. It ends from the loop, not inside job(). */
+void hf_ordered_jobs_add(struct hf_ordered *store, enum hf_job job,
+                         const struct hf_job_sink *sink);
+
+/** The server answers: end the jobs that need nothing of it.
+ * @return true: examine it now. */
+bool hf_ordered_jobs_serve(struct hf_ordered *store);
+void hf_ordered_jobs_end(struct hf_ordered *store, enum hf_status status,
+                         const char *reason);
+
+/* Must the wire serve them, or end them, as soon as it can? */
+static inline bool hf_ordered_jobs_are_due(const struct hf_ordered *store)
+{
+    return store->jobs.pending != 0 && !store->jobs.is_probing;
+}
+
+/* What EXAMINE has found. */
+void hf_ordered_found(struct hf_ordered *store, enum hf_severity severity,
+                      const char *text);
 
 /* ---- seats.c --------------------------------------------------------------
  */

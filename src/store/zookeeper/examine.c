@@ -12,13 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void find(struct hf_zk *zk, enum hf_severity severity, const char *text)
-{
-    if (zk->has_sink && zk->sink.finding != NULL) {
-        zk->sink.finding(zk->sink.user, severity, 0, text);
-    }
-}
-
 static void describe(struct hf_zk *zk)
 {
     char text[320];
@@ -31,14 +24,16 @@ static void describe(struct hf_zk *zk)
              (unsigned long long)zk->main->id,
              zk->login == NULL ? "without a login" : "with a digest login");
     hf_make_plain(text);
-    find(zk, HF_FINDING_OK, text);
-    find(zk, HF_FINDING_OK,
-         "an entry lives as long as its session, half as long again as the "
-         "ttl; the servers bound that by 2 and 20 of their ticks by default");
+    hf_ordered_found(&zk->ordered, HF_FINDING_OK, text);
+    hf_ordered_found(
+        &zk->ordered, HF_FINDING_OK,
+        "an entry lives as long as its session, half as long again as the "
+        "ttl; the servers bound that by 2 and 20 of their ticks by default");
     if (zk->n_servers == 1) {
-        find(zk, HF_FINDING_OK,
-             "one server is named: of an ensemble, name all, so that the next "
-             "one is used when it fails");
+        hf_ordered_found(
+            &zk->ordered, HF_FINDING_OK,
+            "one server is named: of an ensemble, name all, so that the next "
+            "one is used when it fails");
     }
 }
 
@@ -47,17 +42,17 @@ static void on_probed(struct hf_zk_op *op, struct hf_instant now)
     struct hf_zk *zk = op->zk;
     bool is_main = op->handle == zk->main && op->handle != NULL;
     int rc = op->create_rc;
-    zk->is_probing = false;
+    zk->ordered.jobs.is_probing = false;
     bool is_answered = rc == ZOK || rc == ZNONODE || rc == ZNODEEXISTS ||
                        rc == ZNOAUTH || rc == ZBADVERSION ||
                        rc == ZRUNTIMEINCONSISTENCY;
     if (is_answered && is_main) {
         describe(zk);
         if (rc == ZNOAUTH) {
-            find(zk, HF_FINDING_ERROR,
-                 "the user has no right to create nodes there");
+            hf_ordered_found(&zk->ordered, HF_FINDING_ERROR,
+                             "the user has no right to create nodes there");
         }
-        hf_zk_jobs_end(zk, HF_OK, NULL);
+        hf_ordered_jobs_end(&zk->ordered, HF_OK, NULL);
     } /* else: another connection asks again */
     hf_zk_op_done(op, now);
 }
@@ -72,12 +67,12 @@ static void on_multi(int rc, const void *data)
 void hf_zk_examine(struct hf_zk *zk, struct hf_instant now)
 {
     struct hf_zk_op *op = NULL;
-    if (zk->is_probing || !hf_zk_is_ready(zk)) {
+    if (!hf_zk_is_ready(zk)) {
         return;
     }
     op = hf_zk_op_new(zk->main, NULL, now);
     if (op == NULL) {
-        hf_zk_jobs_end(zk, HF_NO_MEMORY, "out of memory");
+        hf_ordered_jobs_end(&zk->ordered, HF_NO_MEMORY, "out of memory");
         return;
     }
     op->folder = hf_zk_key_folder(zk->base, (struct hf_bytes){"", 0});
@@ -90,8 +85,8 @@ void hf_zk_examine(struct hf_zk *zk, struct hf_instant now)
         (void)hf_zk_op_asked(op, zoo_amulti(zk->main->library, 2, zk->probe,
                                             zk->probed, on_multi, op));
     }
-    zk->is_probing = hf_zk_op_begin(op, on_probed);
-    if (!zk->is_probing) {
-        hf_zk_jobs_end(zk, HF_NO_MEMORY, "out of memory");
+    zk->ordered.jobs.is_probing = hf_zk_op_begin(op, on_probed);
+    if (!zk->ordered.jobs.is_probing) {
+        hf_ordered_jobs_end(&zk->ordered, HF_NO_MEMORY, "out of memory");
     }
 }

@@ -32,7 +32,8 @@ static void arm(struct hf_zk *zk)
 {
     struct hf_instant at = zk->retry_at;
     bool has_answer = zk->phase == HF_ZK_READY || zk->phase == HF_ZK_FOREIGN;
-    if (zk->over != NULL || (zk->jobs != 0 && has_answer && !zk->is_probing)) {
+    if (zk->over != NULL ||
+        (has_answer && hf_ordered_jobs_are_due(&zk->ordered))) {
         at = HF_LONG_AGO;
     }
     hf_timer_set(&zk->timer, at);
@@ -52,7 +53,7 @@ static void tell_down(struct hf_zk *zk, bool is_connecting, const char *reason)
     }
     hf_ordered_down(&zk->ordered, is_connecting, fault, why);
     if (!is_connecting) {
-        hf_zk_jobs_end(zk, fault, why);
+        hf_ordered_jobs_end(&zk->ordered, fault, why);
     }
 }
 
@@ -114,7 +115,7 @@ static void main_changed(struct hf_zk_handle *handle, struct hf_instant now)
         break;
     case HF_ZK_CONNECTING:
         zk->phase = HF_ZK_OPENING;
-        zk->is_probing = false;
+        zk->ordered.jobs.is_probing = false;
         tell_down(zk, !has_failed_all, handle->why);
         break;
     case HF_ZK_EXPIRED:
@@ -267,10 +268,10 @@ static void on_timer(struct hf_timer *timer, struct hf_instant now)
     end_over(zk, now);
     hf_zk_watches_tell(zk, now);
     hf_zk_watches_free(zk, false);
-    if (zk->jobs != 0 && zk->phase == HF_ZK_READY) {
-        hf_zk_jobs(zk, now);
-    } else if (zk->jobs != 0 && zk->phase == HF_ZK_FOREIGN) {
-        hf_zk_jobs_end(zk, HF_CONFIG, zk->why);
+    if (zk->phase == HF_ZK_READY && hf_ordered_jobs_serve(&zk->ordered)) {
+        hf_zk_examine(zk, now);
+    } else if (zk->phase == HF_ZK_FOREIGN) {
+        hf_ordered_jobs_end(&zk->ordered, HF_CONFIG, zk->why);
     }
     if (!hf_instant_before(now, zk->retry_at)) {
         begin(zk, now);

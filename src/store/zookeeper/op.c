@@ -88,7 +88,8 @@ void hf_zk_op_done(struct hf_zk_op *op, struct hf_instant now)
     struct hf_wire_call *call = op->call;
     unlink_op(op);
     if (op->reply.outcome == HF_WIRE_DONE) {
-        zk->rtt = hf_span_smooth(zk->rtt, hf_instant_until(op->asked, now));
+        zk->ordered.rtt =
+            hf_span_smooth(zk->ordered.rtt, hf_instant_until(op->asked, now));
     }
     if (call != NULL && call->done != NULL && !zk->is_closing) {
         call->done(call, &op->reply, now);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The entry points for the client, and the jobs of `holdfast doctor`. */
+/* The entry points for the client. */
 #include "base/fail.h"
 #include "io/clock.h"
 #include "store/zookeeper/zookeeper.h"
@@ -76,19 +76,7 @@ static void zookeeper_shut(struct hf_store *store, bool forked)
     free_store(zk);
 }
 
-/* ---- Asking -------------------------------------------------------------- */
-
-static void zookeeper_ask(struct hf_store *store, const struct hf_ask *ask,
-                          struct hf_instant now)
-{
-    hf_ordered_ask(&zk_of(store)->ordered, ask, now);
-}
-
-static void zookeeper_flush(struct hf_store *store, struct hf_instant now)
-{
-    hf_ordered_flush(&zk_of(store)->ordered, now);
-    hf_ordered_check(&zk_of(store)->ordered);
-}
+/* ---- The node ------------------------------------------------------------ */
 
 static void zookeeper_resume(struct hf_store *store, struct hf_instant now)
 {
@@ -106,67 +94,21 @@ static const char *shown_server(const struct hf_zk *zk)
 static void zookeeper_describe(const struct hf_store *store, unsigned index,
                                struct hf_instant now, struct hf_node *out)
 {
-    static const enum hf_health states[] = {
-        [HF_NODE_STATUS_CONNECTING] = HF_NODE_CONNECTING,
-        [HF_NODE_STATUS_VOTING] = HF_NODE_UP,
-        [HF_NODE_STATUS_DOWN] = HF_NODE_DOWN,
-    };
     const struct hf_zk *zk = (const struct hf_zk *)(const void *)store;
     (void)index;
     (void)now;
-    memset(out, 0, sizeof(*out));
-    snprintf(out->address, sizeof(out->address), "%s", shown_server(zk));
-    out->health = states[zk->ordered.status];
-    out->rtt_us = hf_span_us_floor(zk->rtt);
-    snprintf(out->reason, sizeof(out->reason), "%s", zk->ordered.reason);
+    hf_ordered_describe(&zk->ordered, shown_server(zk), out);
 }
 
 /* ---- Jobs ---------------------------------------------------------------- */
 
-void hf_zk_jobs_end(struct hf_zk *zk, enum hf_status status, const char *reason)
-{
-    if (zk->jobs == 0) {
-        return;
-    }
-    zk->jobs = 0;
-    if (zk->has_sink) {
-        zk->sink.done(zk->sink.user, 0, status, reason);
-    }
-}
-
-void hf_zk_jobs(struct hf_zk *zk, struct hf_instant now)
-{
-    unsigned declares = 1U << HF_JOB_INIT | 1U << HF_JOB_QUARANTINE;
-    if ((zk->jobs & declares) != 0) {
-        hf_zk_jobs_end(zk, HF_UNSUPPORTED,
-                       "agrees by consensus and keeps its data on the disks "
-                       "of a majority: there is nothing to declare");
-        return;
-    }
-    if ((zk->jobs & 1U << HF_JOB_EXAMINE) != 0) {
-        hf_zk_examine(zk, now); /* ends them with its reply */
-    } else {
-        hf_zk_jobs_end(zk, HF_OK, NULL);
-    }
-}
-
-/* They end from the loop, not inside job(). */
 static void zookeeper_job(struct hf_store *store, unsigned index,
                           enum hf_job job, const struct hf_job_sink *sink)
 {
     struct hf_zk *zk = zk_of(store);
     (void)index;
-    zk->sink = *sink;
-    zk->has_sink = true;
-    zk->jobs |= 1U << job;
+    hf_ordered_jobs_add(&zk->ordered, job, sink);
     hf_timer_set(&zk->timer, HF_LONG_AGO);
-}
-
-static void zookeeper_job_cancel(struct hf_store *store)
-{
-    struct hf_zk *zk = zk_of(store);
-    zk->has_sink = false;
-    zk->jobs = 0;
 }
 
 /* ---- The table ----------------------------------------------------------- */
@@ -200,12 +142,12 @@ const struct hf_store_ops hf_store_zookeeper = {
     .node_timeout = {NODE_TIMEOUT_MS_DEFAULT * INT64_C(1000000)},
     .open = zookeeper_open,
     .close = zookeeper_shut,
-    .ask = zookeeper_ask,
-    .flush = zookeeper_flush,
+    .ask = hf_ordered_store_ask,
+    .flush = hf_ordered_store_flush,
     .resume = zookeeper_resume,
     .describe = zookeeper_describe,
     .job = zookeeper_job,
-    .job_cancel = zookeeper_job_cancel,
+    .job_cancel = hf_ordered_store_job_cancel,
 };
 
 HF_STORE_MODULE(hf_store_zookeeper);

@@ -474,15 +474,10 @@ struct hf_zk {
     struct hf_zk_watch *watches;
     int64_t newest; /* the greatest zxid seen */
     bool is_closing;
-    struct hf_span rtt;
     char why[200];
-    char *position; /* of the next page of a SCAN */
-    unsigned jobs;  /* pending jobs, a bit per enum hf_job */
-    bool is_probing;
+    char *position;    /* of the next page of a SCAN */
     zoo_op_t probe[2]; /* of EXAMINE */
     zoo_op_result_t probed[2];
-    struct hf_job_sink sink;
-    bool has_sink;
 };
 
 static inline struct hf_zk *hf_zk_of_wire(struct hf_wire *wire)
@@ -536,12 +531,9 @@ static inline bool hf_zk_is_ready(const struct hf_zk *zk)
            zk->main->life == HF_ZK_CONNECTED;
 }
 
-/* ---- examine.c, store.c ---------------------------------------------------
+/* ---- examine.c ------------------------------------------------------------
  */
 
 void hf_zk_examine(struct hf_zk *zk, struct hf_instant now);
-void hf_zk_jobs(struct hf_zk *zk, struct hf_instant now);
-void hf_zk_jobs_end(struct hf_zk *zk, enum hf_status status,
-                    const char *reason);
 
 #endif
