@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A verb as calls. ACQUIRE and CONFIRM wait for the renewal that flush() sends;
  * RELEASE is sent at once, after all that was asked before. */
-#include "store/ordered/ordered.h"
+#include "store/ordered/task.h"
 
 #include "base/assert.h"
 

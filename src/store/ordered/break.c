@@ -17,7 +17,7 @@
  * A break that is given up returns the entry: the note is taken away. The entry
  * of another program has an owner that looks for no note: only --now, which
  * removes it. A name that is reserved has no holder: its entry is removed. */
-#include "store/ordered/ordered.h"
+#include "store/ordered/task.h"
 
 #include "core/owner.h"
 

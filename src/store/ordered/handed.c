@@ -8,7 +8,7 @@
  * For entries that no seat has: of another client, which handed the text on;
  * and of a break, which has written its note. A reservation is over when its
  * session is, which nothing renews. */
-#include "store/ordered/ordered.h"
+#include "store/ordered/task.h"
 
 static const char ended[] = "ended:";
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* INSPECT and QUEUE: one list, each entry judged as its owner judges it. Of a
  * name without entries the mark is read, too. */
-#include "store/ordered/ordered.h"
+#include "store/ordered/task.h"
 
 #include "core/owner.h"
 

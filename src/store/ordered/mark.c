@@ -25,12 +25,9 @@
  *
  * Cost: one request to read; three to write. */
 #include "store/ordered/mark_text.h"
-#include "store/ordered/ordered.h"
+#include "store/ordered/task.h"
 
 #include "core/validity.h"
-
-/* Others wrote each time: as good as no answer. */
-#define ROUNDS_MAX 8
 
 /* Milliseconds that a session outlives its mark, beside the drift of clocks:
  * the mark may be written so long after it was opened. */
@@ -41,31 +38,7 @@ static void read_mark(struct hf_ordered_task *task, hf_wire_done_fn *done,
 static void on_read(struct hf_wire_call *wire_call,
                     const struct hf_wire_reply *reply, struct hf_instant now);
 
-/* ---- Calls --------------------------------------------------------------- */
-
-static void fail(struct hf_ordered_task *task, enum hf_wire_outcome outcome,
-                 enum hf_status fault, const char *reason,
-                 struct hf_instant now)
-{
-    struct hf_wire_reply reply = {
-        .outcome = outcome, .fault = fault, .reason = reason};
-    hf_ordered_task_undone(task, &reply, now);
-}
-
-/** @return NULL: no memory, and the task is over. */
-static struct hf_ordered_call *call_of(struct hf_ordered_task *task,
-                                       hf_wire_done_fn *done,
-                                       struct hf_instant now)
-{
-    struct hf_ordered_call *call =
-        hf_ordered_call_new(task->store, done, task->session, NULL, NULL);
-    if (call == NULL) {
-        fail(task, HF_WIRE_UNSENT, HF_NO_MEMORY, "out of memory", now);
-    } else {
-        call->task = task;
-    }
-    return call;
-}
+/* ---- Sessions ------------------------------------------------------------ */
 
 static void on_closed(struct hf_wire_call *wire_call,
                       const struct hf_wire_reply *reply, struct hf_instant now)
@@ -125,43 +98,23 @@ static void write_mark(struct hf_ordered_task *task, struct hf_instant now)
         .session = task->session->id,
         .text = {text, hf_ordered_mark_write(&mark, text)},
     };
-    struct hf_ordered_call *call = call_of(task, on_written, now);
+    struct hf_ordered_call *call = hf_ordered_task_call(task, on_written, now);
     if (call != NULL &&
         !store->wire_ops->mark_write(store->wire, &write, &call->wire, now)) {
         hf_ordered_call_fail(call, now);
     }
 }
 
-static void on_opened(struct hf_wire_call *wire_call,
-                      const struct hf_wire_reply *reply, struct hf_instant now)
-{
-    struct hf_ordered_call *call = (struct hf_ordered_call *)(void *)wire_call;
-    struct hf_ordered_task *task = call->task;
-    struct hf_wire_reply why;
-    hf_ordered_call_free(call);
-    if (hf_ordered_session_opened(task->session, reply, &why)) {
-        write_mark(task, now);
-    } else {
-        hf_ordered_task_undone(task, &why, now);
-    }
-}
-
 static void open_session(struct hf_ordered_task *task, int64_t lasts_ms,
                          struct hf_instant now)
 {
-    struct hf_ordered *store = task->store;
     int64_t drift_ms = hf_span_ms_ceil(hf_drift(hf_span_ms(lasts_ms)));
     task->session =
-        hf_ordered_session_own(store, lasts_ms + drift_ms + SLACK_MS);
+        hf_ordered_session_own(task->store, lasts_ms + drift_ms + SLACK_MS);
     if (task->session == NULL) {
-        fail(task, HF_WIRE_UNSENT, HF_NO_MEMORY, "out of memory", now);
-        return;
-    }
-    struct hf_ordered_call *call = call_of(task, on_opened, now);
-    if (call != NULL &&
-        !store->wire_ops->open(store->wire, task->session->ttl_s, &call->wire,
-                               now)) {
-        hf_ordered_call_fail(call, now);
+        hf_ordered_task_fail_memory(task, now);
+    } else {
+        hf_ordered_task_open(task, write_mark, now);
     }
 }
 
@@ -193,16 +146,18 @@ static bool find(struct hf_ordered_task *task,
     bool needs_clock = has_mark || task->counter != 0;
     *out = (struct hf_ordered_mark){.fence = 0};
     if (has_mark && !hf_ordered_mark_read(reply->mark, out)) {
-        fail(task, HF_WIRE_ERROR, HF_CONFIG,
-             "what is stored as the mark of this name is none of Holdfast's: "
-             "remove it",
-             now);
+        hf_ordered_task_fail(
+            task, HF_WIRE_ERROR, HF_CONFIG,
+            "what is stored as the mark of this name is none of Holdfast's: "
+            "remove it",
+            now);
         return false;
     }
     if (needs_clock && reply->clock_ms <= 0) {
-        fail(task, HF_WIRE_ERROR, HF_CONFIG,
-             "the server does not tell its time, by which a mark is judged",
-             now);
+        hf_ordered_task_fail(
+            task, HF_WIRE_ERROR, HF_CONFIG,
+            "the server does not tell its time, by which a mark is judged",
+            now);
         return false;
     }
     if (hf_ordered_mark_left(out, reply->clock_ms) == 0) {
@@ -235,29 +190,11 @@ static void judge(struct hf_ordered_task *task,
     open_session(task, reply->clock_step_ms + mark.length_ms, now);
 }
 
-/** @return false: there is no reply, and the task is over. */
-static bool take(struct hf_wire_call *wire_call,
-                 const struct hf_wire_reply *reply,
-                 struct hf_ordered_task **task, struct hf_instant now)
-{
-    struct hf_ordered_call *call = (struct hf_ordered_call *)(void *)wire_call;
-    struct hf_wire_reply read = *reply;
-    *task = call->task;
-    hf_ordered_call_free(call);
-    if (read.outcome == HF_WIRE_LOST) {
-        read.outcome = HF_WIRE_UNSENT; /* it only read */
-    }
-    if (read.outcome != HF_WIRE_DONE) {
-        hf_ordered_task_undone(*task, &read, now);
-    }
-    return read.outcome == HF_WIRE_DONE;
-}
-
 static void on_read(struct hf_wire_call *wire_call,
                     const struct hf_wire_reply *reply, struct hf_instant now)
 {
-    struct hf_ordered_task *task;
-    if (take(wire_call, reply, &task, now)) {
+    struct hf_ordered_task *task = hf_ordered_task_read(wire_call, reply, now);
+    if (task != NULL) {
         judge(task, reply, now);
     }
 }
@@ -267,12 +204,10 @@ static void read_mark(struct hf_ordered_task *task, hf_wire_done_fn *done,
 {
     struct hf_ordered *store = task->store;
     struct hf_bytes name = {task->name, task->name_len};
-    if (task->rounds++ == ROUNDS_MAX) {
-        fail(task, HF_WIRE_UNSENT, HF_UNAVAILABLE,
-             "other requests came between", now);
+    if (!hf_ordered_task_has_round(task, now)) {
         return;
     }
-    struct hf_ordered_call *call = call_of(task, done, now);
+    struct hf_ordered_call *call = hf_ordered_task_call(task, done, now);
     if (call != NULL &&
         !store->wire_ops->mark_read(store->wire, name, &call->wire, now)) {
         hf_ordered_call_fail(call, now);
@@ -300,9 +235,9 @@ static void show(struct hf_ordered_task *task, struct hf_bytes who,
 static void on_shown(struct hf_wire_call *wire_call,
                      const struct hf_wire_reply *reply, struct hf_instant now)
 {
-    struct hf_ordered_task *task;
+    struct hf_ordered_task *task = hf_ordered_task_read(wire_call, reply, now);
     struct hf_ordered_mark mark = {.fence = 0};
-    if (!take(wire_call, reply, &task, now)) {
+    if (task == NULL) {
         return;
     }
     task->asked = reply->sent;

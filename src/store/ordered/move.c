@@ -18,7 +18,7 @@
  *
  * If the reply to the replace was lost, no session is known to have the entry:
  * the next CONFIRM moves it again, whatever became of the former session. */
-#include "store/ordered/ordered.h"
+#include "store/ordered/task.h"
 
 static bool is_wanted(const struct hf_ordered_task *task)
 {

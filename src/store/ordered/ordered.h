@@ -472,89 +472,6 @@ void hf_ordered_scan(struct hf_ordered *store, const struct hf_ask *ask,
                      struct hf_instant now);
 void hf_ordered_scans_free(struct hf_ordered *store);
 
-/* ---- task.c ---------------------------------------------------------------
- */
-
-/* One entry that a task replaces, or removes. */
-struct hf_ordered_change {
-    size_t id_at, id_len; /* in `ids` */
-    uint64_t version;
-    bool removes;
-    uint8_t session[HF_SESSION_ID_LEN]; /* unless the task has its own */
-    int64_t ttl_s;
-    size_t note_len;
-    char note[HF_ORDERED_NOTE_MAX];
-};
-
-struct hf_ordered_task;
-
-/** Read a list: which entries are changed, and what is answered then.
- * @return false: no memory. */
-typedef bool hf_ordered_plan_fn(struct hf_ordered_task *task,
-                                const struct hf_wire_reply *reply);
-
-/* All is done: answer it. */
-typedef void hf_ordered_done_fn(struct hf_ordered_task *task,
-                                struct hf_instant now);
-
-/* It has failed: answer it. */
-typedef void hf_ordered_undone_fn(struct hf_ordered_task *task,
-                                  const struct hf_wire_reply *reply,
-                                  struct hf_instant now);
-
-struct hf_ordered_task {
-    struct hf_ordered_task *next, *before; /* of the store's */
-    struct hf_ordered *store;
-    hf_ordered_plan_fn *plan;
-    hf_ordered_done_fn *done;
-    hf_ordered_undone_fn *undone;
-    struct hf_ordered_session *session; /* for what is replaced; NULL: none */
-    struct hf_ordered_seat *seat;       /* CONFIRM; else NULL */
-    bool frees_now;                     /* BREAK */
-    bool is_unsure;    /* a REPLACE was lost: it may be executed yet */
-    bool is_broken;    /* CONFIRM: the entry has a note */
-    unsigned rounds;   /* lists so far */
-    size_t n_done;     /* entries that were changed */
-    uint64_t counter;  /* CONFIRM, MARK */
-    int64_t start_ms;  /* MARK: by the servers' clock */
-    int64_t length_ms; /* MARK */
-    uint64_t version;  /* MARK: of the mark that was read */
-    struct hf_ordered_change *changes;
-    size_t n_changes, changes_cap, at;
-    char *ids;
-    size_t ids_len, ids_cap;
-    struct hf_instant asked;
-    struct hf_answer answer; /* filled in by `plan` */
-    size_t name_len, owner_len, back_len, found_len;
-    char owner[HF_OWNER_MAX + HF_ORDERED_MARK_MAX];
-    char back[HF_ORDERED_NOTE_MAX];  /* BREAK: the holder to return it to */
-    char found[HF_ORDERED_NOTE_MAX]; /* BREAK, MARK: of the answer */
-    char name[];
-};
-
-/* Answer it, and free it: what `done` and `undone` end with. */
-void hf_ordered_task_done(struct hf_ordered_task *task, struct hf_instant now);
-void hf_ordered_task_undone(struct hf_ordered_task *task,
-                            const struct hf_wire_reply *reply,
-                            struct hf_instant now);
-
-/** For a request, which is copied. @return NULL: no memory; it is answered. */
-struct hf_ordered_task *hf_ordered_task_new(struct hf_ordered *store,
-                                            const struct hf_ask *ask,
-                                            struct hf_instant now);
-
-/* Open its session, if it has one; list, plan, change; answer. */
-void hf_ordered_task_begin(struct hf_ordered_task *task, struct hf_instant now);
-
-/** Plan a change of a listed entry: to remove it, or as it is. @return NULL: no
- * memory. */
-struct hf_ordered_change *
-hf_ordered_task_change(struct hf_ordered_task *task,
-                       const struct hf_wire_entry *entry, bool removes);
-void hf_ordered_change_note(struct hf_ordered_change *change, const void *text,
-                            size_t len);
-void hf_ordered_task_free(struct hf_ordered_task *task);
-
 /* ---- break.c, handed.c, move.c --------------------------------------------
  */
 
@@ -577,9 +494,6 @@ void hf_ordered_move(struct hf_ordered *store, struct hf_ordered_seat *seat,
  * without marks refuses to write, and finds none. */
 void hf_ordered_mark(struct hf_ordered *store, const struct hf_ask *ask,
                      struct hf_instant now);
-
-/* INSPECT or QUEUE of a name without entries: answer with its mark. */
-void hf_ordered_mark_show(struct hf_ordered_task *task, struct hf_instant now);
 
 /* ---- check.c --------------------------------------------------------------
  */

@@ -10,13 +10,13 @@
  * one entry are done one after the other, in some order.
  *
  * Cost: one list, and one consensus for each entry; a session is one more. */
-#include "store/ordered/ordered.h"
+#include "store/ordered/task.h"
 
 #include "base/assert.h"
 
 #include <stdlib.h>
 
-/* Others changed an entry each time: as good as no answer. */
+/* Others changed it each time: as good as no answer. */
 #define ROUNDS_MAX 8
 
 static void list(struct hf_ordered_task *task, struct hf_instant now);
@@ -168,30 +168,90 @@ void hf_ordered_change_note(struct hf_ordered_change *change, const void *text,
 
 /* ---- The sequence -------------------------------------------------------- */
 
-/** A call of the task; out of memory, it is over. */
-static struct hf_ordered_call *call_of(struct hf_ordered_task *task,
-                                       hf_wire_done_fn *done,
-                                       struct hf_instant now)
+void hf_ordered_task_fail(struct hf_ordered_task *task,
+                          enum hf_wire_outcome outcome, enum hf_status fault,
+                          const char *reason, struct hf_instant now)
 {
-    static const struct hf_wire_reply no_memory = {.outcome = HF_WIRE_UNSENT,
-                                                   .fault = HF_NO_MEMORY,
-                                                   .reason = "out of memory"};
+    struct hf_wire_reply reply = {
+        .outcome = outcome, .fault = fault, .reason = reason};
+    task->undone(task, &reply, now);
+}
+
+void hf_ordered_task_fail_memory(struct hf_ordered_task *task,
+                                 struct hf_instant now)
+{
+    hf_ordered_task_fail(task, HF_WIRE_UNSENT, HF_NO_MEMORY, "out of memory",
+                         now);
+}
+
+bool hf_ordered_task_has_round(struct hf_ordered_task *task,
+                               struct hf_instant now)
+{
+    bool has_round = task->rounds++ < ROUNDS_MAX;
+    if (!has_round) {
+        hf_ordered_task_fail(task, HF_WIRE_UNSENT, HF_UNAVAILABLE,
+                             "other requests came between", now);
+    }
+    return has_round;
+}
+
+struct hf_ordered_call *hf_ordered_task_call(struct hf_ordered_task *task,
+                                             hf_wire_done_fn *done,
+                                             struct hf_instant now)
+{
     struct hf_ordered_call *call =
         hf_ordered_call_new(task->store, done, task->session, NULL, task->seat);
     if (call == NULL) {
-        task->undone(task, &no_memory, now);
+        hf_ordered_task_fail_memory(task, now);
     } else {
         call->task = task;
     }
     return call;
 }
 
-static void fail_memory(struct hf_ordered_task *task, struct hf_instant now)
+struct hf_ordered_task *hf_ordered_task_read(struct hf_wire_call *wire_call,
+                                             const struct hf_wire_reply *reply,
+                                             struct hf_instant now)
 {
-    struct hf_wire_reply reply = {.outcome = HF_WIRE_UNSENT,
-                                  .fault = HF_NO_MEMORY,
-                                  .reason = "out of memory"};
-    task->undone(task, &reply, now);
+    struct hf_ordered_call *call = (struct hf_ordered_call *)(void *)wire_call;
+    struct hf_ordered_task *task = call->task;
+    struct hf_wire_reply read = *reply;
+    hf_ordered_call_free(call);
+    if (read.outcome == HF_WIRE_DONE) {
+        return task;
+    }
+    if (read.outcome == HF_WIRE_LOST) {
+        read.outcome = HF_WIRE_UNSENT; /* it only read */
+    }
+    task->undone(task, &read, now);
+    return NULL;
+}
+
+static void on_opened(struct hf_wire_call *wire_call,
+                      const struct hf_wire_reply *reply, struct hf_instant now)
+{
+    struct hf_ordered_call *call = (struct hf_ordered_call *)(void *)wire_call;
+    struct hf_ordered_task *task = call->task;
+    struct hf_wire_reply why;
+    hf_ordered_call_free(call);
+    if (hf_ordered_session_opened(task->session, reply, &why)) {
+        task->opened(task, now);
+    } else {
+        task->undone(task, &why, now);
+    }
+}
+
+void hf_ordered_task_open(struct hf_ordered_task *task,
+                          hf_ordered_step_fn *opened, struct hf_instant now)
+{
+    struct hf_ordered *store = task->store;
+    struct hf_ordered_call *call = hf_ordered_task_call(task, on_opened, now);
+    task->opened = opened;
+    if (call != NULL &&
+        !store->wire_ops->open(store->wire, task->session->ttl_s, &call->wire,
+                               now)) {
+        hf_ordered_call_fail(call, now);
+    }
 }
 
 static void on_changed(struct hf_wire_call *wire_call,
@@ -231,7 +291,7 @@ static void change_next(struct hf_ordered_task *task, struct hf_instant now)
         .ttl_s = own != NULL ? own->ttl_s : change->ttl_s,
         .note = {change->note, change->note_len},
     };
-    struct hf_ordered_call *call = call_of(task, on_changed, now);
+    struct hf_ordered_call *call = hf_ordered_task_call(task, on_changed, now);
     if (call != NULL && !store->wire_ops->replace(store->wire, &wire_change,
                                                   &call->wire, now)) {
         hf_ordered_call_fail(call, now);
@@ -241,17 +301,12 @@ static void change_next(struct hf_ordered_task *task, struct hf_instant now)
 static void on_listed(struct hf_wire_call *wire_call,
                       const struct hf_wire_reply *reply, struct hf_instant now)
 {
-    struct hf_ordered_call *call = (struct hf_ordered_call *)(void *)wire_call;
-    struct hf_ordered_task *task = call->task;
-    struct hf_wire_reply read = *reply;
-    if (read.outcome == HF_WIRE_LOST) {
-        read.outcome = HF_WIRE_UNSENT; /* it only read */
+    struct hf_ordered_task *task = hf_ordered_task_read(wire_call, reply, now);
+    if (task == NULL) {
+        return;
     }
-    hf_ordered_call_free(call);
-    if (read.outcome != HF_WIRE_DONE) {
-        task->undone(task, &read, now);
-    } else if (!task->plan(task, &read)) {
-        fail_memory(task, now);
+    if (!task->plan(task, reply)) {
+        hf_ordered_task_fail_memory(task, now);
     } else if (task->session != NULL &&
                task->session->phase == HF_ORDERED_OPENING) {
         hf_ordered_task_begin(task, now); /* the plan needs a longer one */
@@ -262,47 +317,24 @@ static void on_listed(struct hf_wire_call *wire_call,
 
 static void list(struct hf_ordered_task *task, struct hf_instant now)
 {
-    static const struct hf_wire_reply busy = {
-        .outcome = HF_WIRE_UNSENT, .reason = "other requests came between"};
     struct hf_ordered *store = task->store;
     struct hf_bytes name = {task->name, task->name_len};
-    if (task->rounds++ == ROUNDS_MAX) {
-        task->undone(task, &busy, now);
+    if (!hf_ordered_task_has_round(task, now)) {
         return;
     }
     task->n_changes = task->at = task->ids_len = 0;
-    struct hf_ordered_call *call = call_of(task, on_listed, now);
+    struct hf_ordered_call *call = hf_ordered_task_call(task, on_listed, now);
     if (call != NULL &&
         !store->wire_ops->list(store->wire, name, &call->wire, now)) {
         hf_ordered_call_fail(call, now);
     }
 }
 
-static void on_opened(struct hf_wire_call *wire_call,
-                      const struct hf_wire_reply *reply, struct hf_instant now)
-{
-    struct hf_ordered_call *call = (struct hf_ordered_call *)(void *)wire_call;
-    struct hf_ordered_task *task = call->task;
-    struct hf_wire_reply why;
-    hf_ordered_call_free(call);
-    if (hf_ordered_session_opened(task->session, reply, &why)) {
-        list(task, now);
-    } else {
-        task->undone(task, &why, now);
-    }
-}
-
 void hf_ordered_task_begin(struct hf_ordered_task *task, struct hf_instant now)
 {
-    struct hf_ordered *store = task->store;
     if (task->session == NULL) {
         list(task, now);
-        return;
-    }
-    struct hf_ordered_call *call = call_of(task, on_opened, now);
-    if (call != NULL &&
-        !store->wire_ops->open(store->wire, task->session->ttl_s, &call->wire,
-                               now)) {
-        hf_ordered_call_fail(call, now);
+    } else {
+        hf_ordered_task_open(task, list, now);
     }
 }
