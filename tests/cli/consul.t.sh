@@ -46,6 +46,7 @@ unlike "$out" 'jansson|http_parser' 'the command is not linked with a parser of 
 consul_start || { fail 'Consul starts'; finish; }
 export HOLDFAST_URL="$CONSUL_URL?node_timeout=3s&connect_timeout=5s"
 ordered_one 'Consul 1\.[0-9.]+, datacenter dc1'
+ordered_no_once
 ordered_server
 
 # ---- A dead holder, and what others do meanwhile ---------------------------------
@@ -74,48 +75,18 @@ unlike "$session" '^[1-9]s' 'no session of less than 10 s'
 
 # ---- Other programs ----------------------------------------------------------------
 
-mkfifo "$W/until"
-consul_lock() { # until something is written to $W/until
-    consul_ctl lock "lock:$1" "echo in >'$W/ctl'; read -r x <'$W/until'" 2>/dev/null
+consul_lock() { # NAME
+    consul_ctl lock "lock:$1" "$foreign_script" 2>/dev/null
 }
-has_ctl() { [ -s "$W/ctl" ]; }
-rm -f "$W/ctl"
-consul_lock foreign &
-ctl=$!
-ok '"consul lock" holds' wait_until 20 has_ctl
-gives 75 'a try is refused' run -n foreign -- true
-like "$err" 'consul.*lock' '... and tells of it'
-gives 0 'it is listed' ls foreign
-like "$out" 'consul.*lock' '... as what it is'
-gives 75 'it is not broken' break foreign
-like "$err" 'only with --now' '... with the reason'
-begin after -w 60 foreign
-is_second() { [ "$(entries foreign | wc -l)" = 2 ]; }
-ok 'a waiter' wait_until 20 is_second
-is "$(holds after && echo held)" '' 'it waits'
-echo x >"$W/until"
-ok 'it is granted the lock when "consul lock" has ended' wait_until 20 holds after
-wait "$ctl" 2>/dev/null
+ordered_foreign_begin '"consul lock"' consul_lock
+capture timeout 20 holdfast ls foreign
+like "$out" 'consul.*lock' 'it is listed as what it is'
+ordered_foreign_wait '"consul lock"'
 end after
-
-# ---- Locks that change hands ------------------------------------------------------------
-
-read -r owner fence left < <(holdfast acquire -t 20s handed)
-like "$owner $fence" '^[0-9a-f]{32}:.*@[0-9]+/20000 [0-9]+' 'acquire prints an owner'
-gives 75 'it is held' run -n handed -- true
-gives 0 'extend' extend handed --owner "$owner" -t 30s
-gives 76 'another owner' release handed --owner \
-    "$(tr 0-9a-f 1-9a-f0 <<<"${owner:0:32}")${owner:32}"
-gives 0 'release' release handed --owner "$owner"
-gives 76 'it is released once' release handed --owner "$owner"
-gives 0 'the name is free' run -n handed -- true
-
+ordered_handed
 ordered_dead_end 10000 40000
 
 # ---- Several endpoints -------------------------------------------------------------
 
-export HOLDFAST_URL="consul://127.0.0.1:1,127.0.0.1:${CONSUL_PORT[c1]},127.0.0.1:2?connect_timeout=5s"
-for i in 1 2 3 4; do
-    gives 0 "an endpoint that answers is found ($i)" run -n job -- true
-done
+ordered_endpoints "consul://127.0.0.1:1,127.0.0.1:${CONSUL_PORT[c1]},127.0.0.1:2?connect_timeout=5s"
 finish

@@ -4,8 +4,9 @@
 # after holders.sh and the file of the server, which a test has started; the test
 # sets
 #
-#   KIND NODE            zookeeper, consul: its functions; and the server's NAME
+#   KIND NODE            etcd, consul, zookeeper: its functions; the server's NAME
 #   entries [NAME]       prints the entries of a lock, or of all, one a line
+#   first_entry          of those that it reads: the one with the least number
 #   session_of ENTRY     its session
 #   session_end SESSION  ends it, by hand
 #   entry_remove ENTRY   removes it, by hand
@@ -14,10 +15,16 @@
 #
 #   ordered_refuses CODE PATTERN WHAT URL
 #   ordered_one ordered_order ordered_lost ordered_top ordered_names ordered_permits
-#   ordered_list ordered_break
+#   ordered_list ordered_break ordered_handed
+#   ordered_no_once                             it keeps no marks
 #   ordered_dead_begin, ordered_dead_end        a holder is killed; between them is
 #                                               time, in which others may run
+#   ordered_foreign_begin WHAT COMMAND...       another program holds the name that
+#                                               COMMAND is given, until `foreign_end`
+#   ordered_foreign_wait WHAT                   a waiter behind it, `after`, which holds
+#                                               the name in the end
 #   ordered_server                              the server stands still, is killed
+#   ordered_endpoints URL                       one of its servers answers
 #
 # Names begin with the letters of the case, so that cases do not meet.
 
@@ -83,10 +90,13 @@ ordered_one() { # VERSION: doctor's words
     like "$err" 'would reverse fences' '... with the reason'
     end one
     ok 'nothing is left' wait_until 20 counts 0
+    gives 78 'values are refused' put one value
+}
+
+ordered_no_once() {
     gives 69 '--once is refused' run --once 1h one -- echo ran
     like "$err" 'no marks of --once' '... with the reason'
     unlike "$out" ran '... and nothing runs'
-    gives 78 'values are refused' put one value
 }
 
 ordered_order() {
@@ -299,6 +309,59 @@ ordered_break() {
     gives 0 'frees the name at once' run -n broken2 -- true
     ordered_ends broken2 20 'its entry is gone'
     ok 'nothing is left' wait_until 20 counts 0
+}
+
+# Of stores whose locks can go to another process.
+ordered_handed() {
+    local owner fence left
+    read -r owner fence left < <(holdfast acquire -t 20s handed)
+    like "$owner $fence $left" '^[0-9a-f]{32}:.*@[0-9]+/20000 [0-9]+ 1[0-9]\.' \
+        'acquire prints an owner'
+    gives 75 'it is held' run -n handed -- true
+    gives 0 'extend' extend handed --owner "$owner" -t 30s
+    gives 76 'another owner' release handed --owner \
+        "$(tr 0-9a-f 1-9a-f0 <<<"${owner:0:32}")${owner:32}"
+    gives 0 'release' release handed --owner "$owner"
+    gives 76 'it is released once' release handed --owner "$owner"
+    gives 0 'the name is free' run -n handed -- true
+}
+
+# The other program is `sh -c SCRIPT` of its own lock, which ends with foreign_end.
+foreign_script="echo in >'$W/foreign'; read -r x <'$W/until'"
+has_foreign() { [ -s "$W/foreign" ]; }
+ordered_foreign() { # COMMAND...: begins it, in the background
+    [ -p "$W/until" ] || mkfifo "$W/until"
+    rm -f "$W/foreign"
+    "$@" foreign &
+    foreign=$!
+}
+foreign_end() {
+    echo x >"$W/until"
+}
+
+ordered_foreign_begin() { # WHAT COMMAND...
+    ordered_foreign "${@:2}"
+    ok "$1 holds" wait_until 20 has_foreign
+    gives 75 'a try is refused' run -n foreign -- true
+    gives 0 'it is listed' ls foreign
+    gives 75 'it is not broken' break foreign
+    like "$err" 'only with --now' '... with the reason'
+}
+
+ordered_foreign_wait() { # WHAT
+    begin after -w 60 foreign
+    ok 'a waiter' wait_until 20 counts 2 foreign
+    is "$(holds after && echo held)" '' 'it waits'
+    foreign_end
+    ok "it is granted the lock when $1 has ended" wait_until 20 holds after
+    wait "$foreign" 2>/dev/null
+}
+
+ordered_endpoints() { # URL
+    local i
+    for i in 1 2 3 4; do
+        gives 0 "an endpoint that answers is found ($i)" run -n -u "$1" job -- true
+    done
 }
 
 ordered_server() {
