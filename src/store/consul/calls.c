@@ -76,7 +76,7 @@ static bool call_open(struct hf_wire *wire, int64_t ttl_s,
                       struct hf_wire_call *call, struct hf_instant now)
 {
     struct hf_consul *consul = hf_consul_of_wire(wire);
-    hf_consul_node_look(consul, now);
+    hf_endpoints_look(&consul->node, now);
     struct hf_consul_job *job = begin(consul, HF_CONSUL_OPEN, call);
     int64_t server_s = ttl_s < consul->ttl_min_s ? consul->ttl_min_s : ttl_s;
     if (job == NULL) {
@@ -92,7 +92,7 @@ static bool call_renew(struct hf_wire *wire, const uint8_t *session,
                        struct hf_wire_call *call, struct hf_instant now)
 {
     struct hf_consul *consul = hf_consul_of_wire(wire);
-    hf_consul_node_look(consul, now);
+    hf_endpoints_look(&consul->node, now);
     struct hf_consul_job *job = begin(consul, HF_CONSUL_RENEW, call);
     if (job == NULL) {
         return false;
@@ -165,7 +165,7 @@ static bool call_list(struct hf_wire *wire, struct hf_bytes name,
                       struct hf_wire_call *call, struct hf_instant now)
 {
     struct hf_consul *consul = hf_consul_of_wire(wire);
-    hf_consul_node_look(consul, now);
+    hf_endpoints_look(&consul->node, now);
     struct hf_consul_job *job = begin(consul, HF_CONSUL_LIST, call);
     if (job == NULL) {
         return false;
@@ -225,7 +225,7 @@ static bool call_scan(struct hf_wire *wire, struct hf_bytes from,
                       struct hf_wire_call *call, struct hf_instant now)
 {
     struct hf_consul *consul = hf_consul_of_wire(wire);
-    hf_consul_node_look(consul, now);
+    hf_endpoints_look(&consul->node, now);
     struct hf_consul_job *job = begin(consul, HF_CONSUL_SCAN, call);
     HF_ASSERT(from.len == 0);
     return job != NULL &&
@@ -275,5 +275,5 @@ const struct hf_wire_ops hf_consul_wire = {
     .scan = call_scan,
     .remove = call_remove,
     .watch = hf_consul_watch,
-    .unwatch = hf_consul_unwatch,
+    .unwatch = hf_endpoints_unwatch,
 };

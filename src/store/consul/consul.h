@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Consul, by its HTTP API: a wire of store/ordered.
- *
- *     WAITING ─▶ OPENING ─▶ GREETING ─▶ READY ─▶ BREAKING
- *        ▲          │           │         │          │
- *        └──────────┴───────────┴─────────┴──────────┘  the next endpoint
+/* Consul, by its HTTP API: a wire of store/ordered, on endpoints in turn
+ * (store/endpoints).
  *
  * A session is a Consul session (Behavior=delete, no lock delay, no checks), an
  * entry a key that it has locked, its number the key's CreateIndex:
@@ -19,9 +16,6 @@
  * an exclusive entry of "consul-lock:SESSION", in order of its ModifyIndex:
  * ours wait for it, and it does not wait for ours.
  *
- * One connection has all calls, in order. Each watch has another one. All go to
- * one endpoint, until it fails.
- *
  *     target.c    the URL
  *     token.c     where the token comes from
  *     key.c       names, owners and sessions as keys
@@ -31,18 +25,15 @@
  *     replies.c   replies to jobs, and their next requests
  *     refusals.c  replies that are refusals
  *     doubts.c    keys that an UNDO may still delete
- *     node.c      the connection, the endpoints in turn
+ *     node.c      the greeting, what another cluster is
  *     watch.c     watches
  *     examine.c   what `holdfast doctor` is told
  *     store.c     the entry points for the client; the table of operations */
 #ifndef HF_CONSUL_CONSUL_H
 #define HF_CONSUL_CONSUL_H
 
-#include "io/http.h"
-#include "store/ordered/ordered.h"
-#include "store/ordered/wire_hosts.h"
+#include "store/endpoints/endpoints.h"
 #include "store/ordered/wire_text.h"
-#include "store/reconnect.h"
 
 /* A session's id as a text, without its NUL. */
 #define HF_CONSUL_SESSION_LEN 36
@@ -124,15 +115,6 @@ uint64_t hf_consul_number(const struct json_t *object, const char *name);
 /* ---- The store ------------------------------------------------------------
  */
 
-enum hf_consul_phase {
-    HF_CONSUL_WAITING,
-    HF_CONSUL_OPENING,
-    HF_CONSUL_GREETING,
-    HF_CONSUL_READY,
-    HF_CONSUL_BREAKING, /* until the loop reports what was lost */
-    HF_CONSUL_FOREIGN   /* another cluster: for good */
-};
-
 enum hf_consul_kind {
     HF_CONSUL_OPEN,
     HF_CONSUL_RENEW,
@@ -199,53 +181,39 @@ struct hf_consul_doubt {
 };
 
 struct hf_consul_watch {
-    struct hf_http http; /* first */
-    struct hf_consul_watch *next;
-    struct hf_consul *consul;
-    void *user;
+    struct hf_endpoints_watch base; /* first */
     uint64_t index; /* of the last reply, or of the list before the watch */
     struct hf_wire_text folder;
     struct hf_wire_text path; /* of the request */
     uint64_t *known;          /* numbers of the last list */
     size_t n_known, known_cap;
     bool has_known;
-    bool is_dropped; /* unwatched: freed when no callback runs */
 };
 
 struct hf_consul {
-    struct hf_ordered ordered; /* first */
-    struct hf_http http;
-    struct hf_timer timer; /* reconnects; frees watches */
-    struct hf_consul_watch *watches;
+    struct hf_endpoints node; /* first */
     struct hf_consul_job *list_of_jobs;
     struct hf_consul_doubt *doubts;
     bool doubts_all;                        /* no memory for one */
     const struct hf_consul_job *delivering; /* its reply is being given */
-    enum hf_consul_phase phase;
-    struct hf_reconnect reconnect;
-    uint64_t seed;
-    struct hf_tls *tls; /* NULL: plain */
-    char *token;        /* NULL: none, or the program supplies it */
-    char *headers;      /* of each request; NULL: no token */
-    char *datacenter;   /* NULL: the agent's */
-    int64_t ttl_min_s;  /* of sessions */
-    struct hf_wire_host endpoints[HF_WIRE_HOSTS_MAX];
-    unsigned n_endpoints;
-    unsigned at;     /* the endpoint in use */
-    unsigned failed; /* endpoints that failed since one served */
-    char *prefix;    /* as keys begin */
-    struct hf_span node_timeout;
-    struct hf_span connect_timeout;
-    uint64_t newest;      /* the greatest index that a leader has shown */
-    enum hf_status fault; /* of the connection that breaks */
-    char why[200];
-    struct hf_wire_text path;    /* of the request that is being written */
-    struct hf_wire_text body;    /* the same */
-    struct hf_consul_list list;  /* of the reply that is being read */
+    char *token;                /* NULL: none, or the program supplies it */
+    char *headers;              /* of each request; NULL: no token */
+    char *datacenter;           /* NULL: the agent's */
+    int64_t ttl_min_s;          /* of sessions */
+    char *prefix;               /* as keys begin */
+    uint64_t newest;            /* the greatest index that a leader has shown */
+    struct hf_wire_text path;   /* of the request that is being written */
+    struct hf_wire_text body;   /* the same */
+    struct hf_consul_list list; /* of the reply that is being read */
     struct hf_consul_list heard; /* the same, of watches */
     char shown[200];             /* the agent, as EXAMINE has found it */
     bool is_client;              /* the agent is no server */
 };
+
+static inline struct hf_consul *hf_consul_of(struct hf_endpoints *node)
+{
+    return (struct hf_consul *)(void *)node;
+}
 
 static inline struct hf_consul *hf_consul_of_wire(struct hf_wire *wire)
 {
@@ -262,9 +230,6 @@ void hf_consul_target_free(struct hf_consul *consul);
 
 /* The scheme of URLs without TLS, for messages; with it an 's' follows. */
 #define HF_CONSUL_SCHEME "consul"
-
-/* The endpoint in use. */
-struct hf_socket_target hf_consul_target(const struct hf_consul *consul);
 
 /** Of the URL, a file, or the environment. @param of_url  NULL: none there. */
 enum hf_status hf_consul_token_find(struct hf_consul *consul,
@@ -379,20 +344,11 @@ uint64_t hf_consul_index(const struct hf_http_reply *http);
 extern const struct hf_http_limits hf_consul_limits;
 
 void hf_consul_node_open(struct hf_consul *consul, struct hf_instant now);
-void hf_consul_node_close(struct hf_consul *consul, bool forked);
-void hf_consul_node_resume(struct hf_consul *consul, struct hf_instant now);
-
-/* Before a request: a connection that was idle may have been closed. */
-void hf_consul_node_look(struct hf_consul *consul, struct hf_instant now);
 
 /** The reply to the greeting. @param body  NULL: it failed with @p fault, as
  * said in `why`. */
 void hf_consul_node_greeted(struct hf_consul *consul, const struct json_t *body,
                             enum hf_status fault, struct hf_instant now);
-
-/** The endpoint does not serve: break the connection, and go to the next. */
-void hf_consul_node_fail(struct hf_consul *consul, enum hf_status fault,
-                         const char *why);
 
 /* Its numbers have gone backwards: it is another cluster, and all is lost. */
 void hf_consul_node_foreign(struct hf_consul *consul, uint64_t number,
@@ -404,10 +360,7 @@ void hf_consul_node_foreign(struct hf_consul *consul, uint64_t number,
 bool hf_consul_watch(struct hf_wire *wire, struct hf_bytes name,
                      uint64_t revision, void *user, struct hf_instant now,
                      struct hf_wire_watch **out);
-void hf_consul_unwatch(struct hf_wire *wire, struct hf_wire_watch *watch);
-
-/* Free those that were dropped; all: the store closes. */
-void hf_consul_watches_free(struct hf_consul *consul, bool all, bool forked);
+void hf_consul_watch_fini(struct hf_endpoints_watch *base);
 
 /* ---- examine.c ------------------------------------------------------------
  */

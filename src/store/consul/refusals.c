@@ -23,16 +23,16 @@ void hf_consul_denied(struct hf_consul *consul, const char *what,
 {
     char why[100];
     snprintf(why, sizeof(why), "%.90s", what);
-    snprintf(consul->why, sizeof(consul->why),
+    snprintf(consul->node.why, sizeof(consul->node.why),
              consul->headers == NULL
                  ? "%.60s: no token; set CONSUL_HTTP_TOKEN, or token_file"
                  : "%.60s: the token needs key_prefix \"%.40s\" and "
                    "session_prefix \"\" with policy write",
              why, consul->prefix);
-    hf_make_plain(consul->why);
+    hf_make_plain(consul->node.why);
     reply->outcome = HF_WIRE_ERROR;
     reply->fault = HF_DENIED;
-    reply->reason = consul->why;
+    reply->reason = consul->node.why;
 }
 
 /** A refusal of a request, of which nothing was done. */
@@ -40,15 +40,16 @@ static bool is_refusal(struct hf_consul *consul, unsigned status,
                        struct hf_wire_reply *reply)
 {
     bool is_denied = status == STATUS_DENIED || status == STATUS_UNAUTHORIZED;
-    bool is_ttl = strstr(consul->why, "Session TTL") != NULL;
-    bool is_node = strstr(consul->why, "Missing node registration") != NULL;
+    bool is_ttl = strstr(consul->node.why, "Session TTL") != NULL;
+    bool is_node =
+        strstr(consul->node.why, "Missing node registration") != NULL;
     reply->outcome = HF_WIRE_ERROR;
     if (is_denied) {
-        hf_consul_denied(consul, consul->why, reply);
+        hf_consul_denied(consul, consul->node.why, reply);
         return true;
     }
     if (is_node) {
-        snprintf(consul->why, sizeof(consul->why),
+        snprintf(consul->node.why, sizeof(consul->node.why),
                  "is an agent of another datacenter than %.60s: a session "
                  "belongs to its agent's, so name an agent there",
                  consul->datacenter == NULL ? "its own" : consul->datacenter);
@@ -62,14 +63,14 @@ void hf_consul_refused(struct hf_consul *consul,
                        const struct hf_http_reply *http,
                        struct hf_wire_reply *reply)
 {
-    snprintf(consul->why, sizeof(consul->why), "%.150s", http->body);
+    snprintf(consul->node.why, sizeof(consul->node.why), "%.150s", http->body);
     if (http->body_len == 0) {
-        snprintf(consul->why, sizeof(consul->why),
+        snprintf(consul->node.why, sizeof(consul->node.why),
                  "answers with HTTP status %u: is it Consul?", http->status);
     }
-    consul->why[strcspn(consul->why, "\r\n")] = '\0';
-    hf_make_plain(consul->why);
-    reply->reason = consul->why;
+    consul->node.why[strcspn(consul->node.why, "\r\n")] = '\0';
+    hf_make_plain(consul->node.why);
+    reply->reason = consul->node.why;
     if (!is_refusal(consul, http->status, reply)) {
         reply->outcome = HF_WIRE_LOST;
         reply->fault = HF_UNAVAILABLE;

@@ -50,9 +50,9 @@ static void fail_reading(struct hf_consul *consul, struct hf_wire_reply *reply)
 {
     reply->outcome = HF_WIRE_LOST;
     reply->fault = HF_UNAVAILABLE;
-    snprintf(consul->why, sizeof(consul->why),
+    snprintf(consul->node.why, sizeof(consul->node.why),
              "its answer cannot be read, or memory is exhausted");
-    reply->reason = consul->why;
+    reply->reason = consul->node.why;
 }
 
 /** The first error of a transaction. */
@@ -105,9 +105,9 @@ static void end_renewal(struct hf_consul *consul, struct hf_consul_job *job)
     } else if (job->is_refused) {
         job->reply.outcome = HF_WIRE_LOST;
         job->reply.fault = HF_UNAVAILABLE;
-        snprintf(consul->why, sizeof(consul->why),
+        snprintf(consul->node.why, sizeof(consul->node.why),
                  "its leader did not renew the session");
-        job->reply.reason = consul->why;
+        job->reply.reason = consul->node.why;
     }
 }
 
@@ -147,7 +147,7 @@ static bool is_refused(struct hf_consul *consul,
     if (job->when == HF_WIRE_UNLESS_OWN || own == NULL || own->note.len > 0) {
         return false;
     }
-    hf_ordered_entry_judge(&consul->ordered, &job->reply, own, &verdict);
+    hf_ordered_entry_judge(&consul->node.ordered, &job->reply, own, &verdict);
     return verdict.turn != HF_ENTRY_HOLDS;
 }
 
@@ -245,7 +245,7 @@ static bool take_created(struct hf_consul *consul, struct hf_consul_job *job,
         hf_consul_node_foreign(consul, number, job->newest, now);
         job->reply.outcome = HF_WIRE_LOST;
         job->reply.fault = HF_CONFIG;
-        job->reply.reason = consul->why;
+        job->reply.reason = consul->node.why;
         return true;
     }
     saw(consul, number);
@@ -522,11 +522,11 @@ take_for_job(struct hf_consul *consul, const struct hf_http_pending *request,
     if (failure.outcome != HF_WIRE_DONE) {
         note_failure(job, &failure);
     } else {
-        consul->ordered.rtt = hf_span_smooth(
-            consul->ordered.rtt, hf_instant_until(request->sent, now));
+        consul->node.ordered.rtt = hf_span_smooth(
+            consul->node.ordered.rtt, hf_instant_until(request->sent, now));
     }
     if (failure.outcome == HF_WIRE_LOST) {
-        hf_consul_node_fail(consul, failure.fault, consul->why);
+        hf_endpoints_fail(&consul->node, failure.fault, consul->node.why);
     }
     if (job->pending == 0) {
         finish(consul, job, now);
@@ -567,7 +567,7 @@ void hf_consul_take_lost(struct hf_consul *consul,
     struct hf_wire_reply failure = {
         .outcome = is_unsent ? HF_WIRE_UNSENT : HF_WIRE_LOST,
         .fault = HF_UNAVAILABLE,
-        .reason = consul->http.reason,
+        .reason = consul->node.http.reason,
     };
     if (job == NULL) {
         return;

@@ -54,7 +54,7 @@ bool hf_consul_ask(struct hf_consul *consul, enum hf_consul_step step,
     bool is_greeting = step == HF_CONSUL_ASK_LEADER;
     struct hf_span timeout =
         hf_span_max(hf_span_ms(SILENCE_MS_MIN),
-                    hf_span_scale(consul->node_timeout, SILENCE_TIMEOUTS));
+                    hf_span_scale(consul->node.node_timeout, SILENCE_TIMEOUTS));
     hf_wire_text_add(&consul->path, "", 1);
     struct hf_http_request request = {
         .method = method,
@@ -62,13 +62,14 @@ bool hf_consul_ask(struct hf_consul *consul, enum hf_consul_step step,
         .headers = consul->headers,
         .body = consul->body.bytes,
         .body_len = consul->body.len,
-        .timeout = is_greeting ? consul->connect_timeout : timeout,
+        .timeout = is_greeting ? consul->node.connect_timeout : timeout,
         .cookie = step,
         .user = job,
     };
     if (consul->path.has_failed || consul->body.has_failed ||
-        consul->phase != (is_greeting ? HF_CONSUL_GREETING : HF_CONSUL_READY) ||
-        !hf_http_ask(&consul->http, &request, now)) {
+        consul->node.phase !=
+            (is_greeting ? HF_ENDPOINTS_GREETING : HF_ENDPOINTS_READY) ||
+        !hf_http_ask(&consul->node.http, &request, now)) {
         return false;
     }
     if (job != NULL) {

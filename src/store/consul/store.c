@@ -26,7 +26,7 @@ static struct hf_consul *consul_of(struct hf_store *store)
 
 static void free_store(struct hf_consul *consul)
 {
-    hf_ordered_free(&consul->ordered);
+    hf_ordered_free(&consul->node.ordered);
     hf_consul_target_free(consul);
     hf_consul_doubts_free(consul);
     while (consul->list_of_jobs != NULL) {
@@ -50,9 +50,6 @@ static enum hf_status set_up(struct hf_consul *consul, const struct hf_url *url,
     struct hf_wire_text prefix = {0};
     hf_consul_key_prefix(&prefix, url->prefix);
     consul->prefix = hf_wire_text_take(&prefix);
-    consul->node_timeout = hf_span_ms(
-        url->has_node_timeout ? url->node_timeout_ms : NODE_TIMEOUT_MS_DEFAULT);
-    consul->connect_timeout = hf_span_ms(url->connect_timeout_ms);
     return consul->prefix == NULL ? hf_fail_memory(error) : HF_OK;
 }
 
@@ -65,7 +62,7 @@ static enum hf_status consul_open(const struct hf_url *url,
     if (consul == NULL) {
         return hf_fail_memory(error);
     }
-    hf_ordered_open(&consul->ordered, &hf_store_consul,
+    hf_ordered_open(&consul->node.ordered, &hf_store_consul,
                     (struct hf_wire *)(void *)consul, &hf_consul_wire, env);
     enum hf_status status = set_up(consul, url, error);
     if (status != HF_OK) {
@@ -73,7 +70,7 @@ static enum hf_status consul_open(const struct hf_url *url,
         return status;
     }
     hf_consul_node_open(consul, hf_clock_now());
-    *out = &consul->ordered.base;
+    *out = &consul->node.ordered.base;
     return HF_OK;
 }
 
@@ -81,46 +78,10 @@ static void consul_close(struct hf_store *store, bool forked)
 {
     struct hf_consul *consul = consul_of(store);
     if (!forked) {
-        hf_ordered_close(&consul->ordered, hf_clock_now());
+        hf_ordered_close(&consul->node.ordered, hf_clock_now());
     }
-    hf_consul_node_close(consul, forked);
+    hf_endpoints_close(&consul->node, forked);
     free_store(consul);
-}
-
-/* ---- The node ------------------------------------------------------------ */
-
-static void consul_resume(struct hf_store *store, struct hf_instant now)
-{
-    hf_consul_node_resume(consul_of(store), now);
-}
-
-static void consul_describe(const struct hf_store *store, unsigned index,
-                            struct hf_instant now, struct hf_node *out)
-{
-    const struct hf_consul *consul =
-        (const struct hf_consul *)(const void *)store;
-    (void)index;
-    (void)now;
-    hf_ordered_describe(&consul->ordered, consul->endpoints[consul->at].shown,
-                        out);
-}
-
-/* ---- Jobs ---------------------------------------------------------------- */
-
-static void consul_job(struct hf_store *store, unsigned index, enum hf_job job,
-                       const struct hf_job_sink *sink)
-{
-    struct hf_consul *consul = consul_of(store);
-    (void)index;
-    hf_ordered_jobs_add(&consul->ordered, job, sink);
-    if (consul->phase == HF_CONSUL_WAITING) {
-        consul->reconnect.retry_at = HF_LONG_AGO;
-    }
-    if (consul->phase == HF_CONSUL_WAITING ||
-        consul->phase == HF_CONSUL_READY ||
-        consul->phase == HF_CONSUL_FOREIGN) {
-        hf_timer_set(&consul->timer, HF_LONG_AGO);
-    }
 }
 
 /* ---- The table ----------------------------------------------------------- */
@@ -138,9 +99,9 @@ const struct hf_store_ops hf_store_consul = {
     .close = consul_close,
     .ask = hf_ordered_store_ask,
     .flush = hf_ordered_store_flush,
-    .resume = consul_resume,
-    .describe = consul_describe,
-    .job = consul_job,
+    .resume = hf_endpoints_resume,
+    .describe = hf_endpoints_describe,
+    .job = hf_endpoints_job,
     .job_cancel = hf_ordered_store_job_cancel,
 };
 

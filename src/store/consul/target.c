@@ -68,7 +68,7 @@ static enum hf_status read_address(struct hf_consul *consul,
     enum hf_status status = has_login ? read_token(login, token, error) : HF_OK;
     return status != HF_OK
                ? status
-               : hf_wire_hosts_read(consul->endpoints, &consul->n_endpoints,
+               : hf_wire_hosts_read(consul->node.list, &consul->node.n,
                                     has_login ? hosts : authority,
                                     is_secure(url) ? PORT_TLS : PORT_DEFAULT,
                                     usage, error);
@@ -188,25 +188,13 @@ enum hf_status hf_consul_target_read(struct hf_consul *consul,
         status = hf_consul_token_find(consul, url, token, file, error);
     }
     hf_secret_free(token);
-    if (status != HF_OK) {
-        return status;
-    }
-    return is_secure(url)
-               ? hf_url_load_tls(url, HF_CONSUL_SCHEME, &consul->tls, error)
-               : hf_url_refuse_tls(url, HF_CONSUL_SCHEME "s", error);
-}
-
-struct hf_socket_target hf_consul_target(const struct hf_consul *consul)
-{
-    const struct hf_wire_host *endpoint = &consul->endpoints[consul->at];
-    return (struct hf_socket_target){
-        .host = endpoint->host, .port = endpoint->port, .tls = consul->tls};
+    return status == HF_OK ? hf_endpoints_configure(&consul->node, url, error)
+                           : status;
 }
 
 void hf_consul_target_free(struct hf_consul *consul)
 {
-    hf_wire_hosts_free(consul->endpoints, consul->n_endpoints);
-    hf_tls_free(consul->tls);
+    hf_endpoints_free(&consul->node);
     free(consul->datacenter);
     hf_secret_free(consul->token);
     hf_secret_free(consul->headers);

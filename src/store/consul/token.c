@@ -75,7 +75,7 @@ enum hf_status hf_consul_token_find(struct hf_consul *consul,
                                     struct hf_error *error)
 {
     const char *token = url->password != NULL ? url->password : of_url;
-    if (consul->ordered.env.login != NULL) {
+    if (consul->node.ordered.env.login != NULL) {
         return HF_OK;
     }
     if (token != NULL) {
@@ -110,18 +110,18 @@ static bool use_supplied(struct hf_consul *consul, const struct hf_login *login,
 {
     *fault = HF_DENIED;
     if (login->password == NULL && !login->has_failed) {
-        snprintf(consul->why, sizeof(consul->why),
+        snprintf(consul->node.why, sizeof(consul->node.why),
                  "the program supplied no token (hf_login_set())");
         return false;
     }
     if (!login->has_failed && !is_token(login->password)) {
-        snprintf(consul->why, sizeof(consul->why),
+        snprintf(consul->node.why, sizeof(consul->node.why),
                  "what the program supplied is no token of Consul");
         return false;
     }
     if (login->has_failed || !make_header(consul, login->password)) {
         *fault = HF_NO_MEMORY;
-        snprintf(consul->why, sizeof(consul->why), "out of memory");
+        snprintf(consul->node.why, sizeof(consul->node.why), "out of memory");
         return false;
     }
     return true;
@@ -129,12 +129,12 @@ static bool use_supplied(struct hf_consul *consul, const struct hf_login *login,
 
 bool hf_consul_token_use(struct hf_consul *consul, enum hf_status *fault)
 {
-    const struct hf_store_env *env = &consul->ordered.env;
-    struct hf_login login = {.address = consul->endpoints[consul->at].shown};
+    const struct hf_store_env *env = &consul->node.ordered.env;
+    struct hf_login login = {.address = hf_endpoints_shown(&consul->node)};
     bool is_usable;
     if (env->login == NULL) {
         *fault = HF_NO_MEMORY;
-        snprintf(consul->why, sizeof(consul->why), "out of memory");
+        snprintf(consul->node.why, sizeof(consul->node.why), "out of memory");
         return consul->token == NULL || consul->headers != NULL ||
                make_header(consul, consul->token);
     }

@@ -27,22 +27,14 @@
 #define WAIT "15s"
 #define SILENCE_MS ((WAIT_S + WAIT_S / 16 + 2) * 1000)
 
-/* Connections for watches. The loop of a client has 64 places (io/loop.c). Who
- * waits for more names is told by its heartbeats, at most 2 s late. */
-#define WATCHES_MAX 40
-
 static struct hf_consul_watch *watch_of(struct hf_http *http)
 {
     return (struct hf_consul_watch *)(void *)http;
 }
 
-static void fail(struct hf_consul_watch *watch, struct hf_instant now)
+static struct hf_consul *consul_of(const struct hf_consul_watch *watch)
 {
-    if (!watch->is_dropped) {
-        watch->is_dropped = true;
-        hf_timer_set(&watch->consul->timer, HF_LONG_AGO);
-        hf_ordered_unwatched(&watch->consul->ordered, watch->user, now);
-    }
+    return hf_consul_of(watch->base.node);
 }
 
 /* ---- Asking -------------------------------------------------------------- */
@@ -53,7 +45,7 @@ static bool ask(struct hf_consul_watch *watch, struct hf_instant now)
     path->len = 0;
     hf_wire_text_say(path, "/v1/kv/");
     hf_wire_text_add(path, watch->folder.bytes, watch->folder.len);
-    hf_consul_path_query(watch->consul, path, "?recurse");
+    hf_consul_path_query(consul_of(watch), path, "?recurse");
     if (watch->index > 0) {
         hf_wire_text_say(path, "&wait=" WAIT "&index=");
         hf_wire_text_number(path, watch->index);
@@ -62,11 +54,11 @@ static bool ask(struct hf_consul_watch *watch, struct hf_instant now)
     struct hf_http_request request = {
         .method = "GET",
         .path = path->bytes,
-        .headers = watch->consul->headers,
+        .headers = consul_of(watch)->headers,
         .timeout = hf_span_ms(SILENCE_MS),
     };
     return !path->has_failed && !watch->folder.has_failed &&
-           hf_http_ask(&watch->http, &request, now);
+           hf_http_ask(&watch->base.http, &request, now);
 }
 
 /* ---- Comparing ----------------------------------------------------------- */
@@ -105,23 +97,24 @@ static bool keep(struct hf_consul_watch *watch,
 static void compare(struct hf_consul_watch *watch, uint64_t index,
                     struct hf_instant now)
 {
-    struct hf_ordered *ordered = &watch->consul->ordered;
-    const struct hf_consul_list *list = &watch->consul->heard;
+    struct hf_ordered *ordered = &watch->base.node->ordered;
+    const struct hf_consul_list *list = &consul_of(watch)->heard;
     size_t n_ended = 0;
     for (size_t i = 0; watch->has_known && i < watch->n_known; i++) {
         if (!is_listed(list, watch->known[i])) {
             watch->known[n_ended++] = watch->known[i];
         }
     }
-    for (size_t i = 0; i < n_ended && !watch->is_dropped; i++) {
-        hf_ordered_ended(ordered, watch->user, watch->known[i], index, now);
+    for (size_t i = 0; i < n_ended && !watch->base.is_dropped; i++) {
+        hf_ordered_ended(ordered, watch->base.user, watch->known[i], index,
+                         now);
     }
 }
 
 static bool take(struct hf_consul_watch *watch, const json_t *body,
                  const struct hf_http_reply *http, struct hf_instant now)
 {
-    struct hf_consul *consul = watch->consul;
+    struct hf_consul *consul = consul_of(watch);
     uint64_t index = hf_consul_index(http);
     bool is_back = index < watch->index;
     if (index == 0 || !hf_consul_list_read(&consul->heard, consul->prefix, body,
@@ -129,12 +122,13 @@ static bool take(struct hf_consul_watch *watch, const json_t *body,
         return false;
     }
     if (is_back || (!watch->has_known && index > watch->index)) {
-        hf_ordered_ended(&consul->ordered, watch->user, 0, index, now);
+        hf_ordered_ended(&consul->node.ordered, watch->base.user, 0, index,
+                         now);
     } else {
         compare(watch, index, now);
     }
     watch->index = is_back ? 0 : index;
-    return watch->is_dropped ||
+    return watch->base.is_dropped ||
            keep(watch, consul->heard.entries, consul->heard.n);
 }
 
@@ -147,34 +141,15 @@ static void on_replied(struct hf_http *http,
     struct hf_consul_watch *watch = watch_of(http);
     bool is_list = reply->status == 200 || reply->status == 404;
     (void)request;
-    if (watch->is_dropped) {
+    if (watch->base.is_dropped) {
         return;
     }
     json_t *body = json_loadb(reply->body, reply->body_len, 0, NULL);
     bool is_taken = is_list && take(watch, body, reply, now);
     json_decref(body);
-    if (!watch->is_dropped && (!is_taken || !ask(watch, now))) {
-        fail(watch, now);
+    if (!watch->base.is_dropped && (!is_taken || !ask(watch, now))) {
+        hf_endpoints_watch_fail(&watch->base, now);
     }
-}
-
-static void on_lost(struct hf_http *http, const struct hf_http_pending *request,
-                    bool is_unsent, struct hf_instant now)
-{
-    (void)request;
-    (void)is_unsent;
-    fail(watch_of(http), now);
-}
-
-static void on_closed(struct hf_http *http, struct hf_instant now)
-{
-    fail(watch_of(http), now);
-}
-
-static void on_opened(struct hf_http *http, struct hf_instant now)
-{
-    (void)http; /* the request is queued */
-    (void)now;
 }
 
 /* ---- Life ---------------------------------------------------------------- */
@@ -182,7 +157,7 @@ static void on_opened(struct hf_http *http, struct hf_instant now)
 /* The list that says "wait" is being given: what it has is known. */
 static void know(struct hf_consul_watch *watch)
 {
-    const struct hf_consul *consul = watch->consul;
+    const struct hf_consul *consul = consul_of(watch);
     const struct hf_consul_job *job = consul->delivering;
     if (job != NULL && job->reply.revision == watch->index &&
         job->folder.len == watch->folder.len && job->folder.len > 0 &&
@@ -191,23 +166,12 @@ static void know(struct hf_consul_watch *watch)
     }
 }
 
-static void watch_free(struct hf_consul_watch *watch, bool quiet)
+void hf_consul_watch_fini(struct hf_endpoints_watch *base)
 {
-    hf_http_fini(&watch->http, quiet);
+    struct hf_consul_watch *watch = (struct hf_consul_watch *)(void *)base;
     hf_wire_text_free(&watch->folder);
     hf_wire_text_free(&watch->path);
     free(watch->known);
-    free(watch);
-}
-
-static bool has_place(const struct hf_consul *consul)
-{
-    unsigned n = 0;
-    for (const struct hf_consul_watch *watch = consul->watches; watch != NULL;
-         watch = watch->next) {
-        n++;
-    }
-    return n < WATCHES_MAX;
 }
 
 bool hf_consul_watch(struct hf_wire *wire, struct hf_bytes name,
@@ -215,55 +179,22 @@ bool hf_consul_watch(struct hf_wire *wire, struct hf_bytes name,
                      struct hf_wire_watch **out)
 {
     static const struct hf_http_events events = {
-        .opened = on_opened,
+        .opened = hf_endpoints_watch_opened,
         .replied = on_replied,
-        .lost = on_lost,
-        .closed = on_closed,
+        .lost = hf_endpoints_watch_lost,
+        .closed = hf_endpoints_watch_closed,
     };
-    struct hf_consul *consul = hf_consul_of_wire(wire);
+    struct hf_endpoints *node = hf_endpoints_of_wire(wire);
     *out = NULL;
-    struct hf_consul_watch *watch =
-        has_place(consul) ? calloc(1, sizeof(*watch)) : NULL;
+    struct hf_consul_watch *watch = hf_endpoints_watch_new(
+        node, sizeof(*watch), user, &events, &hf_consul_limits);
     if (watch == NULL) {
         return false;
     }
-    struct hf_socket_target target = hf_consul_target(consul);
-    hf_http_init(&watch->http, consul->ordered.env.loop, &events,
-                 &hf_consul_limits);
-    watch->consul = consul;
-    watch->user = user;
+    struct hf_socket_target target = hf_endpoints_target(node);
     watch->index = revision;
-    hf_consul_key_folder(&watch->folder, consul->prefix, name);
+    hf_consul_key_folder(&watch->folder, hf_consul_of(node)->prefix, name);
     know(watch);
-    hf_http_start(&watch->http, &target, consul->connect_timeout, now);
-    if (!ask(watch, now)) {
-        watch_free(watch, false);
-        return false;
-    }
-    watch->next = consul->watches;
-    consul->watches = watch;
-    *out = (struct hf_wire_watch *)(void *)watch;
-    return true;
-}
-
-/* A callback of its connection may be on the stack. */
-void hf_consul_unwatch(struct hf_wire *wire, struct hf_wire_watch *watch)
-{
-    struct hf_consul_watch *dropped = (struct hf_consul_watch *)(void *)watch;
-    dropped->is_dropped = true;
-    hf_http_close(&dropped->http, false);
-    hf_timer_set(&hf_consul_of_wire(wire)->timer, HF_LONG_AGO);
-}
-
-void hf_consul_watches_free(struct hf_consul *consul, bool all, bool forked)
-{
-    for (struct hf_consul_watch **at = &consul->watches; *at != NULL;) {
-        struct hf_consul_watch *watch = *at;
-        if (watch->is_dropped || all) {
-            *at = watch->next;
-            watch_free(watch, forked);
-        } else {
-            at = &watch->next;
-        }
-    }
+    hf_http_start(&watch->base.http, &target, node->connect_timeout, now);
+    return hf_endpoints_watch_keep(&watch->base, ask(watch, now), out);
 }

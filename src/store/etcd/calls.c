@@ -78,21 +78,22 @@ static bool post(struct hf_etcd *etcd, enum hf_etcd_kind kind, const char *path,
         .headers = hf_etcd_headers(etcd),
         .body = etcd->body.bytes,
         .body_len = etcd->body.len,
-        .timeout =
-            hf_span_max(hf_span_ms(SILENCE_MS_MIN),
-                        hf_span_scale(etcd->node_timeout, SILENCE_TIMEOUTS)),
+        .timeout = hf_span_max(
+            hf_span_ms(SILENCE_MS_MIN),
+            hf_span_scale(etcd->node.node_timeout, SILENCE_TIMEOUTS)),
         .cookie = kind,
         .user = call,
     };
-    bool is_greeting = kind == HF_ETCD_GREET && etcd->phase == HF_ETCD_GREETING;
+    bool is_greeting =
+        kind == HF_ETCD_GREET && etcd->node.phase == HF_ENDPOINTS_GREETING;
     if (etcd->body.has_failed ||
-        (!is_greeting && etcd->phase != HF_ETCD_READY)) {
+        (!is_greeting && etcd->node.phase != HF_ENDPOINTS_READY)) {
         return false;
     }
     if (is_greeting) {
-        request.timeout = etcd->connect_timeout;
+        request.timeout = etcd->node.connect_timeout;
     }
-    return hf_http_ask(&etcd->http, &request, now);
+    return hf_http_ask(&etcd->node.http, &request, now);
 }
 
 bool hf_etcd_greet(struct hf_etcd *etcd, struct hf_instant now)
@@ -107,7 +108,7 @@ static bool call_open(struct hf_wire *wire, int64_t ttl_s,
                       struct hf_wire_call *call, struct hf_instant now)
 {
     struct hf_etcd *etcd = hf_etcd_of_wire(wire);
-    hf_etcd_node_look(etcd, now);
+    hf_endpoints_look(&etcd->node, now);
     hf_wire_text_say(begin(etcd), "{\"TTL\":\"");
     hf_wire_text_number(&etcd->body, (uint64_t)ttl_s);
     hf_wire_text_say(&etcd->body, "\"}");
@@ -128,7 +129,7 @@ static bool of_lease(struct hf_wire *wire, const uint8_t *session,
 static bool call_renew(struct hf_wire *wire, const uint8_t *session,
                        struct hf_wire_call *call, struct hf_instant now)
 {
-    hf_etcd_node_look(hf_etcd_of_wire(wire), now);
+    hf_endpoints_look(hf_endpoints_of_wire(wire), now);
     call->note = hf_etcd_of_wire(wire)->term;
     return of_lease(wire, session, "\"}", HF_ETCD_RENEW, "/v3/lease/keepalive",
                     call, now);
@@ -194,7 +195,7 @@ static bool call_list(struct hf_wire *wire, struct hf_bytes name,
                       struct hf_wire_call *call, struct hf_instant now)
 {
     struct hf_etcd *etcd = hf_etcd_of_wire(wire);
-    hf_etcd_node_look(etcd, now);
+    hf_endpoints_look(&etcd->node, now);
     hf_wire_text_say(begin(etcd), "{");
     say_range(etcd, name);
     hf_wire_text_say(&etcd->body, "}");
@@ -293,7 +294,7 @@ static bool call_scan(struct hf_wire *wire, struct hf_bytes from,
     if (first.len == 0) {
         first = (struct hf_bytes){"", 1};
     }
-    hf_etcd_node_look(etcd, now);
+    hf_endpoints_look(&etcd->node, now);
     hf_wire_text_say(begin(etcd), "{\"key\":\"");
     hf_wire_text_base64(&etcd->body, from.len > 0 ? from.data : first.data,
                         from.len > 0 ? from.len : first.len);
@@ -350,7 +351,7 @@ static bool call_mark_read(struct hf_wire *wire, struct hf_bytes name,
                            struct hf_wire_call *call, struct hf_instant now)
 {
     struct hf_etcd *etcd = hf_etcd_of_wire(wire);
-    hf_etcd_node_look(etcd, now);
+    hf_endpoints_look(&etcd->node, now);
     hf_wire_text_say(begin(etcd), "{");
     say_mark(etcd, name);
     hf_wire_text_say(&etcd->body, "}");
@@ -389,7 +390,7 @@ const struct hf_wire_ops hf_etcd_wire = {
     .scan = call_scan,
     .remove = call_remove,
     .watch = hf_etcd_watch,
-    .unwatch = hf_etcd_unwatch,
+    .unwatch = hf_endpoints_unwatch,
     .mark_read = call_mark_read,
     .mark_write = call_mark_write,
 };

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* etcd, by the JSON gateway of its v3 API: a wire of store/ordered.
- *
- *                     LOGGING_IN ◀── expired ─┐
- *                       ▲     ▼               │
- *     WAITING ─▶ OPENING ─▶ GREETING ─▶ READY ─▶ BREAKING
- *        ▲          │           │         │          │
- *        └──────────┴───────────┴─────────┴──────────┘  the next endpoint
+/* etcd, by the JSON gateway of its v3 API: a wire of store/ordered, on
+ * endpoints in turn (store/endpoints). A login comes before the greeting, and
+ * again when its token has expired.
  *
  * A session is a lease, an entry a key of that lease, its number the key's
  * create_revision:
@@ -23,26 +19,20 @@
  * `etcdctl lock` and concurrency.Mutex of Go write NAME/LEASE and hold in order
  * of create_revision, so each excludes the other. Theirs are exclusive entries.
  *
- * One connection has all calls, in order. Each watch has another one, since its
- * reply has no end. All go to one endpoint, until it fails.
- *
  *     target.c   the URL
  *     key.c      names and owners as keys
  *     login.c    user and password to a token, and to another one
  *     calls.c    calls to requests
  *     replies.c  replies to calls
- *     node.c     the connection, the endpoints in turn, what a cluster is
+ *     node.c     the greeting, what a cluster is
  *     watch.c    watches
  *     examine.c  what `holdfast doctor` is told
  *     store.c    the entry points for the client; the table of operations */
 #ifndef HF_ETCD_ETCD_H
 #define HF_ETCD_ETCD_H
 
-#include "io/http.h"
-#include "store/ordered/ordered.h"
-#include "store/ordered/wire_hosts.h"
+#include "store/endpoints/endpoints.h"
 #include "store/ordered/wire_text.h"
-#include "store/reconnect.h"
 
 /* ---- key.c ----------------------------------------------------------------
  */
@@ -74,55 +64,26 @@ bool hf_etcd_key_cut_mark(const char *prefix, char *key, size_t len,
 /* ---- The store ------------------------------------------------------------
  */
 
-enum hf_etcd_phase {
-    HF_ETCD_WAITING,
-    HF_ETCD_OPENING,
-    HF_ETCD_LOGGING_IN,
-    HF_ETCD_GREETING,
-    HF_ETCD_READY,
-    HF_ETCD_BREAKING, /* until the loop reports what was lost */
-    HF_ETCD_FOREIGN   /* another cluster: for good */
-};
-
 struct hf_etcd_watch {
-    struct hf_http http; /* first */
-    struct hf_etcd_watch *next;
-    struct hf_etcd *etcd;
-    void *user;
+    struct hf_endpoints_watch base; /* first */
     uint64_t revision;
     struct hf_wire_text line; /* a message of the stream, until its newline */
     struct hf_wire_text body; /* of the request */
-    bool is_dropped;          /* unwatched: freed when no callback runs */
     bool waits_for_login;     /* its token was refused: closed until READY */
 };
 
 struct hf_etcd {
-    struct hf_ordered ordered; /* first */
-    struct hf_http http;
-    struct hf_timer timer; /* reconnects; frees watches */
-    struct hf_etcd_watch *watches;
-    enum hf_etcd_phase phase;
-    struct hf_reconnect reconnect;
-    uint64_t seed;
-    struct hf_tls *tls; /* NULL: plain */
-    char *user;         /* NULL: none in the URL */
-    char *password;     /* NULL: none, or the program supplies it */
-    char *headers;      /* of each request once logged in; NULL: plain ones */
+    struct hf_endpoints node; /* first */
+    char *user;               /* NULL: none in the URL */
+    char *password;           /* NULL: none, or the program supplies it */
+    char *headers; /* of each request once logged in; NULL: plain ones */
     char user_shown[64];
     unsigned n_expired; /* tokens that were refused since one was accepted */
-    struct hf_wire_host endpoints[HF_WIRE_HOSTS_MAX];
-    unsigned n_endpoints;
-    unsigned at;     /* the endpoint in use */
-    unsigned failed; /* endpoints that failed since one served */
     char *prefix;
-    struct hf_span node_timeout;
-    struct hf_span connect_timeout;
     uint64_t cluster; /* 0: not known yet */
     uint64_t term;    /* of the last reply on this connection that was agreed
                          by a majority; 0: none */
     char version[40];
-    enum hf_status fault; /* of the connection that breaks */
-    char why[200];
     struct hf_wire_text body; /* of the request that is being written */
     char *arena;              /* of the reply that is being read */
     size_t arena_cap;
@@ -130,6 +91,11 @@ struct hf_etcd {
     size_t entries_cap;
     struct hf_wire_text position; /* of the next page of a SCAN */
 };
+
+static inline struct hf_etcd *hf_etcd_of(struct hf_endpoints *node)
+{
+    return (struct hf_etcd *)(void *)node;
+}
 
 static inline struct hf_etcd *hf_etcd_of_wire(struct hf_wire *wire)
 {
@@ -146,9 +112,6 @@ void hf_etcd_target_free(struct hf_etcd *etcd);
 
 /* The scheme of URLs without TLS, for messages; with it an 's' follows. */
 #define HF_ETCD_SCHEME "etcd"
-
-/* The endpoint in use. */
-struct hf_socket_target hf_etcd_target(const struct hf_etcd *etcd);
 
 /* ---- calls.c --------------------------------------------------------------
  */
@@ -230,11 +193,6 @@ uint64_t hf_etcd_number(const struct json_t *object, const char *name);
  */
 
 void hf_etcd_node_open(struct hf_etcd *etcd, struct hf_instant now);
-void hf_etcd_node_close(struct hf_etcd *etcd, bool forked);
-void hf_etcd_node_resume(struct hf_etcd *etcd, struct hf_instant now);
-
-/* Before a request: a connection that was idle may have been closed. */
-void hf_etcd_node_look(struct hf_etcd *etcd, struct hf_instant now);
 
 /** The reply to the greeting. @param body  NULL: it failed with @p fault, as
  * said in `why`. */
@@ -243,10 +201,6 @@ void hf_etcd_node_greeted(struct hf_etcd *etcd, const struct json_t *body,
 
 /* There is a token, or none is needed. */
 void hf_etcd_node_greet(struct hf_etcd *etcd, struct hf_instant now);
-
-/** The endpoint does not serve: break the connection, and go to the next. */
-void hf_etcd_node_fail(struct hf_etcd *etcd, enum hf_status fault,
-                       const char *why);
 
 /** Each reply names its cluster. @return false: it is another one than before,
  * and all is lost. */
@@ -259,14 +213,11 @@ bool hf_etcd_node_is_same(struct hf_etcd *etcd, const struct json_t *body,
 bool hf_etcd_watch(struct hf_wire *wire, struct hf_bytes name,
                    uint64_t revision, void *user, struct hf_instant now,
                    struct hf_wire_watch **out);
-void hf_etcd_unwatch(struct hf_wire *wire, struct hf_wire_watch *watch);
+void hf_etcd_watch_fini(struct hf_endpoints_watch *base);
 
 /* There is a new token: watches that wait for one begin again, where they were.
  */
 void hf_etcd_watches_resume(struct hf_etcd *etcd, struct hf_instant now);
-
-/* Free those that were dropped; all: the store closes. */
-void hf_etcd_watches_free(struct hf_etcd *etcd, bool all, bool forked);
 
 /* ---- examine.c ------------------------------------------------------------
  */

@@ -35,29 +35,29 @@ static void describe(struct hf_etcd *etcd)
     snprintf(text, sizeof(text),
              "etcd %s, cluster %llx, by %s of %u endpoint%s, %s TLS, %s%s",
              etcd->version, (unsigned long long)etcd->cluster,
-             etcd->endpoints[etcd->at].shown, etcd->n_endpoints,
-             etcd->n_endpoints == 1 ? "" : "s",
-             etcd->tls == NULL ? "without" : "over",
+             hf_endpoints_shown(&etcd->node), etcd->node.n,
+             etcd->node.n == 1 ? "" : "s",
+             etcd->node.tls == NULL ? "without" : "over",
              has_login ? "as user " : "without a login",
              has_login ? etcd->user_shown : "");
-    hf_ordered_found(&etcd->ordered, HF_FINDING_OK, text);
+    hf_ordered_found(&etcd->node.ordered, HF_FINDING_OK, text);
     hf_ordered_found(
-        &etcd->ordered, HF_FINDING_OK,
+        &etcd->node.ordered, HF_FINDING_OK,
         "an entry lives as long as its lease, whole seconds, at least two by "
         "default; a new leader extends all leases");
     if (revokes_late(etcd->version)) {
         hf_ordered_found(
-            &etcd->ordered,
-            etcd->n_endpoints > 1 ? HF_FINDING_WARNING : HF_FINDING_OK,
+            &etcd->node.ordered,
+            etcd->node.n > 1 ? HF_FINDING_WARNING : HF_FINDING_OK,
             "in a cluster, this version may revoke leases that were renewed, "
             "when a leader stood still (etcd issue 15247): a waiter is then "
             "granted the lock up to a third of the ttl before its holder is "
             "told. The fence tells them apart. Fixed in 3.4.31, 3.5.13 and "
             "3.6");
     }
-    if (etcd->n_endpoints == 1) {
+    if (etcd->node.n == 1) {
         hf_ordered_found(
-            &etcd->ordered, HF_FINDING_OK,
+            &etcd->node.ordered, HF_FINDING_OK,
             "one endpoint is named: of a cluster, name all members, so that "
             "the next one is used when it fails");
     }
@@ -89,24 +89,25 @@ void hf_etcd_examine(struct hf_etcd *etcd, struct hf_instant now)
         .headers = hf_etcd_headers(etcd),
         .body = etcd->body.bytes,
         .body_len = etcd->body.len,
-        .timeout = etcd->connect_timeout,
+        .timeout = etcd->node.connect_timeout,
         .cookie = HF_ETCD_PROBE,
     };
-    etcd->ordered.jobs.is_probing =
-        !etcd->body.has_failed && hf_http_ask(&etcd->http, &request, now);
-    if (!etcd->ordered.jobs.is_probing) {
-        hf_ordered_jobs_end(&etcd->ordered, HF_NO_MEMORY, "out of memory");
+    etcd->node.ordered.jobs.is_probing =
+        !etcd->body.has_failed && hf_http_ask(&etcd->node.http, &request, now);
+    if (!etcd->node.ordered.jobs.is_probing) {
+        hf_ordered_jobs_end(&etcd->node.ordered, HF_NO_MEMORY, "out of memory");
     }
 }
 
 void hf_etcd_examined(struct hf_etcd *etcd, const struct hf_wire_reply *reply)
 {
-    etcd->ordered.jobs.is_probing = false;
+    etcd->node.ordered.jobs.is_probing = false;
     if (reply->outcome == HF_WIRE_DONE || reply->outcome == HF_WIRE_ERROR) {
         describe(etcd);
         if (reply->outcome == HF_WIRE_ERROR) {
-            hf_ordered_found(&etcd->ordered, HF_FINDING_ERROR, etcd->why);
+            hf_ordered_found(&etcd->node.ordered, HF_FINDING_ERROR,
+                             etcd->node.why);
         }
-        hf_ordered_jobs_end(&etcd->ordered, HF_OK, NULL);
+        hf_ordered_jobs_end(&etcd->node.ordered, HF_OK, NULL);
     } /* else: another connection, or another login, asks again */
 }

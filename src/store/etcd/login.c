@@ -39,7 +39,7 @@
 
 bool hf_etcd_login_is_set(const struct hf_etcd *etcd)
 {
-    return etcd->password != NULL || etcd->ordered.env.login != NULL;
+    return etcd->password != NULL || etcd->node.ordered.env.login != NULL;
 }
 
 void hf_etcd_login_forget(struct hf_etcd *etcd)
@@ -87,10 +87,10 @@ static bool post(struct hf_etcd *etcd, const char *user, const char *password,
         .headers = HF_ETCD_HEADERS_PLAIN,
         .body = body,
         .body_len = (size_t)(at - body),
-        .timeout = etcd->connect_timeout,
+        .timeout = etcd->node.connect_timeout,
         .cookie = HF_ETCD_LOG_IN,
     };
-    bool is_asked = hf_http_ask(&etcd->http, &request, now);
+    bool is_asked = hf_http_ask(&etcd->node.http, &request, now);
     explicit_bzero(body, size);
     free(body);
     return is_asked;
@@ -103,26 +103,26 @@ static void ask_with(struct hf_etcd *etcd, const struct hf_login *login,
     const char *password =
         login->password != NULL ? login->password : etcd->password;
     if (password == NULL) {
-        hf_etcd_node_fail(etcd, HF_DENIED,
+        hf_endpoints_fail(&etcd->node, HF_DENIED,
                           "the program supplied no password (hf_login_set())");
         return;
     }
     if (user == NULL) {
-        hf_etcd_node_fail(etcd, HF_CONFIG,
+        hf_endpoints_fail(&etcd->node, HF_CONFIG,
                           "a password needs a user: write etcd://USER@HOST");
         return;
     }
     snprintf(etcd->user_shown, sizeof(etcd->user_shown), "%s", user);
     hf_make_plain(etcd->user_shown);
     if (login->has_failed || !post(etcd, user, password, now)) {
-        hf_etcd_node_fail(etcd, HF_NO_MEMORY, "out of memory");
+        hf_endpoints_fail(&etcd->node, HF_NO_MEMORY, "out of memory");
     }
 }
 
 void hf_etcd_login_ask(struct hf_etcd *etcd, struct hf_instant now)
 {
-    const struct hf_store_env *env = &etcd->ordered.env;
-    struct hf_login login = {.address = etcd->endpoints[etcd->at].shown};
+    const struct hf_store_env *env = &etcd->node.ordered.env;
+    struct hf_login login = {.address = hf_endpoints_shown(&etcd->node)};
     if (env->login != NULL) {
         env->login(env->client, &login);
     }
@@ -133,17 +133,17 @@ void hf_etcd_login_ask(struct hf_etcd *etcd, struct hf_instant now)
 
 void hf_etcd_login_renew(struct hf_etcd *etcd, struct hf_instant now)
 {
-    if (etcd->phase != HF_ETCD_READY) {
+    if (etcd->node.phase != HF_ENDPOINTS_READY) {
         return; /* under way, or the next connection does */
     }
     if (++etcd->n_expired > EXPIRED_MAX) {
-        hf_etcd_node_fail(etcd, HF_DENIED,
+        hf_endpoints_fail(&etcd->node, HF_DENIED,
                           "refuses the tokens of its own logins");
         return;
     }
-    etcd->phase = HF_ETCD_LOGGING_IN;
+    etcd->node.phase = HF_ENDPOINTS_LOGGING_IN;
     hf_etcd_login_ask(etcd, now);
-    hf_ordered_down(&etcd->ordered, true, HF_UNAVAILABLE,
+    hf_ordered_down(&etcd->node.ordered, true, HF_UNAVAILABLE,
                     "the login has expired");
 }
 
@@ -173,37 +173,38 @@ static bool keep_token(struct hf_etcd *etcd, const char *token)
 
 static void explain_refusal(struct hf_etcd *etcd, char *out, size_t size)
 {
-    if (strstr(etcd->why, "not enabled") != NULL) {
+    if (strstr(etcd->node.why, "not enabled") != NULL) {
         snprintf(out, size,
                  "authentication is not enabled there: leave user and password "
                  "out, or enable it (etcdctl auth enable)");
         return;
     }
-    if (strstr(etcd->why, "CommonName") != NULL) {
-        snprintf(out, size, "%s", etcd->why);
+    if (strstr(etcd->node.why, "CommonName") != NULL) {
+        snprintf(out, size, "%s", etcd->node.why);
         return;
     }
     static const char own[] = "etcdserver: ";
-    bool is_own = strncmp(etcd->why, own, sizeof(own) - 1) == 0;
+    bool is_own = strncmp(etcd->node.why, own, sizeof(own) - 1) == 0;
     snprintf(out, size, "user %s: %.100s", etcd->user_shown,
-             etcd->why + (is_own ? sizeof(own) - 1 : 0));
+             etcd->node.why + (is_own ? sizeof(own) - 1 : 0));
 }
 
 void hf_etcd_login_take(struct hf_etcd *etcd, const struct json_t *body,
                         struct hf_instant now)
 {
-    char why[sizeof(etcd->why)];
+    char why[sizeof(etcd->node.why)];
     const char *token = json_string_value(json_object_get(body, "token"));
-    if (etcd->phase != HF_ETCD_LOGGING_IN) {
+    if (etcd->node.phase != HF_ENDPOINTS_LOGGING_IN) {
         return; /* it breaks */
     }
     if (body == NULL) {
         explain_refusal(etcd, why, sizeof(why));
-        hf_etcd_node_fail(etcd, HF_DENIED, why);
+        hf_endpoints_fail(&etcd->node, HF_DENIED, why);
     } else if (token == NULL || !is_token(token)) {
-        hf_etcd_node_fail(etcd, HF_UNAVAILABLE, "its login gives no token");
+        hf_endpoints_fail(&etcd->node, HF_UNAVAILABLE,
+                          "its login gives no token");
     } else if (!keep_token(etcd, token)) {
-        hf_etcd_node_fail(etcd, HF_NO_MEMORY, "out of memory");
+        hf_endpoints_fail(&etcd->node, HF_NO_MEMORY, "out of memory");
     } else {
         hf_etcd_node_greet(etcd, now);
     }
@@ -222,18 +223,18 @@ bool hf_etcd_login_is_expired(const struct hf_etcd *etcd, const char *text)
 
 void hf_etcd_login_explain(struct hf_etcd *etcd)
 {
-    bool is_denied = strstr(etcd->why, "permission denied") != NULL;
-    if (strstr(etcd->why, "user name is empty") != NULL ||
+    bool is_denied = strstr(etcd->node.why, "permission denied") != NULL;
+    if (strstr(etcd->node.why, "user name is empty") != NULL ||
         (is_denied && etcd->headers == NULL)) {
-        snprintf(etcd->why, sizeof(etcd->why),
+        snprintf(etcd->node.why, sizeof(etcd->node.why),
                  "wants a login: write etcd://USER:PASSWORD@HOST, or "
                  "etcd://USER@HOST and HOLDFAST_PASSWORD_FILE=FILE");
     } else if (is_denied) {
-        snprintf(etcd->why, sizeof(etcd->why),
+        snprintf(etcd->node.why, sizeof(etcd->node.why),
                  "user %.30s may not use the keys: etcdctl role "
                  "grant-permission --prefix=true ROLE readwrite '%.60s'",
                  etcd->user_shown, etcd->prefix);
-        hf_make_plain(etcd->why);
+        hf_make_plain(etcd->node.why);
     }
 }
 
@@ -243,7 +244,7 @@ bool hf_etcd_login_is_certificate(struct hf_etcd *etcd, const char *body)
 {
     bool is_refused = strstr(body, "CommonName of client") != NULL;
     if (is_refused) {
-        snprintf(etcd->why, sizeof(etcd->why),
+        snprintf(etcd->node.why, sizeof(etcd->node.why),
                  "its gateway refuses a client certificate with a CommonName "
                  "where authentication is enabled: use one without");
     }

@@ -62,15 +62,15 @@ static void take_error(struct hf_etcd *etcd, const json_t *body,
     }
     bool is_certificate = false;
     if (text == NULL) {
-        snprintf(etcd->why, sizeof(etcd->why),
+        snprintf(etcd->node.why, sizeof(etcd->node.why),
                  "answers with HTTP status %u: is it etcd 3.4 or later?",
                  http->status);
         is_certificate = hf_etcd_login_is_certificate(etcd, http->body);
     } else {
-        snprintf(etcd->why, sizeof(etcd->why), "%s", text);
+        snprintf(etcd->node.why, sizeof(etcd->node.why), "%s", text);
     }
-    hf_make_plain(etcd->why);
-    reply->reason = etcd->why;
+    hf_make_plain(etcd->node.why);
+    reply->reason = etcd->node.why;
     reply->fault = HF_UNAVAILABLE;
     if (text != NULL && strstr(text, "requested lease not found") != NULL) {
         reply->outcome = HF_WIRE_GONE;
@@ -486,7 +486,7 @@ static void read_reply(struct hf_etcd *etcd,
         reply->outcome = HF_WIRE_LOST;
         reply->fault = HF_UNAVAILABLE;
         reply->reason = "its answer cannot be read, or memory is exhausted";
-        snprintf(etcd->why, sizeof(etcd->why), "%s", reply->reason);
+        snprintf(etcd->node.why, sizeof(etcd->node.why), "%s", reply->reason);
     }
 }
 
@@ -507,8 +507,8 @@ static void deliver(struct hf_etcd *etcd, const struct hf_http_pending *request,
         if (is_done) {
             etcd->n_expired =
                 request->cookie == HF_ETCD_RENEW ? etcd->n_expired : 0;
-            etcd->ordered.rtt = hf_span_smooth(
-                etcd->ordered.rtt, hf_instant_until(request->sent, now));
+            etcd->node.ordered.rtt = hf_span_smooth(
+                etcd->node.ordered.rtt, hf_instant_until(request->sent, now));
         }
         call->done(call, reply, now);
     }
@@ -525,10 +525,10 @@ void hf_etcd_take(struct hf_etcd *etcd, const struct hf_http_pending *request,
         !hf_etcd_node_is_same(etcd, header_of(body), now)) {
         reply.outcome = HF_WIRE_LOST;
         reply.fault = HF_CONFIG;
-        reply.reason = etcd->why;
+        reply.reason = etcd->node.why;
     }
     if (reply.outcome == HF_WIRE_LOST) {
-        hf_etcd_node_fail(etcd, reply.fault, etcd->why);
+        hf_endpoints_fail(&etcd->node, reply.fault, etcd->node.why);
     }
     if (reply.outcome == HF_WIRE_UNSENT) {
         hf_etcd_login_renew(etcd, now);

@@ -26,7 +26,7 @@ static struct hf_etcd *etcd_of(struct hf_store *store)
 
 static void free_store(struct hf_etcd *etcd)
 {
-    hf_ordered_free(&etcd->ordered);
+    hf_ordered_free(&etcd->node.ordered);
     hf_etcd_target_free(etcd);
     hf_wire_text_free(&etcd->body);
     hf_wire_text_free(&etcd->position);
@@ -44,9 +44,6 @@ static enum hf_status set_up(struct hf_etcd *etcd, const struct hf_url *url,
         return status;
     }
     etcd->prefix = strdup(url->prefix);
-    etcd->node_timeout = hf_span_ms(
-        url->has_node_timeout ? url->node_timeout_ms : NODE_TIMEOUT_MS_DEFAULT);
-    etcd->connect_timeout = hf_span_ms(url->connect_timeout_ms);
     return etcd->prefix == NULL ? hf_fail_memory(error) : HF_OK;
 }
 
@@ -59,7 +56,7 @@ static enum hf_status etcd_open(const struct hf_url *url,
     if (etcd == NULL) {
         return hf_fail_memory(error);
     }
-    hf_ordered_open(&etcd->ordered, &hf_store_etcd,
+    hf_ordered_open(&etcd->node.ordered, &hf_store_etcd,
                     (struct hf_wire *)(void *)etcd, &hf_etcd_wire, env);
     enum hf_status status = set_up(etcd, url, error);
     if (status != HF_OK) {
@@ -67,7 +64,7 @@ static enum hf_status etcd_open(const struct hf_url *url,
         return status;
     }
     hf_etcd_node_open(etcd, hf_clock_now());
-    *out = &etcd->ordered.base;
+    *out = &etcd->node.ordered.base;
     return HF_OK;
 }
 
@@ -75,43 +72,10 @@ static void etcd_close(struct hf_store *store, bool forked)
 {
     struct hf_etcd *etcd = etcd_of(store);
     if (!forked) {
-        hf_ordered_close(&etcd->ordered, hf_clock_now());
+        hf_ordered_close(&etcd->node.ordered, hf_clock_now());
     }
-    hf_etcd_node_close(etcd, forked);
+    hf_endpoints_close(&etcd->node, forked);
     free_store(etcd);
-}
-
-/* ---- The node ------------------------------------------------------------ */
-
-static void etcd_resume(struct hf_store *store, struct hf_instant now)
-{
-    hf_etcd_node_resume(etcd_of(store), now);
-}
-
-static void etcd_describe(const struct hf_store *store, unsigned index,
-                          struct hf_instant now, struct hf_node *out)
-{
-    const struct hf_etcd *etcd = (const struct hf_etcd *)(const void *)store;
-    (void)index;
-    (void)now;
-    hf_ordered_describe(&etcd->ordered, etcd->endpoints[etcd->at].shown, out);
-}
-
-/* ---- Jobs ---------------------------------------------------------------- */
-
-static void etcd_job(struct hf_store *store, unsigned index, enum hf_job job,
-                     const struct hf_job_sink *sink)
-{
-    struct hf_etcd *etcd = etcd_of(store);
-    (void)index;
-    hf_ordered_jobs_add(&etcd->ordered, job, sink);
-    if (etcd->phase == HF_ETCD_WAITING) {
-        etcd->reconnect.retry_at = HF_LONG_AGO;
-    }
-    if (etcd->phase == HF_ETCD_WAITING || etcd->phase == HF_ETCD_READY ||
-        etcd->phase == HF_ETCD_FOREIGN) {
-        hf_timer_set(&etcd->timer, HF_LONG_AGO);
-    }
 }
 
 /* ---- The table ----------------------------------------------------------- */
@@ -129,9 +93,9 @@ const struct hf_store_ops hf_store_etcd = {
     .close = etcd_close,
     .ask = hf_ordered_store_ask,
     .flush = hf_ordered_store_flush,
-    .resume = etcd_resume,
-    .describe = etcd_describe,
-    .job = etcd_job,
+    .resume = hf_endpoints_resume,
+    .describe = hf_endpoints_describe,
+    .job = hf_endpoints_job,
     .job_cancel = hf_ordered_store_job_cancel,
 };
 

@@ -46,7 +46,7 @@ static enum hf_status check_login(struct hf_etcd *etcd,
                                   const struct hf_url *url,
                                   struct hf_error *error)
 {
-    if (etcd->ordered.env.login != NULL) {
+    if (etcd->node.ordered.env.login != NULL) {
         return HF_OK;
     }
     if (url->password != NULL) {
@@ -92,11 +92,10 @@ static enum hf_status read_address(struct hf_etcd *etcd,
     if (status == HF_OK) {
         status = check_login(etcd, url, error);
     }
-    return status != HF_OK
-               ? status
-               : hf_wire_hosts_read(etcd->endpoints, &etcd->n_endpoints,
-                                    has_login ? hosts : authority, PORT_DEFAULT,
-                                    usage, error);
+    return status != HF_OK ? status
+                           : hf_wire_hosts_read(etcd->node.list, &etcd->node.n,
+                                                has_login ? hosts : authority,
+                                                PORT_DEFAULT, usage, error);
 }
 
 enum hf_status hf_etcd_target_read(struct hf_etcd *etcd,
@@ -107,25 +106,13 @@ enum hf_status hf_etcd_target_read(struct hf_etcd *etcd,
     if (status == HF_OK) {
         status = read_address(etcd, url, error);
     }
-    if (status != HF_OK) {
-        return status;
-    }
-    return strcmp(url->scheme, HF_ETCD_SCHEME "s") == 0
-               ? hf_url_load_tls(url, HF_ETCD_SCHEME, &etcd->tls, error)
-               : hf_url_refuse_tls(url, HF_ETCD_SCHEME "s", error);
-}
-
-struct hf_socket_target hf_etcd_target(const struct hf_etcd *etcd)
-{
-    const struct hf_wire_host *endpoint = &etcd->endpoints[etcd->at];
-    return (struct hf_socket_target){
-        .host = endpoint->host, .port = endpoint->port, .tls = etcd->tls};
+    return status == HF_OK ? hf_endpoints_configure(&etcd->node, url, error)
+                           : status;
 }
 
 void hf_etcd_target_free(struct hf_etcd *etcd)
 {
-    hf_wire_hosts_free(etcd->endpoints, etcd->n_endpoints);
-    hf_tls_free(etcd->tls);
+    hf_endpoints_free(&etcd->node);
     free(etcd->user);
     hf_secret_free(etcd->password);
     hf_etcd_login_forget(etcd);

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The connection of a store that is asked by HTTP, and its endpoints in turn:
+ * what etcd and Consul have in common below their wires.
+ *
+ *     WAITING ─▶ OPENING ─▶ [LOGGING_IN ─▶] GREETING ─▶ READY ─▶ BREAKING
+ *        ▲          │              │            │          │         │
+ *        └──────────┴──────────────┴────────────┴──────────┴─────────┘
+ *                                                      the next endpoint
+ *
+ *     hf_endpoints_configure()     the URL's timeouts and TLS; `list` is filled
+ *     hf_endpoints_open()
+ *     opened() → hf_endpoints_ready(), or hf_endpoints_fail()
+ *     hf_endpoints_close(), hf_endpoints_free()
+ *
+ * One connection has all calls, in order. Each watch has another one. All go to
+ * one endpoint, until it fails.
+ *
+ *     endpoints.c  the connection, the endpoints in turn
+ *     watch.c      watches: their connections */
+#ifndef HF_ENDPOINTS_ENDPOINTS_H
+#define HF_ENDPOINTS_ENDPOINTS_H
+
+#include "io/http.h"
+#include "store/ordered/ordered.h"
+#include "store/ordered/wire_hosts.h"
+#include "store/reconnect.h"
+
+/* Bytes. A list of 10,000 waiters has about 4 MB; the head of a reply has 300
+ * bytes. Requests: 10,000 renewals at once have 5 MB. */
+#define HF_ENDPOINTS_BODY_MAX (32 * 1024 * 1024)
+#define HF_ENDPOINTS_HEAD_MAX (16 * 1024)
+#define HF_ENDPOINTS_OUTPUT_MAX (64 * 1024 * 1024)
+
+enum hf_endpoints_phase {
+    HF_ENDPOINTS_WAITING,
+    HF_ENDPOINTS_OPENING,
+    HF_ENDPOINTS_LOGGING_IN,
+    HF_ENDPOINTS_GREETING,
+    HF_ENDPOINTS_READY,
+    HF_ENDPOINTS_BREAKING, /* until the loop reports what was lost */
+    HF_ENDPOINTS_FOREIGN   /* another cluster: for good */
+};
+
+struct hf_endpoints;
+struct hf_endpoints_watch;
+
+/* The connection is open: log in, or greet. Or it is closed. Or examine the
+ * server for `holdfast doctor`, which ends the jobs. */
+typedef void hf_endpoints_fn(struct hf_endpoints *node, struct hf_instant now);
+
+/* A request was answered. */
+typedef void hf_endpoints_reply_fn(struct hf_endpoints *node,
+                                   const struct hf_http_pending *request,
+                                   const struct hf_http_reply *reply,
+                                   struct hf_instant now);
+
+/* The request has no reply: hf_http_lost_fn. */
+typedef void hf_endpoints_lost_fn(struct hf_endpoints *node,
+                                  const struct hf_http_pending *request,
+                                  bool is_unsent, struct hf_instant now);
+
+/* Free what the store's struct has beside the watch. */
+typedef void hf_endpoints_watch_fn(struct hf_endpoints_watch *watch);
+
+/* What a store does itself. */
+struct hf_endpoints_ops {
+    const struct hf_http_limits *limits;
+    hf_endpoints_fn *opened;
+    hf_endpoints_reply_fn *replied;
+    hf_endpoints_lost_fn *lost;
+    hf_endpoints_fn *closed; /* NULL: nothing */
+    hf_endpoints_fn *examine;
+    hf_endpoints_watch_fn *watch_fini;
+};
+
+struct hf_endpoints {
+    struct hf_ordered ordered; /* first */
+    const struct hf_endpoints_ops *ops;
+    struct hf_http http;
+    struct hf_timer timer; /* reconnects; frees watches; serves jobs */
+    struct hf_endpoints_watch *watches;
+    enum hf_endpoints_phase phase;
+    struct hf_reconnect reconnect;
+    uint64_t seed;
+    struct hf_tls *tls; /* NULL: plain */
+    struct hf_wire_host list[HF_WIRE_HOSTS_MAX];
+    unsigned n;
+    unsigned at;     /* the endpoint in use */
+    unsigned failed; /* endpoints that failed since one served */
+    struct hf_span node_timeout;
+    struct hf_span connect_timeout;
+    enum hf_status fault; /* of the connection that breaks */
+    char why[200];
+};
+
+static inline struct hf_endpoints *hf_endpoints_of_wire(struct hf_wire *wire)
+{
+    return (struct hf_endpoints *)(void *)wire;
+}
+
+/** The URL's timeouts, and TLS, as its scheme is the first of the store's or
+ * the second, with TLS. */
+enum hf_status hf_endpoints_configure(struct hf_endpoints *node,
+                                      const struct hf_url *url,
+                                      struct hf_error *error);
+
+/** Connect. @param ops  borrowed. */
+void hf_endpoints_open(struct hf_endpoints *node,
+                       const struct hf_endpoints_ops *ops,
+                       struct hf_instant now);
+void hf_endpoints_close(struct hf_endpoints *node, bool forked);
+
+/* What was read from the URL. */
+void hf_endpoints_free(struct hf_endpoints *node);
+
+/* The endpoint in use. */
+struct hf_socket_target hf_endpoints_target(const struct hf_endpoints *node);
+static inline const char *hf_endpoints_shown(const struct hf_endpoints *node)
+{
+    return node->list[node->at].shown;
+}
+
+/* The greeting was answered: it serves. */
+void hf_endpoints_ready(struct hf_endpoints *node, struct hf_instant now);
+
+/** The endpoint does not serve: break the connection, and go to the next. */
+void hf_endpoints_fail(struct hf_endpoints *node, enum hf_status fault,
+                       const char *why);
+
+/* It is another cluster than before, as said in `why`: all is lost. */
+void hf_endpoints_foreign(struct hf_endpoints *node, struct hf_instant now);
+
+/* Before a request: a connection that was idle may have been closed. */
+void hf_endpoints_look(struct hf_endpoints *node, struct hf_instant now);
+
+/* ---- Operations of each table ---------------------------------------------
+ */
+
+void hf_endpoints_resume(struct hf_store *base, struct hf_instant now);
+void hf_endpoints_describe(const struct hf_store *base, unsigned index,
+                           struct hf_instant now, struct hf_node *out);
+void hf_endpoints_job(struct hf_store *base, unsigned index, enum hf_job job,
+                      const struct hf_job_sink *sink);
+
+/* ---- watch.c --------------------------------------------------------------
+ */
+
+/* A store's watch begins with this. */
+struct hf_endpoints_watch {
+    struct hf_http http; /* first */
+    struct hf_endpoints_watch *next;
+    struct hf_endpoints *node;
+    void *user;
+    bool is_dropped; /* unwatched: freed when no callback runs */
+};
+
+/** The store's struct of @p size, all else in it zero; its connection is
+ * CLOSED. @param events  with the three functions below.
+ * @return NULL: no memory, or too many. */
+void *hf_endpoints_watch_new(struct hf_endpoints *node, size_t size, void *user,
+                             const struct hf_http_events *events,
+                             const struct hf_http_limits *limits);
+
+/** Keep it, if its request could be asked; else it is freed.
+ * @return is_asked. */
+bool hf_endpoints_watch_keep(struct hf_endpoints_watch *watch, bool is_asked,
+                             struct hf_wire_watch **out);
+
+/* Report that it has failed, once. It is freed by the timer. */
+void hf_endpoints_watch_fail(struct hf_endpoints_watch *watch,
+                             struct hf_instant now);
+
+void hf_endpoints_watch_opened(struct hf_http *http, struct hf_instant now);
+void hf_endpoints_watch_lost(struct hf_http *http,
+                             const struct hf_http_pending *request,
+                             bool is_unsent, struct hf_instant now);
+void hf_endpoints_watch_closed(struct hf_http *http, struct hf_instant now);
+
+/* Of the table of calls. */
+void hf_endpoints_unwatch(struct hf_wire *wire, struct hf_wire_watch *watch);
+
+/* Free those that were dropped; all: the store closes. */
+void hf_endpoints_watches_free(struct hf_endpoints *node, bool all,
+                               bool forked);
+
+#endif
