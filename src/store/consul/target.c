@@ -16,17 +16,9 @@
 #define PORT_DEFAULT 8500
 #define PORT_TLS 8501
 
-#define TEXT_OF(number) #number
-#define TEXT(number) TEXT_OF(number)
-
 static const char usage[] =
-    "not a Consul URL: write consul://HOST:PORT,HOST:PORT,... with up to " TEXT(
-        HF_NODES_MAX) " agents of one datacenter (" HF_URL_ESCAPE_HINT ")";
-
-static enum hf_status refuse_address(struct hf_error *error)
-{
-    return hf_fail(error, HF_INVALID, "%s", usage);
-}
+    HF_WIRE_USAGE("a Consul URL", "consul://HOST:PORT,HOST:PORT,...",
+                  "agents of one datacenter");
 
 static bool is_secure(const struct hf_url *url)
 {
@@ -47,31 +39,21 @@ static enum hf_status read_token(struct hf_piece login, char **out,
     return hf_piece_decode(login, "the token", out, error);
 }
 
-/* //[:TOKEN@]HOST,… */
 static enum hf_status read_address(struct hf_consul *consul,
                                    const struct hf_url *url, char **token,
                                    struct hf_error *error)
 {
-    struct hf_piece rest = {url->address, strlen(url->address)};
-    bool has_login, has_path;
-    if (strncmp(url->address, "//", 2) != 0) {
-        return refuse_address(error);
+    struct hf_wire_address address;
+    if (!hf_wire_address_cut(url->address, &address) || address.path.len > 0) {
+        return hf_fail(error, HF_INVALID, "%s", usage);
     }
-    rest.at += 2;
-    rest.len -= 2;
-    struct hf_piece authority = hf_piece_cut(&rest, '/', &has_path);
-    struct hf_piece hosts = authority;
-    struct hf_piece login = hf_piece_cut(&hosts, '@', &has_login);
-    if (rest.len > 0 || (has_login && hf_piece_has(hosts, '@'))) {
-        return refuse_address(error); /* else a token would be shown */
-    }
-    enum hf_status status = has_login ? read_token(login, token, error) : HF_OK;
+    enum hf_status status =
+        address.has_login ? read_token(address.login, token, error) : HF_OK;
     return status != HF_OK
                ? status
-               : hf_wire_hosts_read(consul->node.list, &consul->node.n,
-                                    has_login ? hosts : authority,
-                                    is_secure(url) ? PORT_TLS : PORT_DEFAULT,
-                                    usage, error);
+               : hf_wire_hosts_read(
+                     consul->node.list, &consul->node.n, address.hosts,
+                     is_secure(url) ? PORT_TLS : PORT_DEFAULT, usage, error);
 }
 
 /* ---- Parameters ---------------------------------------------------------- */

@@ -74,8 +74,7 @@ struct hf_etcd_watch {
 
 struct hf_etcd {
     struct hf_endpoints node; /* first */
-    char *user;               /* NULL: none in the URL */
-    char *password;           /* NULL: none, or the program supplies it */
+    struct hf_wire_login login;
     char *headers; /* of each request once logged in; NULL: plain ones */
     char user_shown[64];
     unsigned n_expired; /* tokens that were refused since one was accepted */

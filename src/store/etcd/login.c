@@ -39,7 +39,7 @@
 
 bool hf_etcd_login_is_set(const struct hf_etcd *etcd)
 {
-    return etcd->password != NULL || etcd->node.ordered.env.login != NULL;
+    return etcd->login.password != NULL || etcd->node.ordered.env.login != NULL;
 }
 
 void hf_etcd_login_forget(struct hf_etcd *etcd)
@@ -99,9 +99,9 @@ static bool post(struct hf_etcd *etcd, const char *user, const char *password,
 static void ask_with(struct hf_etcd *etcd, const struct hf_login *login,
                      struct hf_instant now)
 {
-    const char *user = login->user != NULL ? login->user : etcd->user;
+    const char *user = login->user != NULL ? login->user : etcd->login.user;
     const char *password =
-        login->password != NULL ? login->password : etcd->password;
+        login->password != NULL ? login->password : etcd->login.password;
     if (password == NULL) {
         hf_endpoints_fail(&etcd->node, HF_DENIED,
                           "the program supplied no password (hf_login_set())");

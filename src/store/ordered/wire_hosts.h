@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The servers of a wire, as its URL names them: HOST[:PORT],HOST,… */
+/* The servers of a wire, and its login, as its URL names them:
+ * //[LOGIN@]HOST[:PORT],HOST,…[/PATH] */
 #ifndef HF_ORDERED_WIRE_HOSTS_H
 #define HF_ORDERED_WIRE_HOSTS_H
 
@@ -13,6 +14,41 @@ struct hf_wire_host {
     uint16_t port;
     char shown[128]; /* HOST:PORT */
 };
+
+/* The message for an address that is none. */
+#define HF_WIRE_TEXT_OF(number) #number
+#define HF_WIRE_TEXT(number) HF_WIRE_TEXT_OF(number)
+#define HF_WIRE_USAGE(url, form, servers)                                      \
+    "not " url ": write " form                                                 \
+    " with up to " HF_WIRE_TEXT(HF_NODES_MAX) " " servers                      \
+                                              " (" HF_URL_ESCAPE_HINT ")"
+
+/* Parts of the URL's text. */
+struct hf_wire_address {
+    struct hf_piece login; /* before the '@' */
+    struct hf_piece hosts;
+    struct hf_piece path; /* after the '/' */
+    bool has_login;
+};
+
+/** @return false: it is none, or an '@' is left, before which a secret would be
+ * taken for a host, and shown. */
+bool hf_wire_address_cut(const char *text, struct hf_wire_address *out);
+
+/* The login in the URL. */
+struct hf_wire_login {
+    char *user;     /* NULL: none */
+    char *password; /* NULL: none, or the program supplies it */
+};
+
+/** USER[:PASSWORD], or the URL's own password. @param supplies  a callback
+ * supplies another one at each login, and may supply a user. @param scheme  for
+ * the message. @return HF_OK; HF_INVALID; HF_NO_MEMORY. */
+enum hf_status hf_wire_login_read(struct hf_wire_login *out,
+                                  const struct hf_wire_address *address,
+                                  const struct hf_url *url, bool supplies,
+                                  const char *scheme, struct hf_error *error);
+void hf_wire_login_free(struct hf_wire_login *login);
 
 /** Read a list. @param port  of a host without one. @param usage  the message
  * if it is malformed, or too long.

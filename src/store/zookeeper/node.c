@@ -188,7 +188,7 @@ static void on_resolved(struct hf_watch *watch, uint32_t events,
         (struct hf_zk *)(void *)((char *)watch -
                                  offsetof(struct hf_zk, resolve_watch));
     char reason[160] = "";
-    struct hf_addresses *addresses = &zk->servers[zk->resolving].addresses;
+    struct hf_addresses *addresses = &zk->addresses[zk->resolving];
     (void)events;
     bool is_done =
         hf_resolve_take(zk->resolve, addresses, reason, sizeof(reason));
@@ -208,9 +208,9 @@ static void on_resolved(struct hf_watch *watch, uint32_t events,
 static void resolve(struct hf_zk *zk, struct hf_instant now)
 {
     while (zk->resolving < zk->n_servers) {
-        struct hf_zk_server *server = &zk->servers[zk->resolving];
+        const struct hf_wire_host *server = &zk->servers[zk->resolving];
         if (hf_resolve_numeric(server->host, server->port,
-                               &server->addresses)) {
+                               &zk->addresses[zk->resolving])) {
             zk->resolving++;
             continue;
         }

@@ -43,24 +43,12 @@
 #include "io/loop.h"
 #include "io/resolve.h"
 #include "store/ordered/ordered.h"
+#include "store/ordered/wire_hosts.h"
 
 #include <sys/types.h>
 #include <zookeeper/zookeeper.h>
 
-/* As many as the URL parser allows servers; ensembles have three or five. */
-#define HF_ZK_SERVERS_MAX HF_NODES_MAX
-
-/* Of the client library, as registered. */
-#define HF_ZK_PORT_DEFAULT 2181
-
 struct hf_zk;
-
-struct hf_zk_server {
-    char *host;
-    uint16_t port;
-    char shown[128]; /* HOST:PORT */
-    struct hf_addresses addresses;
-};
 
 /* ---- key.c ----------------------------------------------------------------
  */
@@ -453,7 +441,8 @@ struct hf_zk {
     struct hf_ordered ordered; /* first */
     struct hf_timer timer;     /* what is not done from inside of callbacks */
     enum hf_zk_phase phase;
-    struct hf_zk_server servers[HF_ZK_SERVERS_MAX];
+    struct hf_wire_host servers[HF_WIRE_HOSTS_MAX];
+    struct hf_addresses addresses[HF_WIRE_HOSTS_MAX]; /* of each */
     unsigned n_servers;
     struct hf_resolve *resolve; /* of the server `resolving`; NULL: none */
     struct hf_watch resolve_watch;
@@ -463,8 +452,7 @@ struct hf_zk {
     unsigned n_addresses;
     char *chroot; /* "/a/b", or "" */
     char *base;   /* CHROOT/PREFIX: what the path of each name begins with */
-    char *user;   /* NULL: none in the URL */
-    char *password;
+    struct hf_wire_login url_login;
     char *login; /* "USER:PASSWORD"; NULL: none */
     struct hf_span node_timeout;
     struct hf_span connect_timeout;
