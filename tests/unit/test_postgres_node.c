@@ -463,7 +463,6 @@ static void resume(void *user)
 static void late_handshake(enum hf_status fault)
 {
     struct hf_job_sink sink = {.done = on_job_done};
-    struct hf_pg *store = on.node->store;
     greeting();
     on.connection->pq = PQconnectStart("host=127.0.0.1 port=1");
     on.connection->ring = calloc(1, sizeof(*on.connection->ring));
@@ -471,9 +470,7 @@ static void late_handshake(enum hf_status fault)
     on.connection->ring[0].what = HF_PG_FACTS;
     on.node->fault = fault;
     on.node->reason[0] = '\0';
-    on.node->jobs = 1U << HF_JOB_INIT;
-    store->sink = sink;
-    store->has_sink = true;
+    hf_jobs_add(&on.node->jobs, 0, HF_JOB_INIT, &sink);
     const char *failed = failed_assertion(resume, on.node);
     if (failed != NULL) {
         fail_msg("%s", failed);

@@ -413,7 +413,6 @@ static void resume(void *user)
 static void late_handshake(enum hf_status fault)
 {
     struct hf_job_sink sink = {.done = on_job_done};
-    struct hf_redis *store = on.node->store;
     greeting();
     memset(&first()->wire, 0, sizeof(first()->wire));
     assert_true(hf_wire_push(&first()->wire, 1, (const char *[]){"TIME"},
@@ -421,9 +420,7 @@ static void late_handshake(enum hf_status fault)
                              &(struct hf_pending){.verb = HF_REDIS_MARKER}));
     on.node->fault = fault;
     on.node->reason[0] = '\0';
-    on.node->jobs = 1U << HF_JOB_INIT;
-    store->sink = sink;
-    store->has_sink = true;
+    hf_jobs_add(&on.node->jobs, 0, HF_JOB_INIT, &sink);
     const char *failed = failed_assertion(resume, on.node);
     if (failed != NULL) {
         fail_msg("%s", failed);

@@ -27,8 +27,8 @@
 
 #include "io/clock.h"
 #include "store/advisory/key.h"
+#include "store/jobs.h"
 #include "store/postgres/connection.h"
-#include "store/store.h"
 
 /* A power of two: 10,000 locks are found fast. */
 #define HF_ADVISORY_BUCKETS 4096
@@ -111,9 +111,7 @@ struct hf_advisory {
     struct hf_advisory_seat *seats[HF_ADVISORY_BUCKETS];
     struct hf_seat *listed; /* of the reply to a QUEUE */
     size_t listed_cap;
-    unsigned jobs; /* pending jobs, a bit per enum hf_job */
-    struct hf_job_sink sink;
-    bool has_sink;
+    struct hf_jobs jobs;
 };
 
 /* ---- store.c ------------------------------------------------------------- */
@@ -122,8 +120,6 @@ extern const struct hf_store_ops hf_store_advisory;
 
 /* The node is READY, or cannot be: end the pending jobs. */
 void hf_advisory_jobs(struct hf_advisory *store);
-void hf_advisory_jobs_end(struct hf_advisory *store, enum hf_status status,
-                          const char *reason);
 
 /* ---- session.c ----------------------------------------------------------- */
 

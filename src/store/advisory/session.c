@@ -162,7 +162,7 @@ static void reconnect(struct hf_advisory *store, enum hf_status fault,
         connect_now(store, now);
     } else {
         set_status(store, HF_NODE_STATUS_DOWN, false, fault, why);
-        hf_advisory_jobs_end(store, fault, why);
+        hf_jobs_end(&store->jobs, fault, why);
     }
 }
 

@@ -23,22 +23,22 @@ static void describe(struct hf_consul *consul)
              consul->node.n == 1 ? "" : "s",
              consul->node.tls == NULL ? "without" : "over",
              consul->headers == NULL ? "without a token" : "with a token");
-    hf_ordered_found(&consul->node.ordered, HF_FINDING_OK, text);
-    hf_ordered_found(
-        &consul->node.ordered, HF_FINDING_OK,
+    hf_jobs_find(&consul->node.ordered.jobs, HF_FINDING_OK, "%s", text);
+    hf_jobs_find(
+        &consul->node.ordered.jobs, HF_FINDING_OK,
         "an entry lives as long as its session: the ttl, 10 s at least; the "
         "leader ends it up to twice that after its client's death");
     if (consul->is_client) {
-        hf_ordered_found(
-            &consul->node.ordered, HF_FINDING_OK,
+        hf_jobs_find(
+            &consul->node.ordered.jobs, HF_FINDING_OK,
             "this agent is a client: when it leaves the cluster, as it does "
             "on SIGTERM by default, Consul ends its sessions at once, before "
             "their holders know; name servers, or set leave_on_terminate to "
             "false");
     }
     if (consul->node.n == 1) {
-        hf_ordered_found(
-            &consul->node.ordered, HF_FINDING_OK,
+        hf_jobs_find(
+            &consul->node.ordered.jobs, HF_FINDING_OK,
             "one endpoint is named: of a cluster, name several, so that the "
             "next one is used when it fails");
     }
@@ -66,11 +66,10 @@ static bool ask_probe(struct hf_consul *consul, struct hf_instant now)
 void hf_consul_examine(struct hf_consul *consul, struct hf_instant now)
 {
     hf_consul_path(consul, "agent/self");
-    consul->node.ordered.jobs.is_probing =
+    consul->node.ordered.is_probing =
         hf_consul_ask(consul, HF_CONSUL_ASK_SELF, "GET", NULL, now);
-    if (!consul->node.ordered.jobs.is_probing) {
-        hf_ordered_jobs_end(&consul->node.ordered, HF_NO_MEMORY,
-                            "out of memory");
+    if (!consul->node.ordered.is_probing) {
+        hf_jobs_end(&consul->node.ordered.jobs, HF_NO_MEMORY, "out of memory");
     }
 }
 
@@ -105,23 +104,23 @@ void hf_consul_examined(struct hf_consul *consul, enum hf_consul_step step,
     if (!is_over(reply)) {
         hf_endpoints_fail(&consul->node, reply->fault, consul->node.why);
         /* Another connection asks again. */
-        consul->node.ordered.jobs.is_probing = false;
+        consul->node.ordered.is_probing = false;
         return;
     }
     if (step == HF_CONSUL_ASK_SELF) {
         take_self(consul, reply->outcome == HF_WIRE_DONE ? body : NULL);
         if (!ask_probe(consul, now)) {
-            consul->node.ordered.jobs.is_probing = false;
-            hf_ordered_jobs_end(&consul->node.ordered, HF_NO_MEMORY,
-                                "out of memory");
+            consul->node.ordered.is_probing = false;
+            hf_jobs_end(&consul->node.ordered.jobs, HF_NO_MEMORY,
+                        "out of memory");
         }
         return;
     }
-    consul->node.ordered.jobs.is_probing = false;
+    consul->node.ordered.is_probing = false;
     describe(consul);
     if (reply->outcome == HF_WIRE_ERROR) {
-        hf_ordered_found(&consul->node.ordered, HF_FINDING_ERROR,
-                         consul->node.why);
+        hf_jobs_find(&consul->node.ordered.jobs, HF_FINDING_ERROR, "%s",
+                     consul->node.why);
     }
-    hf_ordered_jobs_end(&consul->node.ordered, HF_OK, NULL);
+    hf_jobs_end(&consul->node.ordered.jobs, HF_OK, NULL);
 }

@@ -131,7 +131,7 @@ static void fail_over(struct hf_endpoints *node, enum hf_status fault,
     if (has_other || is_quick) {
         connect_now(node, now);
     } else {
-        hf_ordered_jobs_end(&node->ordered, fault, why);
+        hf_jobs_end(&node->ordered.jobs, fault, why);
     }
 }
 
@@ -142,7 +142,7 @@ static void on_closed(struct hf_http *http, struct hf_instant now)
     if (node->ops->closed != NULL) {
         node->ops->closed(node, now);
     }
-    node->ordered.jobs.is_probing = false;
+    node->ordered.is_probing = false;
     if (node->phase == HF_ENDPOINTS_FOREIGN) {
         return;
     }
@@ -169,7 +169,7 @@ static void on_timer(struct hf_timer *timer, struct hf_instant now)
         hf_ordered_jobs_serve(&node->ordered)) {
         node->ops->examine(node, now);
     } else if (node->phase == HF_ENDPOINTS_FOREIGN) {
-        hf_ordered_jobs_end(&node->ordered, HF_CONFIG, node->why);
+        hf_jobs_end(&node->ordered.jobs, HF_CONFIG, node->why);
     }
     if (node->phase == HF_ENDPOINTS_WAITING &&
         !hf_instant_before(now, node->reconnect.retry_at)) {
@@ -294,8 +294,7 @@ void hf_endpoints_job(struct hf_store *base, unsigned index, enum hf_job job,
                       const struct hf_job_sink *sink)
 {
     struct hf_endpoints *node = node_of_store(base);
-    (void)index;
-    hf_ordered_jobs_add(&node->ordered, job, sink);
+    hf_jobs_add(&node->ordered.jobs, index, job, sink);
     if (node->phase == HF_ENDPOINTS_WAITING) {
         node->reconnect.retry_at = HF_LONG_AGO;
     }

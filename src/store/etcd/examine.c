@@ -40,14 +40,14 @@ static void describe(struct hf_etcd *etcd)
              etcd->node.tls == NULL ? "without" : "over",
              has_login ? "as user " : "without a login",
              has_login ? etcd->user_shown : "");
-    hf_ordered_found(&etcd->node.ordered, HF_FINDING_OK, text);
-    hf_ordered_found(
-        &etcd->node.ordered, HF_FINDING_OK,
+    hf_jobs_find(&etcd->node.ordered.jobs, HF_FINDING_OK, "%s", text);
+    hf_jobs_find(
+        &etcd->node.ordered.jobs, HF_FINDING_OK,
         "an entry lives as long as its lease, whole seconds, at least two by "
         "default; a new leader extends all leases");
     if (revokes_late(etcd->version)) {
-        hf_ordered_found(
-            &etcd->node.ordered,
+        hf_jobs_find(
+            &etcd->node.ordered.jobs,
             etcd->node.n > 1 ? HF_FINDING_WARNING : HF_FINDING_OK,
             "in a cluster, this version may revoke leases that were renewed, "
             "when a leader stood still (etcd issue 15247): a waiter is then "
@@ -56,8 +56,8 @@ static void describe(struct hf_etcd *etcd)
             "3.6");
     }
     if (etcd->node.n == 1) {
-        hf_ordered_found(
-            &etcd->node.ordered, HF_FINDING_OK,
+        hf_jobs_find(
+            &etcd->node.ordered.jobs, HF_FINDING_OK,
             "one endpoint is named: of a cluster, name all members, so that "
             "the next one is used when it fails");
     }
@@ -92,22 +92,22 @@ void hf_etcd_examine(struct hf_etcd *etcd, struct hf_instant now)
         .timeout = etcd->node.connect_timeout,
         .cookie = HF_ETCD_PROBE,
     };
-    etcd->node.ordered.jobs.is_probing =
+    etcd->node.ordered.is_probing =
         !etcd->body.has_failed && hf_http_ask(&etcd->node.http, &request, now);
-    if (!etcd->node.ordered.jobs.is_probing) {
-        hf_ordered_jobs_end(&etcd->node.ordered, HF_NO_MEMORY, "out of memory");
+    if (!etcd->node.ordered.is_probing) {
+        hf_jobs_end(&etcd->node.ordered.jobs, HF_NO_MEMORY, "out of memory");
     }
 }
 
 void hf_etcd_examined(struct hf_etcd *etcd, const struct hf_wire_reply *reply)
 {
-    etcd->node.ordered.jobs.is_probing = false;
+    etcd->node.ordered.is_probing = false;
     if (reply->outcome == HF_WIRE_DONE || reply->outcome == HF_WIRE_ERROR) {
         describe(etcd);
         if (reply->outcome == HF_WIRE_ERROR) {
-            hf_ordered_found(&etcd->node.ordered, HF_FINDING_ERROR,
-                             etcd->node.why);
+            hf_jobs_find(&etcd->node.ordered.jobs, HF_FINDING_ERROR, "%s",
+                         etcd->node.why);
         }
-        hf_ordered_jobs_end(&etcd->node.ordered, HF_OK, NULL);
+        hf_jobs_end(&etcd->node.ordered.jobs, HF_OK, NULL);
     } /* else: another connection, or another login, asks again */
 }

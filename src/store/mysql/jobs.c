@@ -8,7 +8,6 @@
 #include "store/mysql/node.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,36 +20,6 @@
 
 /* The lease of the lock that EXAMINE acquires. */
 #define PROBE_MS 1000
-
-static void find(struct hf_my_node *node, enum hf_severity severity,
-                 const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-static void find(struct hf_my_node *node, enum hf_severity severity,
-                 const char *format, ...)
-{
-    struct hf_my *store = node->store;
-    char text[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    if (store->has_sink && store->sink.finding != NULL) {
-        store->sink.finding(store->sink.user, severity, 0, text);
-    }
-}
-
-void hf_my_jobs_end(struct hf_my_node *node, enum hf_status status,
-                    const char *reason)
-{
-    struct hf_my *store = node->store;
-    if (node->jobs == 0) {
-        return;
-    }
-    node->jobs = 0;
-    if (store->has_sink) {
-        store->sink.done(store->sink.user, 0, status, reason);
-    }
-}
 
 /* ---- Surveys ------------------------------------------------------------ */
 
@@ -77,7 +46,7 @@ void hf_my_survey(struct hf_my_node *node, struct hf_instant now)
 static void end_survey(struct hf_my_node *node, enum hf_status status,
                        const char *why, struct hf_instant now)
 {
-    hf_my_jobs_end(node, status, why);
+    hf_jobs_end(&node->jobs, status, why);
     hf_my_handshake(node, now);
 }
 
@@ -121,18 +90,18 @@ static void take_look(struct hf_my_node *node,
     int64_t waited = hf_my_integer(row, 1);
     if (node->admission.verdict.trust == HF_TRUST_MISMATCH) {
         hf_admission_mismatch_text(&node->admission, text, sizeof(text));
-        find(node, HF_FINDING_ERROR, "%s", text);
+        hf_jobs_find(&node->jobs, HF_FINDING_ERROR, "%s", text);
         status = HF_CONFIG;
     }
     if (waited > 0) {
         snprintf(text, sizeof(text), "%" PRId64 " %s", waited,
                  waited == 1 ? "name has waiters" : "names have waiters");
-        find(node, HF_FINDING_ERROR, "%s", text);
+        hf_jobs_find(&node->jobs, HF_FINDING_ERROR, "%s", text);
         status = HF_BUSY;
     }
     if (held > 0) {
         write_held(node, held, reply, text, sizeof(text));
-        find(node, HF_FINDING_ERROR, "%s", text);
+        hf_jobs_find(&node->jobs, HF_FINDING_ERROR, "%s", text);
         status = HF_BUSY;
     }
     end_survey(node, status, text, now);
@@ -147,10 +116,11 @@ static void take_counters(struct hf_my_node *node, const struct hf_my_row *row,
         return;
     }
     if (node->admission.surveying == HF_JOB_LOWER) {
-        find(node, HF_FINDING_OK,
-             "%" PRId64 " counters were beyond its clock and are set back to "
-             "what a node accepts",
-             n);
+        hf_jobs_find(&node->jobs, HF_FINDING_OK,
+                     "%" PRId64
+                     " counters were beyond its clock and are set back to "
+                     "what a node accepts",
+                     n);
         n = 0;
     }
     end_survey(node, n > 0 ? HF_BUSY : HF_OK, "", now);
@@ -178,15 +148,16 @@ static void take_survey(struct hf_my_node *node,
 
 static void find_server(struct hf_my_node *node)
 {
-    find(node, HF_FINDING_OK,
-         "%s %s, account %s, schema version %" PRId64 ", round trip %" PRId64
-         " us",
-         node->is_mariadb ? "MariaDB" : "MySQL", node->version, node->role,
-         node->schema, hf_span_us_floor(node->rtt));
+    hf_jobs_find(&node->jobs, HF_FINDING_OK,
+                 "%s %s, account %s, schema version %" PRId64
+                 ", round trip %" PRId64 " us",
+                 node->is_mariadb ? "MariaDB" : "MySQL", node->version,
+                 node->role, node->schema, hf_span_us_floor(node->rtt));
     if (!node->is_mariadb) {
-        find(node, HF_FINDING_WARNING,
-             "MySQL: the procedures are written for it, too, and tested on "
-             "MariaDB 10.11 alone");
+        hf_jobs_find(
+            &node->jobs, HF_FINDING_WARNING,
+            "MySQL: the procedures are written for it, too, and tested on "
+            "MariaDB 10.11 alone");
     }
 }
 
@@ -196,24 +167,28 @@ static void find_durability(struct hf_my_node *node)
         hf_span_ms_ceil(hf_quarantine_span(node->store->shape.max_ttl_ms)) /
         1000;
     if (!node->store->strict) {
-        find(node, HF_FINDING_WARNING,
-             "quarantine=off: after a restart that loses data it grants locks "
-             "that are still held; remove it from the URL");
+        hf_jobs_find(
+            &node->jobs, HF_FINDING_WARNING,
+            "quarantine=off: after a restart that loses data it grants locks "
+            "that are still held; remove it from the URL");
     } else if (node->admission.identity.is_durable) {
-        find(node, HF_FINDING_OK,
-             "commits are on disk before their replies: a restart loses "
-             "nothing");
+        hf_jobs_find(
+            &node->jobs, HF_FINDING_OK,
+            "commits are on disk before their replies: a restart loses "
+            "nothing");
     } else {
-        find(node, HF_FINDING_WARNING,
-             "commits may be lost in a crash (innodb_flush_log_at_trx_commit "
-             "or sync_binlog is not 1, or no doublewrite): after each restart "
-             "it does not count for %" PRId64 " s",
-             wait_s);
+        hf_jobs_find(
+            &node->jobs, HF_FINDING_WARNING,
+            "commits may be lost in a crash (innodb_flush_log_at_trx_commit "
+            "or sync_binlog is not 1, or no doublewrite): after each restart "
+            "it does not count for %" PRId64 " s",
+            wait_s);
     }
-    find(node, HF_FINDING_OK,
-         "a failover to a replica can lose locks, so a promoted one does not "
-         "count for %" PRId64 " s",
-         wait_s);
+    hf_jobs_find(
+        &node->jobs, HF_FINDING_OK,
+        "a failover to a replica can lose locks, so a promoted one does not "
+        "count for %" PRId64 " s",
+        wait_s);
 }
 
 static void find_quarantine(struct hf_my_node *node, struct hf_instant now)
@@ -225,10 +200,11 @@ static void find_quarantine(struct hf_my_node *node, struct hf_instant now)
     hf_my_quarantine_text(node, text, sizeof(text));
     int64_t left_ms = hf_span_ms_ceil(
         hf_instant_until(now, node->admission.quarantined_until));
-    find(node, HF_FINDING_WARNING,
-         "%s, so it counts in %" PRId64
-         " s (a new server, or no client is running: holdfast doctor --init)",
-         text, (left_ms + 999) / 1000);
+    hf_jobs_find(
+        &node->jobs, HF_FINDING_WARNING,
+        "%s, so it counts in %" PRId64
+        " s (a new server, or no client is running: holdfast doctor --init)",
+        text, (left_ms + 999) / 1000);
 }
 
 static void find_all(struct hf_my_node *node, struct hf_instant now)
@@ -237,13 +213,15 @@ static void find_all(struct hf_my_node *node, struct hf_instant now)
     find_durability(node);
     int64_t off_s = node->time_ms / 1000 - hf_clock_wall_s();
     if (off_s > 2 || off_s < -2) {
-        find(node, HF_FINDING_WARNING,
-             "its clock is %" PRId64 " s %s ours: run NTP on both",
-             off_s < 0 ? -off_s : off_s, off_s < 0 ? "behind" : "ahead of");
+        hf_jobs_find(&node->jobs, HF_FINDING_WARNING,
+                     "its clock is %" PRId64 " s %s ours: run NTP on both",
+                     off_s < 0 ? -off_s : off_s,
+                     off_s < 0 ? "behind" : "ahead of");
     }
     if (node->probe_fault[0] != '\0') {
-        find(node, HF_FINDING_ERROR,
-             "a lock could not be taken and given back: %s", node->probe_fault);
+        hf_jobs_find(&node->jobs, HF_FINDING_ERROR,
+                     "a lock could not be taken and given back: %s",
+                     node->probe_fault);
     }
     find_quarantine(node, now);
 }
@@ -295,7 +273,7 @@ take_probe(struct hf_my_node *node, const struct hf_my_request *request,
     if (!is_first) {
         node->is_examined = false;
         find_all(node, now);
-        hf_my_jobs_end(node, HF_OK, "");
+        hf_jobs_end(&node->jobs, HF_OK, "");
     } else if (node->rtt.ns == 0) {
         node->rtt = hf_instant_until(request->sent, now);
     }
@@ -316,15 +294,15 @@ void hf_my_job_reply(struct hf_my_node *node,
 
 static void find_declared(struct hf_my_node *node)
 {
-    if (hf_my_is_asked(node, HF_JOB_INIT)) {
-        find(node, HF_FINDING_OK, "%s",
-             node->admission.has_declared
-                 ? "declared: it has no locks from before, and counts"
-                 : "counts already: nothing to declare");
+    if (hf_jobs_has(&node->jobs, HF_JOB_INIT)) {
+        hf_jobs_find(&node->jobs, HF_FINDING_OK, "%s",
+                     node->admission.has_declared
+                         ? "declared: it has no locks from before, and counts"
+                         : "counts already: nothing to declare");
     }
-    if (hf_my_is_asked(node, HF_JOB_QUARANTINE)) {
-        find(
-            node, HF_FINDING_OK,
+    if (hf_jobs_has(&node->jobs, HF_JOB_QUARANTINE)) {
+        hf_jobs_find(
+            &node->jobs, HF_FINDING_OK,
             "declared to have lost data: it has no vote until a host has "
             "watched it for %" PRId64 " s",
             hf_span_ms_ceil(hf_quarantine_span(node->store->shape.max_ttl_ms)) /
@@ -335,8 +313,7 @@ static void find_declared(struct hf_my_node *node)
 
 void hf_my_jobs(struct hf_my_node *node, struct hf_instant now)
 {
-    bool declares = hf_my_is_asked(node, HF_JOB_INIT) ||
-                    hf_my_is_asked(node, HF_JOB_QUARANTINE);
+    bool declares = hf_jobs_declare(&node->jobs);
     if (declares && !node->admission.is_declared) {
         /* Asked for since: do it now. */
         hf_my_handshake(node, now);
@@ -345,8 +322,8 @@ void hf_my_jobs(struct hf_my_node *node, struct hf_instant now)
     if (declares) {
         find_declared(node);
     }
-    if (!hf_my_is_asked(node, HF_JOB_EXAMINE)) {
-        hf_my_jobs_end(node, HF_OK, "");
+    if (!hf_jobs_has(&node->jobs, HF_JOB_EXAMINE)) {
+        hf_jobs_end(&node->jobs, HF_OK, "");
     } else if (!node->is_examined) {
         node->is_examined = true;
         node->probe_fault[0] = '\0';

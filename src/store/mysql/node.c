@@ -154,7 +154,7 @@ static void lose(struct hf_my_node *node, enum hf_status fault,
                               HF_UNAVAILABLE, why);
     } else {
         hf_my_node_set_status(node, HF_NODE_STATUS_DOWN, false, fault, why);
-        hf_my_jobs_end(node, fault, why);
+        hf_jobs_end(&node->jobs, fault, why);
     }
     answer_queue(node, fault == HF_NO_MEMORY ? fault : HF_UNAVAILABLE, why,
                  now);

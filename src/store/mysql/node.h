@@ -41,9 +41,9 @@
 
 #include "io/clock.h"
 #include "store/admission.h"
+#include "store/jobs.h"
 #include "store/mysql/connection.h"
 #include "store/mysql/text.h"
-#include "store/store.h"
 
 /* Bytes of a name with its prefix, in the schema's tables. */
 #define HF_MY_NAME_MAX 1280
@@ -140,7 +140,7 @@ struct hf_my_node {
     char reason[200];
     struct hf_instant peek_at;
 
-    unsigned jobs;    /* pending jobs, a bit per enum hf_job */
+    struct hf_jobs jobs;
     bool is_examined; /* the examination is under way */
     char probe_fault[160];
 };
@@ -158,8 +158,6 @@ struct hf_my {
     struct hf_span node_timeout;
     struct hf_span connect_timeout;
     bool strict;
-    struct hf_job_sink sink;
-    bool has_sink;
     struct hf_my_cursor cursors[HF_MY_CURSORS];
     uint64_t last_cursor;
     struct hf_bytes *names; /* of the reply to a SCAN */
@@ -358,13 +356,5 @@ void hf_my_survey(struct hf_my_node *node, struct hf_instant now);
 void hf_my_job_reply(struct hf_my_node *node,
                      const struct hf_my_request *request,
                      const struct hf_mysql_reply *reply, struct hf_instant now);
-void hf_my_jobs_end(struct hf_my_node *node, enum hf_status status,
-                    const char *reason);
-
-static inline bool hf_my_is_asked(const struct hf_my_node *node,
-                                  enum hf_job job)
-{
-    return (node->jobs & (1U << job)) != 0;
-}
 
 #endif

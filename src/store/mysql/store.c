@@ -118,19 +118,11 @@ static void my_resume(struct hf_store *base, struct hf_instant now)
 static void my_describe(const struct hf_store *base, unsigned index,
                         struct hf_instant now, struct hf_node *out)
 {
-    static const enum hf_health states[] = {
-        [HF_NODE_STATUS_CONNECTING] = HF_NODE_CONNECTING,
-        [HF_NODE_STATUS_VOTING] = HF_NODE_UP,
-        [HF_NODE_STATUS_REPAIRING] = HF_NODE_QUARANTINED,
-        [HF_NODE_STATUS_DOWN] = HF_NODE_DOWN,
-    };
     const struct hf_my *store = (const struct hf_my *)(const void *)base;
     const struct hf_my_node *node = &store->node;
     (void)index;
-    memset(out, 0, sizeof(*out));
-    snprintf(out->address, sizeof(out->address), "%s", store->target.shown);
-    out->health = states[node->status];
-    out->rtt_us = hf_span_us_floor(node->rtt);
+    hf_store_describe(out, store->target.shown, node->status, node->rtt,
+                      node->reason);
     if (node->status == HF_NODE_STATUS_REPAIRING) {
         struct hf_span left =
             hf_instant_until(now, node->admission.quarantined_until);
@@ -141,8 +133,6 @@ static void my_describe(const struct hf_store *base, unsigned index,
                 node->phase == HF_MY_GREETING)) {
         hf_mysql_connection_late_text(&node->connection, now, out->reason,
                                       sizeof(out->reason));
-    } else {
-        snprintf(out->reason, sizeof(out->reason), "%s", node->reason);
     }
 }
 
@@ -152,12 +142,8 @@ static void my_describe(const struct hf_store *base, unsigned index,
 static void my_job(struct hf_store *base, unsigned index, enum hf_job job,
                    const struct hf_job_sink *sink)
 {
-    struct hf_my *store = my_of(base);
-    struct hf_my_node *node = &store->node;
-    (void)index;
-    store->sink = *sink;
-    store->has_sink = true;
-    node->jobs |= 1U << job;
+    struct hf_my_node *node = &my_of(base)->node;
+    hf_jobs_add(&node->jobs, index, job, sink);
     if (hf_my_is_ready(node)) {
         hf_my_reidentify(node, "being set up or examined", hf_clock_now());
     } else if (node->phase == HF_MY_WAITING) {
@@ -168,9 +154,7 @@ static void my_job(struct hf_store *base, unsigned index, enum hf_job job,
 
 static void my_job_cancel(struct hf_store *base)
 {
-    struct hf_my *store = my_of(base);
-    store->has_sink = false;
-    store->node.jobs = 0;
+    hf_jobs_cancel(&my_of(base)->node.jobs);
 }
 
 static hf_store_kind_fn my_kind;

@@ -31,9 +31,9 @@
 #define HF_MYSQL_NAMED_H
 
 #include "io/clock.h"
+#include "store/jobs.h"
 #include "store/mysql/connection.h"
 #include "store/named/key.h"
-#include "store/store.h"
 
 /* A power of two: 10,000 locks are found fast. */
 #define HF_NAMED_BUCKETS 4096
@@ -124,9 +124,7 @@ struct hf_named {
     bool is_busy;                        /* requests.c is on the stack */
     char error_text[160];                /* of the last statement that failed */
     enum hf_status error_fault;
-    unsigned jobs; /* pending jobs, a bit per enum hf_job */
-    struct hf_job_sink sink;
-    bool has_sink;
+    struct hf_jobs jobs;
 };
 
 /* ---- store.c ------------------------------------------------------------- */
@@ -135,8 +133,6 @@ extern const struct hf_store_ops hf_store_named;
 
 /* The node is READY, or cannot be: end the pending jobs. */
 void hf_named_jobs(struct hf_named *store);
-void hf_named_jobs_end(struct hf_named *store, enum hf_status status,
-                       const char *reason);
 
 /* ---- session.c ----------------------------------------------------------- */
 

@@ -103,35 +103,18 @@ static void named_resume(struct hf_store *base, struct hf_instant now)
 static void named_describe(const struct hf_store *base, unsigned index,
                            struct hf_instant now, struct hf_node *out)
 {
-    static const enum hf_health states[] = {
-        [HF_NODE_STATUS_CONNECTING] = HF_NODE_CONNECTING,
-        [HF_NODE_STATUS_VOTING] = HF_NODE_UP,
-        [HF_NODE_STATUS_DOWN] = HF_NODE_DOWN,
-    };
     const struct hf_named *store = (const struct hf_named *)(const void *)base;
     (void)index;
-    memset(out, 0, sizeof(*out));
-    snprintf(out->address, sizeof(out->address), "%s", store->target.shown);
-    out->health = states[store->status];
-    out->rtt_us = hf_span_us_floor(store->rtt);
+    hf_store_describe(out, store->target.shown, store->status, store->rtt,
+                      store->reason);
     if (store->phase == HF_NAMED_CONNECTING ||
         store->phase == HF_NAMED_GREETING || store->phase == HF_NAMED_SETTING) {
         hf_mysql_connection_late_text(&store->connection, now, out->reason,
                                       sizeof(out->reason));
-    } else {
-        snprintf(out->reason, sizeof(out->reason), "%s", store->reason);
     }
 }
 
 /* ---- Jobs ---------------------------------------------------------------- */
-
-static void find(struct hf_named *store, enum hf_severity severity,
-                 const char *text)
-{
-    if (store->has_sink && store->sink.finding != NULL) {
-        store->sink.finding(store->sink.user, severity, 0, text);
-    }
-}
 
 static void examine(struct hf_named *store)
 {
@@ -139,39 +122,27 @@ static void examine(struct hf_named *store)
     snprintf(text, sizeof(text), "%s %s, account %s: named locks of a session",
              store->is_mariadb ? "MariaDB" : "MySQL", store->version,
              store->role);
-    find(store, HF_FINDING_OK, text);
-    find(store, HF_FINDING_OK,
-         "no fences, queue, sharers, permits or marks; a restart of the "
-         "server, or the end of a session, frees its locks at once, also while "
-         "their holder is cut off: without lock=named they would wait for the "
-         "lease");
-}
-
-void hf_named_jobs_end(struct hf_named *store, enum hf_status status,
-                       const char *reason)
-{
-    if (store->jobs == 0) {
-        return;
-    }
-    store->jobs = 0;
-    if (store->has_sink) {
-        store->sink.done(store->sink.user, 0, status, reason);
-    }
+    hf_jobs_find(&store->jobs, HF_FINDING_OK, "%s", text);
+    hf_jobs_find(
+        &store->jobs, HF_FINDING_OK,
+        "no fences, queue, sharers, permits or marks; a restart of the "
+        "server, or the end of a session, frees its locks at once, also while "
+        "their holder is cut off: without lock=named they would wait for the "
+        "lease");
 }
 
 void hf_named_jobs(struct hf_named *store)
 {
-    unsigned declares = 1U << HF_JOB_INIT | 1U << HF_JOB_QUARANTINE;
-    if ((store->jobs & declares) != 0) {
-        hf_named_jobs_end(store, HF_UNSUPPORTED,
-                          "keeps nothing of named locks that could be "
-                          "declared new, or lost: leave lock=named out");
+    if (hf_jobs_declare(&store->jobs)) {
+        hf_jobs_end(&store->jobs, HF_UNSUPPORTED,
+                    "keeps nothing of named locks that could be "
+                    "declared new, or lost: leave lock=named out");
         return;
     }
-    if ((store->jobs & 1U << HF_JOB_EXAMINE) != 0) {
+    if (hf_jobs_has(&store->jobs, HF_JOB_EXAMINE)) {
         examine(store);
     }
-    hf_named_jobs_end(store, HF_OK, NULL);
+    hf_jobs_end(&store->jobs, HF_OK, NULL);
 }
 
 /* They end from the loop, not inside job(). */
@@ -179,10 +150,7 @@ static void named_job(struct hf_store *base, unsigned index, enum hf_job job,
                       const struct hf_job_sink *sink)
 {
     struct hf_named *store = named_of(base);
-    (void)index;
-    store->sink = *sink;
-    store->has_sink = true;
-    store->jobs |= 1U << job;
+    hf_jobs_add(&store->jobs, index, job, sink);
     if (hf_named_is_ready(store)) {
         hf_timer_set(&store->connection.timer, HF_LONG_AGO);
     } else if (store->phase == HF_NAMED_WAITING) {
@@ -193,9 +161,7 @@ static void named_job(struct hf_store *base, unsigned index, enum hf_job job,
 
 static void named_job_cancel(struct hf_store *base)
 {
-    struct hf_named *store = named_of(base);
-    store->has_sink = false;
-    store->jobs = 0;
+    hf_jobs_cancel(&named_of(base)->jobs);
 }
 
 /* ---- The table ----------------------------------------------------------- */

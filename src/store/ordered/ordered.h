@@ -45,6 +45,7 @@
 #ifndef HF_ORDERED_ORDERED_H
 #define HF_ORDERED_ORDERED_H
 
+#include "store/jobs.h"
 #include "store/ordered/wire.h"
 
 #include <string.h>
@@ -154,14 +155,6 @@ struct hf_ordered_scan {
     char *from;
 };
 
-/* Pending jobs of `holdfast doctor`. */
-struct hf_ordered_jobs {
-    unsigned pending; /* a bit per enum hf_job */
-    bool is_probing;  /* EXAMINE waits for a reply */
-    bool has_sink;
-    struct hf_job_sink sink;
-};
-
 struct hf_ordered {
     struct hf_store base; /* first */
     struct hf_store_env env;
@@ -171,7 +164,8 @@ struct hf_ordered {
     enum hf_status fault;
     char reason[200];
     struct hf_span rtt; /* the wire measures it */
-    struct hf_ordered_jobs jobs;
+    struct hf_jobs jobs;
+    bool is_probing;               /* EXAMINE waits for a reply */
     struct hf_ordered_call *calls; /* under way, to free them */
     struct hf_ordered_task *tasks; /* the same */
     struct hf_ordered_session *sessions;
@@ -251,25 +245,15 @@ void hf_ordered_store_job_cancel(struct hf_store *base);
 void hf_ordered_describe(const struct hf_ordered *store, const char *address,
                          struct hf_node *out);
 
-/* A job begins. It ends from the loop, not inside job(). */
-void hf_ordered_jobs_add(struct hf_ordered *store, enum hf_job job,
-                         const struct hf_job_sink *sink);
-
-/** The server answers: end the jobs that need nothing of it.
+/** The server answers: end the jobs that need nothing of it, from the loop.
  * @return true: examine it now. */
 bool hf_ordered_jobs_serve(struct hf_ordered *store);
-void hf_ordered_jobs_end(struct hf_ordered *store, enum hf_status status,
-                         const char *reason);
 
 /* Must the wire serve them, or end them, as soon as it can? */
 static inline bool hf_ordered_jobs_are_due(const struct hf_ordered *store)
 {
-    return store->jobs.pending != 0 && !store->jobs.is_probing;
+    return store->jobs.pending != 0 && !store->is_probing;
 }
-
-/* What EXAMINE has found. */
-void hf_ordered_found(struct hf_ordered *store, enum hf_severity severity,
-                      const char *text);
 
 /* ---- seats.c --------------------------------------------------------------
  */

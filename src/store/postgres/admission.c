@@ -127,7 +127,7 @@ static void refuse_mismatch(struct hf_pg_node *node)
 static void go_on(struct hf_pg_node *node)
 {
     struct hf_instant now = hf_clock_now();
-    switch (hf_admission_decide(&node->admission, node->jobs, now)) {
+    switch (hf_admission_decide(&node->admission, node->jobs.pending, now)) {
     case HF_ADMISSION_SURVEY:
         hf_pg_survey(node, now);
         break;

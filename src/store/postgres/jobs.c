@@ -8,7 +8,6 @@
 #include "store/postgres/node.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,36 +27,6 @@
  * between two of its rounds. */
 #define OLD_PER_ROW 10
 #define OLD_ROWS 20000
-
-static void find(struct hf_pg_node *node, enum hf_severity severity,
-                 const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-static void find(struct hf_pg_node *node, enum hf_severity severity,
-                 const char *format, ...)
-{
-    struct hf_pg *store = node->store;
-    char text[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    if (store->has_sink && store->sink.finding != NULL) {
-        store->sink.finding(store->sink.user, severity, 0, text);
-    }
-}
-
-void hf_pg_jobs_end(struct hf_pg_node *node, enum hf_status status,
-                    const char *reason)
-{
-    struct hf_pg *store = node->store;
-    if (node->jobs == 0) {
-        return;
-    }
-    node->jobs = 0;
-    if (store->has_sink) {
-        store->sink.done(store->sink.user, 0, status, reason);
-    }
-}
 
 /* ---- Surveys ------------------------------------------------------------ */
 
@@ -86,7 +55,7 @@ void hf_pg_survey(struct hf_pg_node *node, struct hf_instant now)
 static void end_survey(struct hf_pg_node *node, enum hf_status status,
                        const char *why, struct hf_instant now)
 {
-    hf_pg_jobs_end(node, status, why);
+    hf_jobs_end(&node->jobs, status, why);
     hf_pg_handshake(node, now);
 }
 
@@ -125,19 +94,19 @@ static void take_look(struct hf_pg_node *node, const struct pg_result *rows,
     char text[480] = "";
     if (node->admission.verdict.trust == HF_TRUST_MISMATCH) {
         hf_admission_mismatch_text(&node->admission, text, sizeof(text));
-        find(node, HF_FINDING_ERROR, "%s", text);
+        hf_jobs_find(&node->jobs, HF_FINDING_ERROR, "%s", text);
         status = HF_CONFIG;
     }
     if (hf_pg_integer(rows, 0, 1) > 0) {
         int64_t n = hf_pg_integer(rows, 0, 1);
         snprintf(text, sizeof(text), "%" PRId64 " %s", n,
                  n == 1 ? "name has waiters" : "names have waiters");
-        find(node, HF_FINDING_ERROR, "%s", text);
+        hf_jobs_find(&node->jobs, HF_FINDING_ERROR, "%s", text);
         status = HF_BUSY;
     }
     if (hf_pg_integer(rows, 0, 0) > 0) {
         write_held(node, rows, text, sizeof(text));
-        find(node, HF_FINDING_ERROR, "%s", text);
+        hf_jobs_find(&node->jobs, HF_FINDING_ERROR, "%s", text);
         status = HF_BUSY;
     }
     end_survey(node, status, text, now);
@@ -152,10 +121,11 @@ static void take_counters(struct hf_pg_node *node, const struct pg_result *rows,
         return;
     }
     if (node->admission.surveying == HF_JOB_LOWER) {
-        find(node, HF_FINDING_OK,
-             "%" PRId64 " counters were beyond its clock and are set back to "
-             "what a node accepts",
-             n);
+        hf_jobs_find(&node->jobs, HF_FINDING_OK,
+                     "%" PRId64
+                     " counters were beyond its clock and are set back to "
+                     "what a node accepts",
+                     n);
         n = 0;
     }
     end_survey(node, n > 0 ? HF_BUSY : HF_OK, "", now);
@@ -186,58 +156,66 @@ static void find_all(struct hf_pg_node *node, struct hf_instant now)
     int64_t wait_s =
         hf_span_ms_ceil(hf_quarantine_span(node->store->shape.max_ttl_ms)) /
         1000;
-    find(node, HF_FINDING_OK,
-         "PostgreSQL %s, database %s, role %s, schema version %" PRId64
-         ", round trip %" PRId64 " us",
-         node->version, node->database, node->role, node->schema,
-         hf_span_us_floor(node->rtt));
+    hf_jobs_find(&node->jobs, HF_FINDING_OK,
+                 "PostgreSQL %s, database %s, role %s, schema version %" PRId64
+                 ", round trip %" PRId64 " us",
+                 node->version, node->database, node->role, node->schema,
+                 hf_span_us_floor(node->rtt));
     if (node->is_pooled) {
-        find(node, HF_FINDING_OK,
-             "reached through a pooler: no grant is pushed, so the first "
-             "waiter polls (40 ms), the others every 2 s, and each request is "
-             "planned anew; name the server itself where waits must be short");
+        hf_jobs_find(
+            &node->jobs, HF_FINDING_OK,
+            "reached through a pooler: no grant is pushed, so the first "
+            "waiter polls (40 ms), the others every 2 s, and each request is "
+            "planned anew; name the server itself where waits must be short");
     }
     if (!node->store->strict) {
-        find(node, HF_FINDING_WARNING,
-             "quarantine=off: after a restart that loses data it grants locks "
-             "that are still held; remove it from the URL");
+        hf_jobs_find(
+            &node->jobs, HF_FINDING_WARNING,
+            "quarantine=off: after a restart that loses data it grants locks "
+            "that are still held; remove it from the URL");
     } else if (node->admission.identity.is_durable) {
-        find(node, HF_FINDING_OK,
-             "commits are on disk before their replies: a restart loses "
-             "nothing");
+        hf_jobs_find(
+            &node->jobs, HF_FINDING_OK,
+            "commits are on disk before their replies: a restart loses "
+            "nothing");
     } else {
-        find(node, HF_FINDING_WARNING,
-             "commits may be lost in a crash (fsync, full_page_writes or "
-             "synchronous_commit is off): after each restart it does not count "
-             "for %" PRId64 " s",
-             wait_s);
+        hf_jobs_find(
+            &node->jobs, HF_FINDING_WARNING,
+            "commits may be lost in a crash (fsync, full_page_writes or "
+            "synchronous_commit is off): after each restart it does not count "
+            "for %" PRId64 " s",
+            wait_s);
     }
     if (!node->is_synchronous) {
-        find(node, HF_FINDING_OK,
-             "no synchronous standby: a failover can lose locks, so a promoted "
-             "standby does not count for %" PRId64 " s",
-             wait_s);
+        hf_jobs_find(
+            &node->jobs, HF_FINDING_OK,
+            "no synchronous standby: a failover can lose locks, so a promoted "
+            "standby does not count for %" PRId64 " s",
+            wait_s);
     }
     int64_t off_s = node->time_ms / 1000 - hf_clock_wall_s();
     if (off_s > 2 || off_s < -2) {
-        find(node, HF_FINDING_WARNING,
-             "its clock is %" PRId64 " s %s ours: run NTP on both",
-             off_s < 0 ? -off_s : off_s, off_s < 0 ? "behind" : "ahead of");
+        hf_jobs_find(&node->jobs, HF_FINDING_WARNING,
+                     "its clock is %" PRId64 " s %s ours: run NTP on both",
+                     off_s < 0 ? -off_s : off_s,
+                     off_s < 0 ? "behind" : "ahead of");
     }
     if (node->probe_fault[0] != '\0') {
-        find(node, HF_FINDING_ERROR,
-             "a lock could not be taken and given back: %s", node->probe_fault);
+        hf_jobs_find(&node->jobs, HF_FINDING_ERROR,
+                     "a lock could not be taken and given back: %s",
+                     node->probe_fault);
     }
     if (node->status == HF_NODE_STATUS_REPAIRING) {
         char text[200];
         hf_pg_quarantine_text(node, text, sizeof(text));
         int64_t left_ms = hf_span_ms_ceil(
             hf_instant_until(now, node->admission.quarantined_until));
-        find(node, HF_FINDING_WARNING,
-             "%s, so it counts in %" PRId64
-             " s (a new server, or no client is running: holdfast doctor "
-             "--init)",
-             text, (left_ms + 999) / 1000);
+        hf_jobs_find(
+            &node->jobs, HF_FINDING_WARNING,
+            "%s, so it counts in %" PRId64
+            " s (a new server, or no client is running: holdfast doctor "
+            "--init)",
+            text, (left_ms + 999) / 1000);
     }
 }
 
@@ -270,11 +248,12 @@ static void find_bloat(struct hf_pg_node *node, const struct pg_result *rows)
                  " s",
                  open_s);
     }
-    find(node, HF_FINDING_WARNING,
-         "%" PRId64 " old versions of %" PRId64
-         " rows cannot be removed and slow down each request: %s; end it "
-         "(pg_stat_activity), or give Holdfast a database of its own",
-         old, n, why);
+    hf_jobs_find(
+        &node->jobs, HF_FINDING_WARNING,
+        "%" PRId64 " old versions of %" PRId64
+        " rows cannot be removed and slow down each request: %s; end it "
+        "(pg_stat_activity), or give Holdfast a database of its own",
+        old, n, why);
 }
 
 /* Acquire and release a lock of a random name. In quarantine the server would
@@ -320,7 +299,7 @@ static void take_probe(struct hf_pg_node *node,
         if (reply->error == NULL && hf_pg_rows(reply->rows) == 1) {
             find_bloat(node, reply->rows);
         }
-        hf_pg_jobs_end(node, HF_OK, "");
+        hf_jobs_end(&node->jobs, HF_OK, "");
         return;
     }
     if (reply->error != NULL && node->probe_fault[0] == '\0') {
@@ -351,15 +330,15 @@ void hf_pg_job_reply(struct hf_pg_node *node,
 
 static void find_declared(struct hf_pg_node *node)
 {
-    if (hf_pg_is_asked(node, HF_JOB_INIT)) {
-        find(node, HF_FINDING_OK, "%s",
-             node->admission.has_declared
-                 ? "declared: it has no locks from before, and counts"
-                 : "counts already: nothing to declare");
+    if (hf_jobs_has(&node->jobs, HF_JOB_INIT)) {
+        hf_jobs_find(&node->jobs, HF_FINDING_OK, "%s",
+                     node->admission.has_declared
+                         ? "declared: it has no locks from before, and counts"
+                         : "counts already: nothing to declare");
     }
-    if (hf_pg_is_asked(node, HF_JOB_QUARANTINE)) {
-        find(
-            node, HF_FINDING_OK,
+    if (hf_jobs_has(&node->jobs, HF_JOB_QUARANTINE)) {
+        hf_jobs_find(
+            &node->jobs, HF_FINDING_OK,
             "declared to have lost data: it has no vote until a host has "
             "watched it for %" PRId64 " s",
             hf_span_ms_ceil(hf_quarantine_span(node->store->shape.max_ttl_ms)) /
@@ -370,8 +349,7 @@ static void find_declared(struct hf_pg_node *node)
 
 void hf_pg_jobs(struct hf_pg_node *node, struct hf_instant now)
 {
-    bool declares = hf_pg_is_asked(node, HF_JOB_INIT) ||
-                    hf_pg_is_asked(node, HF_JOB_QUARANTINE);
+    bool declares = hf_jobs_declare(&node->jobs);
     if (declares && !node->admission.is_declared) {
         /* Asked for since: do it now. */
         hf_pg_handshake(node, now);
@@ -380,8 +358,8 @@ void hf_pg_jobs(struct hf_pg_node *node, struct hf_instant now)
     if (declares) {
         find_declared(node);
     }
-    if (!hf_pg_is_asked(node, HF_JOB_EXAMINE)) {
-        hf_pg_jobs_end(node, HF_OK, "");
+    if (!hf_jobs_has(&node->jobs, HF_JOB_EXAMINE)) {
+        hf_jobs_end(&node->jobs, HF_OK, "");
     } else if (!node->is_examined) {
         node->is_examined = true;
         node->probe_fault[0] = '\0';

@@ -146,7 +146,7 @@ static void lose(struct hf_pg_node *node, enum hf_status fault,
                               HF_UNAVAILABLE, why);
     } else {
         hf_pg_node_set_status(node, HF_NODE_STATUS_DOWN, false, fault, why);
-        hf_pg_jobs_end(node, fault, why);
+        hf_jobs_end(&node->jobs, fault, why);
     }
     fault = fault == HF_NO_MEMORY ? fault : HF_UNAVAILABLE;
     answer_pending(node, fault, why);

@@ -35,8 +35,8 @@
 
 #include "io/clock.h"
 #include "store/admission.h"
+#include "store/jobs.h"
 #include "store/postgres/connection.h"
-#include "store/store.h"
 
 /* Bytes of a name with its prefix, in the schema's tables. */
 #define HF_PG_NAME_MAX 1280
@@ -146,7 +146,7 @@ struct hf_pg_node {
     struct hf_pg_batch *gathered; /* renewals to be sent; NULL: none */
     struct hf_pg_batch *sent;     /* the oldest batch that is not answered */
 
-    unsigned jobs;    /* pending jobs, a bit per enum hf_job */
+    struct hf_jobs jobs;
     bool is_examined; /* the examination is under way */
     char probe_fault[160];
 };
@@ -165,8 +165,6 @@ struct hf_pg {
     struct hf_span connect_timeout;
     bool strict;
     char channel[40]; /* on which grants are pushed */
-    struct hf_job_sink sink;
-    bool has_sink;
     struct hf_pg_cursor cursors[HF_PG_CURSORS];
     uint64_t last_cursor;
     struct hf_bytes *names; /* of the reply to a SCAN */
@@ -375,13 +373,5 @@ void hf_pg_survey(struct hf_pg_node *node, struct hf_instant now);
 void hf_pg_job_reply(struct hf_pg_node *node,
                      const struct hf_pg_pending *pending,
                      const struct hf_pg_reply *reply, struct hf_instant now);
-void hf_pg_jobs_end(struct hf_pg_node *node, enum hf_status status,
-                    const char *reason);
-
-static inline bool hf_pg_is_asked(const struct hf_pg_node *node,
-                                  enum hf_job job)
-{
-    return (node->jobs & (1U << job)) != 0;
-}
 
 #endif

@@ -134,7 +134,7 @@ static void refuse_mismatch(struct hf_redis_node *node)
 static void go_on(struct hf_redis_node *node)
 {
     struct hf_instant now = hf_clock_now();
-    switch (hf_admission_decide(&node->admission, node->jobs, now)) {
+    switch (hf_admission_decide(&node->admission, node->jobs.pending, now)) {
     case HF_ADMISSION_SURVEY:
         hf_redis_survey(node, node->admission.surveying, now);
         break;

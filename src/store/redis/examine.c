@@ -9,7 +9,6 @@
 #include "store/redis/command.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,33 +18,6 @@
 
 /* SET has KEEPTTL since 6.0; scripts replicate their effects since 5.0. */
 #define VERSION_MIN 6
-
-void hf_redis_find(struct hf_redis_node *node, enum hf_severity severity,
-                   const char *format, ...)
-{
-    struct hf_redis *store = node->store;
-    char text[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    if (store->has_sink && store->sink.finding != NULL) {
-        store->sink.finding(store->sink.user, severity, (int)node->index, text);
-    }
-}
-
-void hf_redis_jobs_end(struct hf_redis_node *node, enum hf_status status,
-                       const char *reason)
-{
-    struct hf_redis *store = node->store;
-    if (node->jobs == 0) {
-        return;
-    }
-    node->jobs = 0;
-    if (store->has_sink) {
-        store->sink.done(store->sink.user, node->index, status, reason);
-    }
-}
 
 /* ---- Asking ------------------------------------------------------------ */
 
@@ -98,9 +70,9 @@ static void push_probe(struct hf_redis_node *node, struct hf_instant now)
     if (!hf_redis_keys_make(&keys, node->store->prefix, node->store->prefix_len,
                             name, strlen(name))) {
         node->examination.is_under_way = false;
-        hf_redis_jobs_end(node, HF_INVALID,
-                          "keys that begin with \"hf:\" are Holdfast's own: "
-                          "choose another prefix");
+        hf_jobs_end(&node->jobs, HF_INVALID,
+                    "keys that begin with \"hf:\" are Holdfast's own: "
+                    "choose another prefix");
         return;
     }
     hf_redis_rights_push(node, &keys, now);
@@ -116,31 +88,30 @@ static void push_probe(struct hf_redis_node *node, struct hf_instant now)
 
 void hf_redis_examine(struct hf_redis_node *node, struct hf_instant now)
 {
-    if (hf_redis_is_asked(node, HF_JOB_INIT) ||
-        hf_redis_is_asked(node, HF_JOB_QUARANTINE)) {
+    if (hf_jobs_declare(&node->jobs)) {
         if (!node->admission.is_declared) { /* not done yet: do it now */
             hf_redis_handshake(node, false, now);
             return;
         }
-        if (hf_redis_is_asked(node, HF_JOB_INIT)) {
-            hf_redis_find(node, HF_FINDING_OK, "%s",
-                          node->admission.has_declared
-                              ? "declared: it has no locks from before, and "
-                                "counts"
-                              : "counts already: nothing to declare");
+        if (hf_jobs_has(&node->jobs, HF_JOB_INIT)) {
+            hf_jobs_find(&node->jobs, HF_FINDING_OK, "%s",
+                         node->admission.has_declared
+                             ? "declared: it has no locks from before, and "
+                               "counts"
+                             : "counts already: nothing to declare");
         }
-        if (hf_redis_is_asked(node, HF_JOB_QUARANTINE)) {
-            hf_redis_find(node, HF_FINDING_OK,
-                          "declared to have lost data: it has no vote until a "
-                          "host has watched it for %" PRId64 " s",
-                          hf_span_ms_ceil(hf_quarantine_span(
-                              node->store->shape.max_ttl_ms)) /
-                              1000);
+        if (hf_jobs_has(&node->jobs, HF_JOB_QUARANTINE)) {
+            hf_jobs_find(&node->jobs, HF_FINDING_OK,
+                         "declared to have lost data: it has no vote until a "
+                         "host has watched it for %" PRId64 " s",
+                         hf_span_ms_ceil(hf_quarantine_span(
+                             node->store->shape.max_ttl_ms)) /
+                             1000);
         }
         node->admission.is_declared = false;
     }
-    if (!hf_redis_is_asked(node, HF_JOB_EXAMINE)) {
-        hf_redis_jobs_end(node, HF_OK, "");
+    if (!hf_jobs_has(&node->jobs, HF_JOB_EXAMINE)) {
+        hf_jobs_end(&node->jobs, HF_OK, "");
         return;
     }
     if (node->examination.is_under_way) {
@@ -163,16 +134,16 @@ static void find_identity(struct hf_redis_node *node)
     const char *number = strchr(node->version, ' ');
     int64_t major = number == NULL ? 0 : strtoll(number + 1, NULL, 10);
     if (major > 0 && major < VERSION_MIN) {
-        hf_redis_find(node, HF_FINDING_ERROR,
-                      "is %s: Holdfast needs Redis 6 or later, or Valkey",
-                      node->version);
+        hf_jobs_find(&node->jobs, HF_FINDING_ERROR,
+                     "is %s: Holdfast needs Redis 6 or later, or Valkey",
+                     node->version);
         return;
     }
-    hf_redis_find(node, HF_FINDING_OK,
-                  "%s, up for %" PRId64 " s, round trip %" PRId64 " us",
-                  node->version[0] == '\0' ? "a server that hides its version"
-                                           : node->version,
-                  node->uptime_ms / 1000, hf_span_us_floor(node->rtt));
+    hf_jobs_find(&node->jobs, HF_FINDING_OK,
+                 "%s, up for %" PRId64 " s, round trip %" PRId64 " us",
+                 node->version[0] == '\0' ? "a server that hides its version"
+                                          : node->version,
+                 node->uptime_ms / 1000, hf_span_us_floor(node->rtt));
 }
 
 static void find_memory(struct hf_redis_node *node)
@@ -181,14 +152,14 @@ static void find_memory(struct hf_redis_node *node)
     bool can_evict =
         seen->policy[0] != '\0' && strcmp(seen->policy, "noeviction") != 0;
     if (can_evict && seen->maxmemory > 0) {
-        hf_redis_find(
-            node, HF_FINDING_ERROR,
+        hf_jobs_find(
+            &node->jobs, HF_FINDING_ERROR,
             "evicts keys when memory is short (maxmemory-policy %s), locks "
             "too: set maxmemory-policy noeviction",
             seen->policy);
     } else if (can_evict) {
-        hf_redis_find(
-            node, HF_FINDING_WARNING,
+        hf_jobs_find(
+            &node->jobs, HF_FINDING_WARNING,
             "would evict locks if it ever got a maxmemory (maxmemory-policy "
             "%s): set maxmemory-policy noeviction",
             seen->policy);
@@ -201,23 +172,23 @@ static void find_durability(struct hf_redis_node *node)
         hf_span_ms_floor(hf_quarantine_span(node->store->shape.max_ttl_ms)) /
         1000;
     if (!node->store->strict) {
-        hf_redis_find(
-            node, HF_FINDING_WARNING,
+        hf_jobs_find(
+            &node->jobs, HF_FINDING_WARNING,
             "quarantine=off: after a restart that loses data it grants locks "
             "that are still held; remove it from the URL");
     } else if (!node->admission.identity.knows_durability) {
-        hf_redis_find(
-            node, HF_FINDING_WARNING,
+        hf_jobs_find(
+            &node->jobs, HF_FINDING_WARNING,
             "does not let us ask whether its data survive a restart: after "
             "each it does not count for %" PRId64
             " s (allow CONFIG GET: +config|get)",
             wait_s);
     } else if (node->admission.identity.is_durable) {
-        hf_redis_find(node, HF_FINDING_OK,
-                      "appendfsync always: a restart loses nothing");
+        hf_jobs_find(&node->jobs, HF_FINDING_OK,
+                     "appendfsync always: a restart loses nothing");
     } else {
-        hf_redis_find(
-            node, HF_FINDING_OK,
+        hf_jobs_find(
+            &node->jobs, HF_FINDING_OK,
             "after a restart it does not count for %" PRId64
             " s (with appendonly yes, appendfsync always and "
             "no-appendfsync-on-rewrite no it would at once, at the price of a "
@@ -232,8 +203,8 @@ static void find_once(struct hf_redis_node *node)
     bool is_durable = node->admission.identity.knows_durability &&
                       node->admission.identity.is_durable;
     if (node->store->base.n_nodes == 1 && !is_durable) {
-        hf_redis_find(
-            node, HF_FINDING_OK,
+        hf_jobs_find(
+            &node->jobs, HF_FINDING_OK,
             "a restart that loses data may cost a second run of what --once "
             "has started");
     }
@@ -242,8 +213,8 @@ static void find_once(struct hf_redis_node *node)
 static void find_replicas(struct hf_redis_node *node)
 {
     if (node->replicas > 0 && node->examination.min_replicas < 1) {
-        hf_redis_find(
-            node, HF_FINDING_WARNING,
+        hf_jobs_find(
+            &node->jobs, HF_FINDING_WARNING,
             "has replicas, but min-replicas-to-write is 0: a failover can "
             "lose locks and leave two primaries; set min-replicas-to-write 1 "
             "and min-replicas-max-lag, or do without replicas");
@@ -264,8 +235,8 @@ static void find_skew(struct hf_redis_node *node)
             hf_span_ms_floor(hf_instant_until(node->clock_at, other->clock_at));
         int64_t apart = node->time_ms - other->time_ms - later_ms + earlier_ms;
         if (apart > SKEW_MS_MAX || apart < -SKEW_MS_MAX) {
-            hf_redis_find(
-                node, HF_FINDING_WARNING,
+            hf_jobs_find(
+                &node->jobs, HF_FINDING_WARNING,
                 "its clock is %" PRId64 " ms %s that of %s: fences that "
                 "survive lost data need clocks that agree; run NTP on both",
                 apart < 0 ? -apart : apart, apart < 0 ? "behind" : "ahead of",
@@ -277,8 +248,8 @@ static void find_skew(struct hf_redis_node *node)
 static void find_time(struct hf_redis_node *node)
 {
     if (node->rtt.ns > node->store->node_timeout.ns) {
-        hf_redis_find(
-            node, HF_FINDING_WARNING,
+        hf_jobs_find(
+            &node->jobs, HF_FINDING_WARNING,
             "takes %" PRId64 " us to answer, more than node_timeout (%" PRId64
             " ms): set node_timeout to three round trips, and use leases of "
             "at least twenty times that",
@@ -288,10 +259,10 @@ static void find_time(struct hf_redis_node *node)
     find_skew(node);
     int64_t off_s = node->time_ms / 1000 - hf_clock_wall_s();
     if (off_s > 2 || off_s < -2) {
-        hf_redis_find(node, HF_FINDING_WARNING,
-                      "its clock is %" PRId64 " s %s ours: run NTP on both",
-                      off_s < 0 ? -off_s : off_s,
-                      off_s < 0 ? "behind" : "ahead of");
+        hf_jobs_find(&node->jobs, HF_FINDING_WARNING,
+                     "its clock is %" PRId64 " s %s ours: run NTP on both",
+                     off_s < 0 ? -off_s : off_s,
+                     off_s < 0 ? "behind" : "ahead of");
     }
 }
 
@@ -304,26 +275,25 @@ static void find_all(struct hf_redis_node *node, struct hf_instant now)
     find_replicas(node);
     find_time(node);
     if (!node->examination.knows_config) {
-        hf_redis_find(
-            node, HF_FINDING_WARNING,
-            "does not let us ask for maxmemory-policy and "
-            "min-replicas-to-write: make sure of noeviction, or allow "
-            "+config|get");
+        hf_jobs_find(&node->jobs, HF_FINDING_WARNING,
+                     "does not let us ask for maxmemory-policy and "
+                     "min-replicas-to-write: make sure of noeviction, or allow "
+                     "+config|get");
     }
     hf_redis_rights_find(node);
     if (node->examination.fault[0] != '\0' &&
         node->examination.lacking[0] == '\0') {
-        hf_redis_find(node, HF_FINDING_ERROR,
-                      "a lock could not be taken and given back: %s",
-                      node->examination.fault);
+        hf_jobs_find(&node->jobs, HF_FINDING_ERROR,
+                     "a lock could not be taken and given back: %s",
+                     node->examination.fault);
     }
     if (node->status == HF_NODE_STATUS_REPAIRING) {
         char text[200];
         hf_redis_quarantine_text(node, text, sizeof(text));
         int64_t left_ms = hf_span_ms_ceil(
             hf_instant_until(now, node->admission.quarantined_until));
-        hf_redis_find(
-            node, HF_FINDING_WARNING,
+        hf_jobs_find(
+            &node->jobs, HF_FINDING_WARNING,
             "%s, so it counts in %" PRId64
             " s (new servers, or no client is running: holdfast doctor "
             "--init)",
@@ -344,7 +314,7 @@ void hf_redis_examine_push(struct hf_redis_node *node, const char *words)
     node->examination.awaits_push = false;
     node->examination.is_under_way = false;
     find_all(node, node->connection.heard_at);
-    hf_redis_jobs_end(node, HF_OK, "");
+    hf_jobs_end(&node->jobs, HF_OK, "");
 }
 
 /* Subscribe again at once, also after a refusal: rights may have changed. */

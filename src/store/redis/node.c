@@ -159,7 +159,7 @@ static void lose(struct hf_redis_node *node, enum hf_status fault,
                                  HF_UNAVAILABLE, why);
     } else {
         hf_redis_node_set_status(node, HF_NODE_STATUS_DOWN, false, fault, why);
-        hf_redis_jobs_end(node, fault, why);
+        hf_jobs_end(&node->jobs, fault, why);
     }
     answer_pending(node, fault == HF_NO_MEMORY ? fault : HF_UNAVAILABLE, why);
     if (is_quick) {

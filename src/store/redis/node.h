@@ -18,10 +18,10 @@
 #include "io/clock.h"
 #include "io/loop.h"
 #include "store/admission.h"
+#include "store/jobs.h"
 #include "store/redis/connection.h"
 #include "store/redis/keys.h"
 #include "store/redis/listen.h"
-#include "store/store.h"
 
 struct hf_redis_command; /* command.h */
 
@@ -106,7 +106,7 @@ struct hf_redis_node {
     char reason[200];
 
     struct hf_instant peek_at; /* REPAIRING: next read of the marker */
-    unsigned jobs;             /* pending jobs, a bit per enum hf_job */
+    struct hf_jobs jobs;
     struct hf_redis_examination {
         bool is_under_way;
         bool knows_config;
@@ -151,8 +151,6 @@ struct hf_redis {
     struct hf_tls *tls;
     char channel[40]; /* channel on which grants are pushed (listen.h) */
     struct hf_redis_listen_pace listen_pace;
-    struct hf_job_sink sink;
-    bool has_sink;
     uint64_t seed;          /* of the back-off's jitter */
     struct hf_bytes *names; /* from the reply to a SCAN */
     size_t names_cap;
@@ -284,21 +282,6 @@ bool hf_redis_fault_is_identity(const char *text);
 void hf_redis_examine(struct hf_redis_node *node, struct hf_instant now);
 void hf_redis_examined(struct hf_redis_node *node,
                        const struct hf_pending *pending, struct hf_instant now);
-
-/* Report one finding of a job to its sink. */
-void hf_redis_find(struct hf_redis_node *node, enum hf_severity severity,
-                   const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static inline bool hf_redis_is_asked(const struct hf_redis_node *node,
-                                     enum hf_job job)
-{
-    return (node->jobs & (1U << job)) != 0;
-}
-
-/* End all pending jobs of a node with this status. */
-void hf_redis_jobs_end(struct hf_redis_node *node, enum hf_status status,
-                       const char *reason);
 
 /* Send one request of the examination. */
 void hf_redis_examine_ask(struct hf_redis_node *node, uint8_t request,

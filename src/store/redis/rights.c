@@ -172,14 +172,15 @@ void hf_redis_rights_find(struct hf_redis_node *node)
     }
     for (unsigned i = 0; i < N_OPTIONAL; i++) {
         if (remove_right(list, optional[i].right)) {
-            hf_redis_find(node, HF_FINDING_WARNING, "its user lacks %s: %s",
-                          optional[i].right, optional[i].without);
+            hf_jobs_find(&node->jobs, HF_FINDING_WARNING,
+                         "its user lacks %s: %s", optional[i].right,
+                         optional[i].without);
         }
     }
     if (list[0] != '\0') {
-        hf_redis_find(node, HF_FINDING_ERROR,
-                      "its user lacks %s: no lock is safe to use without "
-                      "(docs/stores.md has the whole list)",
-                      list);
+        hf_jobs_find(&node->jobs, HF_FINDING_ERROR,
+                     "its user lacks %s: no lock is safe to use without "
+                     "(docs/stores.md has the whole list)",
+                     list);
     }
 }

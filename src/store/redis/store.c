@@ -238,18 +238,10 @@ static void redis_resume(struct hf_store *base, struct hf_instant now)
 static void redis_describe(const struct hf_store *base, unsigned index,
                            struct hf_instant now, struct hf_node *out)
 {
-    static const enum hf_health states[] = {
-        [HF_NODE_STATUS_CONNECTING] = HF_NODE_CONNECTING,
-        [HF_NODE_STATUS_VOTING] = HF_NODE_UP,
-        [HF_NODE_STATUS_REPAIRING] = HF_NODE_QUARANTINED,
-        [HF_NODE_STATUS_DOWN] = HF_NODE_DOWN,
-    };
     const struct hf_redis *store = (const struct hf_redis *)(const void *)base;
     const struct hf_redis_node *node = &store->nodes[index];
-    memset(out, 0, sizeof(*out));
-    memcpy(out->address, node->address, sizeof(out->address));
-    out->health = states[node->status];
-    out->rtt_us = hf_span_us_floor(node->rtt);
+    hf_store_describe(out, node->address, node->status, node->rtt,
+                      node->reason);
     if (node->status == HF_NODE_STATUS_REPAIRING) {
         struct hf_span left =
             hf_instant_until(now, node->admission.quarantined_until);
@@ -260,8 +252,6 @@ static void redis_describe(const struct hf_store *base, unsigned index,
                 node->phase == HF_REDIS_GREETING)) {
         hf_redis_connection_late_text(&node->connection, now, out->reason,
                                       sizeof(out->reason));
-    } else {
-        memcpy(out->reason, node->reason, sizeof(out->reason));
     }
 }
 
@@ -274,9 +264,7 @@ static void redis_job(struct hf_store *base, unsigned index, enum hf_job job,
     struct hf_redis *store = redis_of(base);
     struct hf_redis_node *node = &store->nodes[index];
     HF_ASSERT(index < base->n_nodes && sink->done != NULL);
-    store->sink = *sink;
-    store->has_sink = true;
-    node->jobs |= 1U << job;
+    hf_jobs_add(&node->jobs, index, job, sink);
     if (hf_redis_is_ready(node)) {
         hf_redis_reidentify(node, "being set up or examined", hf_clock_now());
     } else if (node->phase == HF_REDIS_WAITING) {
@@ -288,9 +276,8 @@ static void redis_job(struct hf_store *base, unsigned index, enum hf_job job,
 static void redis_job_cancel(struct hf_store *base)
 {
     struct hf_redis *store = redis_of(base);
-    store->has_sink = false;
     for (unsigned i = 0; i < base->n_nodes; i++) {
-        store->nodes[i].jobs = 0;
+        hf_jobs_cancel(&store->nodes[i].jobs);
     }
 }
 

@@ -94,7 +94,7 @@ static void end(struct hf_redis_node *node, enum hf_status status,
                 const char *reason, struct hf_instant now)
 {
     node->survey.is_under_way = false;
-    hf_redis_jobs_end(node, status, reason);
+    hf_jobs_end(&node->jobs, status, reason);
     hf_redis_handshake(node, false, now);
 }
 
@@ -214,7 +214,7 @@ static void find_all(struct hf_redis_node *node, struct hf_instant now)
     char text[480];
     if (node->admission.verdict.trust == HF_TRUST_MISMATCH) {
         hf_admission_mismatch_text(&node->admission, text, sizeof(text));
-        hf_redis_find(node, HF_FINDING_ERROR, "%s", text);
+        hf_jobs_find(&node->jobs, HF_FINDING_ERROR, "%s", text);
         status = HF_CONFIG;
         snprintf(why, sizeof(why), "%.*s", (int)sizeof(why) - 1, text);
     }
@@ -222,21 +222,21 @@ static void find_all(struct hf_redis_node *node, struct hf_instant now)
         snprintf(text, sizeof(text), "not all its locks can be looked at%s",
                  seen->is_hidden ? ": this user has no right to read some"
                                  : " within 15 s");
-        hf_redis_find(node, HF_FINDING_ERROR, "%s", text);
+        hf_jobs_find(&node->jobs, HF_FINDING_ERROR, "%s", text);
         status = HF_BUSY;
         snprintf(why, sizeof(why), "%.*s", (int)sizeof(why) - 1, text);
     }
     if (seen->waited.n > 0) {
         write_found(&seen->waited, "name has waiters", "names have waiters",
                     text, sizeof(text));
-        hf_redis_find(node, HF_FINDING_ERROR, "%s", text);
+        hf_jobs_find(&node->jobs, HF_FINDING_ERROR, "%s", text);
         status = HF_BUSY;
         snprintf(why, sizeof(why), "%.*s", (int)sizeof(why) - 1, text);
     }
     if (seen->held.n > 0) {
         write_found(&seen->held, "lock is held", "locks are held", text,
                     sizeof(text));
-        hf_redis_find(node, HF_FINDING_ERROR, "%s", text);
+        hf_jobs_find(&node->jobs, HF_FINDING_ERROR, "%s", text);
         status = HF_BUSY;
         snprintf(why, sizeof(why), "%.*s", (int)sizeof(why) - 1, text);
     }
@@ -254,10 +254,10 @@ static void count_all(struct hf_redis_node *node, struct hf_instant now)
     } else if (seen->job == HF_JOB_COUNT && seen->ahead > 0) {
         status = HF_BUSY;
     } else if (seen->job == HF_JOB_LOWER) {
-        hf_redis_find(node, HF_FINDING_OK,
-                      "%" PRIu64 " counters were beyond its clock and are set "
-                      "back to what the other nodes accept",
-                      seen->ahead);
+        hf_jobs_find(&node->jobs, HF_FINDING_OK,
+                     "%" PRIu64 " counters were beyond its clock and are set "
+                     "back to what the other nodes accept",
+                     seen->ahead);
     }
     end(node, status, why, now);
 }

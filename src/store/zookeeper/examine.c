@@ -24,14 +24,14 @@ static void describe(struct hf_zk *zk)
              (unsigned long long)zk->main->id,
              zk->login == NULL ? "without a login" : "with a digest login");
     hf_make_plain(text);
-    hf_ordered_found(&zk->ordered, HF_FINDING_OK, text);
-    hf_ordered_found(
-        &zk->ordered, HF_FINDING_OK,
+    hf_jobs_find(&zk->ordered.jobs, HF_FINDING_OK, "%s", text);
+    hf_jobs_find(
+        &zk->ordered.jobs, HF_FINDING_OK,
         "an entry lives as long as its session, half as long again as the "
         "ttl; the servers bound that by 2 and 20 of their ticks by default");
     if (zk->n_servers == 1) {
-        hf_ordered_found(
-            &zk->ordered, HF_FINDING_OK,
+        hf_jobs_find(
+            &zk->ordered.jobs, HF_FINDING_OK,
             "one server is named: of an ensemble, name all, so that the next "
             "one is used when it fails");
     }
@@ -42,17 +42,17 @@ static void on_probed(struct hf_zk_op *op, struct hf_instant now)
     struct hf_zk *zk = op->zk;
     bool is_main = op->handle == zk->main && op->handle != NULL;
     int rc = op->create_rc;
-    zk->ordered.jobs.is_probing = false;
+    zk->ordered.is_probing = false;
     bool is_answered = rc == ZOK || rc == ZNONODE || rc == ZNODEEXISTS ||
                        rc == ZNOAUTH || rc == ZBADVERSION ||
                        rc == ZRUNTIMEINCONSISTENCY;
     if (is_answered && is_main) {
         describe(zk);
         if (rc == ZNOAUTH) {
-            hf_ordered_found(&zk->ordered, HF_FINDING_ERROR,
-                             "the user has no right to create nodes there");
+            hf_jobs_find(&zk->ordered.jobs, HF_FINDING_ERROR,
+                         "the user has no right to create nodes there");
         }
-        hf_ordered_jobs_end(&zk->ordered, HF_OK, NULL);
+        hf_jobs_end(&zk->ordered.jobs, HF_OK, NULL);
     } /* else: another connection asks again */
     hf_zk_op_done(op, now);
 }
@@ -72,7 +72,7 @@ void hf_zk_examine(struct hf_zk *zk, struct hf_instant now)
     }
     op = hf_zk_op_new(zk->main, NULL, now);
     if (op == NULL) {
-        hf_ordered_jobs_end(&zk->ordered, HF_NO_MEMORY, "out of memory");
+        hf_jobs_end(&zk->ordered.jobs, HF_NO_MEMORY, "out of memory");
         return;
     }
     op->folder = hf_zk_key_folder(zk->base, (struct hf_bytes){"", 0});
@@ -85,8 +85,8 @@ void hf_zk_examine(struct hf_zk *zk, struct hf_instant now)
         (void)hf_zk_op_asked(op, zoo_amulti(zk->main->library, 2, zk->probe,
                                             zk->probed, on_multi, op));
     }
-    zk->ordered.jobs.is_probing = hf_zk_op_begin(op, on_probed);
-    if (!zk->ordered.jobs.is_probing) {
-        hf_ordered_jobs_end(&zk->ordered, HF_NO_MEMORY, "out of memory");
+    zk->ordered.is_probing = hf_zk_op_begin(op, on_probed);
+    if (!zk->ordered.is_probing) {
+        hf_jobs_end(&zk->ordered.jobs, HF_NO_MEMORY, "out of memory");
     }
 }

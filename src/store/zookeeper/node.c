@@ -53,7 +53,7 @@ static void tell_down(struct hf_zk *zk, bool is_connecting, const char *reason)
     }
     hf_ordered_down(&zk->ordered, is_connecting, fault, why);
     if (!is_connecting) {
-        hf_ordered_jobs_end(&zk->ordered, fault, why);
+        hf_jobs_end(&zk->ordered.jobs, fault, why);
     }
 }
 
@@ -115,7 +115,7 @@ static void main_changed(struct hf_zk_handle *handle, struct hf_instant now)
         break;
     case HF_ZK_CONNECTING:
         zk->phase = HF_ZK_OPENING;
-        zk->ordered.jobs.is_probing = false;
+        zk->ordered.is_probing = false;
         tell_down(zk, !has_failed_all, handle->why);
         break;
     case HF_ZK_EXPIRED:
@@ -271,7 +271,7 @@ static void on_timer(struct hf_timer *timer, struct hf_instant now)
     if (zk->phase == HF_ZK_READY && hf_ordered_jobs_serve(&zk->ordered)) {
         hf_zk_examine(zk, now);
     } else if (zk->phase == HF_ZK_FOREIGN) {
-        hf_ordered_jobs_end(&zk->ordered, HF_CONFIG, zk->why);
+        hf_jobs_end(&zk->ordered.jobs, HF_CONFIG, zk->why);
     }
     if (!hf_instant_before(now, zk->retry_at)) {
         begin(zk, now);

@@ -106,8 +106,7 @@ static void zookeeper_job(struct hf_store *store, unsigned index,
                           enum hf_job job, const struct hf_job_sink *sink)
 {
     struct hf_zk *zk = zk_of(store);
-    (void)index;
-    hf_ordered_jobs_add(&zk->ordered, job, sink);
+    hf_jobs_add(&zk->ordered.jobs, index, job, sink);
     hf_timer_set(&zk->timer, HF_LONG_AGO);
 }
 
