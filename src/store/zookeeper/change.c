@@ -91,23 +91,18 @@ bool hf_zk_call_read(struct hf_wire *wire, const struct hf_wire_key *keys,
                      size_t n, struct hf_wire_call *call, struct hf_instant now)
 {
     struct hf_zk *zk = hf_zk_of_wire(wire);
-    struct hf_zk_handle *handle = hf_zk_handle_of(zk, keys[0].session);
-    if (handle == NULL) {
-        return hf_zk_op_over(zk, call, HF_WIRE_GONE, now);
-    }
-    struct hf_zk_op *op = handle->life == HF_ZK_CONNECTED
-                              ? hf_zk_op_new(handle, call, now)
-                              : NULL;
+    bool is_over;
+    struct hf_zk_op *op = hf_zk_op_of(zk, keys[0].session, call, &is_over, now);
     if (op == NULL) {
-        return false;
+        return is_over;
     }
     op->wants = calloc(n, sizeof(*op->wants));
     for (size_t i = 0; op->wants != NULL && i < n; i++) {
         op->has_failed |= !read_one(op, &keys[i]);
     }
     /* A request in any case: its reply comes from the loop. */
-    (void)hf_zk_op_asked(
-        op, zoo_aexists(handle->library, handle->node, 0, hf_zk_on_stat, op));
+    (void)hf_zk_op_asked(op, zoo_aexists(op->handle->library, op->handle->node,
+                                         0, hf_zk_on_stat, op));
     return hf_zk_op_begin(op, on_read);
 }
 

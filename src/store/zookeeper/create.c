@@ -97,18 +97,6 @@ void hf_zk_create_folder(struct hf_zk_op *op, struct hf_instant now)
 
 /* ---- The reply ----------------------------------------------------------- */
 
-static void reply(struct hf_zk_op *op, struct hf_instant now)
-{
-    if (op->rc != ZOK) {
-        hf_zk_op_fail(op, op->rc, now);
-    } else if (op->has_failed) {
-        hf_zk_op_fail_memory(op, now);
-    } else {
-        hf_zk_list_reply(op);
-        hf_zk_op_done(op, now);
-    }
-}
-
 /* What is first may have a note; our own new entry has none. */
 static void finish(struct hf_zk_op *op, struct hf_instant now)
 {
@@ -116,9 +104,9 @@ static void finish(struct hf_zk_op *op, struct hf_instant now)
     bool is_new = op->reply.has_changed && own != NULL &&
                   hf_zk_list_may_hold(op, op->mode, op->permits);
     if (is_new) {
-        reply(op, now);
+        hf_zk_list_done(op, now);
     } else {
-        hf_zk_list_notes(op, reply, now);
+        hf_zk_list_notes(op, hf_zk_list_done, now);
     }
 }
 
@@ -316,16 +304,11 @@ bool hf_zk_call_create(struct hf_wire *wire, const struct hf_wire_key *key,
                        struct hf_wire_call *call, struct hf_instant now)
 {
     struct hf_zk *zk = hf_zk_of_wire(wire);
-    struct hf_zk_handle *handle = hf_zk_handle_of(zk, key->session);
+    bool is_over;
     (void)revision; /* what is newer is before ours, or does no harm */
-    if (handle == NULL) {
-        return hf_zk_op_over(zk, call, HF_WIRE_GONE, now);
-    }
-    struct hf_zk_op *op = handle->life == HF_ZK_CONNECTED
-                              ? hf_zk_op_new(handle, call, now)
-                              : NULL;
+    struct hf_zk_op *op = hf_zk_op_of(zk, key->session, call, &is_over, now);
     if (op == NULL) {
-        return false;
+        return is_over;
     }
     op->is_create = true;
     op->when = when;
@@ -337,6 +320,6 @@ bool hf_zk_call_create(struct hf_wire *wire, const struct hf_wire_key *key,
         hf_zk_op_free(op);
         return false;
     }
-    bool is_known = hf_zk_record_find(handle, op->folder, op->text) != NULL;
+    bool is_known = hf_zk_record_find(op->handle, op->folder, op->text) != NULL;
     return begin(op, is_known || when == HF_WIRE_IF_FREE);
 }

@@ -201,7 +201,7 @@ static void take_note(const struct hf_zk_item *item,
     }
 }
 
-void hf_zk_list_reply(struct hf_zk_op *op)
+static void list_reply(struct hf_zk_op *op)
 {
     size_t n = 0;
     for (size_t i = 0; i < op->n_items; i++) {
@@ -215,14 +215,14 @@ void hf_zk_list_reply(struct hf_zk_op *op)
     op->reply.revision = op->has_folder ? (uint64_t)op->pzxid : 0;
 }
 
-static void on_noted(struct hf_zk_op *op, struct hf_instant now)
+void hf_zk_list_done(struct hf_zk_op *op, struct hf_instant now)
 {
     if (op->rc != ZOK) {
         hf_zk_op_fail(op, op->rc, now);
     } else if (op->has_failed) {
         hf_zk_op_fail_memory(op, now);
     } else {
-        hf_zk_list_reply(op);
+        list_reply(op);
         hf_zk_op_done(op, now);
     }
 }
@@ -234,7 +234,7 @@ void hf_zk_list_finish(struct hf_zk_op *op, struct hf_instant now)
     } else if (op->has_failed) {
         hf_zk_op_fail_memory(op, now);
     } else {
-        hf_zk_list_notes(op, on_noted, now);
+        hf_zk_list_notes(op, hf_zk_list_done, now);
     }
 }
 

@@ -196,6 +196,16 @@ bool hf_zk_op_over(struct hf_zk *zk, struct hf_wire_call *call,
     return op != NULL;
 }
 
+struct hf_zk_op *hf_zk_op_of(struct hf_zk *zk, const uint8_t *session,
+                             struct hf_wire_call *call, bool *is_over,
+                             struct hf_instant now)
+{
+    struct hf_zk_handle *handle = hf_zk_handle_of(zk, session);
+    bool is_usable = handle != NULL && handle->life == HF_ZK_CONNECTED;
+    *is_over = handle == NULL && hf_zk_op_over(zk, call, HF_WIRE_GONE, now);
+    return is_usable ? hf_zk_op_new(handle, call, now) : NULL;
+}
+
 bool hf_zk_op_refuse(struct hf_zk *zk, struct hf_wire_call *call,
                      const char *reason, struct hf_instant now)
 {

@@ -352,22 +352,17 @@ bool hf_zk_call_owned(struct hf_wire *wire, const uint8_t *session,
                       struct hf_wire_call *call, struct hf_instant now)
 {
     struct hf_zk *zk = hf_zk_of_wire(wire);
-    struct hf_zk_handle *handle = hf_zk_handle_of(zk, session);
-    if (handle == NULL) {
-        return hf_zk_op_over(zk, call, HF_WIRE_GONE, now);
-    }
-    struct hf_zk_op *op = handle->life == HF_ZK_CONNECTED
-                              ? hf_zk_op_new(handle, call, now)
-                              : NULL;
+    bool is_over;
+    struct hf_zk_op *op = hf_zk_op_of(zk, session, call, &is_over, now);
     if (op == NULL) {
-        return false;
+        return is_over;
     }
     if (want_unsure(op)) {
-        (void)hf_zk_op_asked(
-            op, zoo_async(handle->library, handle->node, on_synced, op));
+        (void)hf_zk_op_asked(op, zoo_async(op->handle->library,
+                                           op->handle->node, on_synced, op));
     }
     for (size_t i = 0; op->pending > 0 && i < op->n_wants; i++) {
-        (void)hf_zk_op_asked(op, zoo_aget_children(handle->library,
+        (void)hf_zk_op_asked(op, zoo_aget_children(op->handle->library,
                                                    op->wants[i].folder, 0,
                                                    on_children, &op->wants[i]));
     }

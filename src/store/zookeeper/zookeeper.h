@@ -274,6 +274,13 @@ struct hf_zk_op {
 struct hf_zk_op *hf_zk_op_new(struct hf_zk_handle *handle,
                               struct hf_wire_call *call, struct hf_instant now);
 
+/** The op of a call in a session. @return NULL: no memory, or not connected; or
+ * the session has ended, and the call is done from the loop, as GONE.
+ * @param is_over  whether that is so. */
+struct hf_zk_op *hf_zk_op_of(struct hf_zk *zk, const uint8_t *session,
+                             struct hf_wire_call *call, bool *is_over,
+                             struct hf_instant now);
+
 /** Count a request that was made. @param rc  of the library's function.
  * @return true: accepted. */
 bool hf_zk_op_asked(struct hf_zk_op *op, int rc);
@@ -352,8 +359,8 @@ struct hf_zk_item *hf_zk_list_own(struct hf_zk_op *op);
 bool hf_zk_list_may_hold(struct hf_zk_op *op, enum hf_mode mode,
                          uint16_t permits);
 
-/* The items as the reply's entries. */
-void hf_zk_list_reply(struct hf_zk_op *op);
+/* Reply with the items as entries. */
+void hf_zk_list_done(struct hf_zk_op *op, struct hf_instant now);
 void hf_zk_list_clear(struct hf_zk_op *op);
 
 bool hf_zk_call_list(struct hf_wire *wire, struct hf_bytes name,
