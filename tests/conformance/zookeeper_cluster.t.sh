@@ -1,77 +1,28 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 400
-# Three servers of ZooKeeper, of which the leader is killed, or stands still, and a
-# follower is stopped, while eight processes contend for one name and another holds
-# its own. Then the holder's own follower is killed, or cut off from the leader
-# while it goes on to answer what it is asked: before another is granted the lock,
-# the holder's command must have ended.
+# Three servers of ZooKeeper that fail, one after the other. Then a holder's own
+# follower is killed, or cut off from the leader while it goes on to answer what it
+# is asked: before another is granted the lock, the holder's command must have ended.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/holders.sh"
 . "$(dirname "$0")/../lib/contend.sh"
 . "$(dirname "$0")/../lib/zookeeper.sh"
+. "$(dirname "$0")/../lib/ordered_cluster.sh"
 
 have_zookeeper || skip_all 'no ZooKeeper'
 command -v socat >/dev/null || skip_all 'no socat'
 zookeeper_cluster 3 || { fail 'ZooKeeper starts'; finish; }
 export HOLDFAST_URL="$ZOOKEEPER_URL?connect_timeout=3s"
-has_leader() { leader=$(zookeeper_leader) && [ -n "$leader" ]; }
-# Its command is ended, perhaps before the deadline: then it has released its lock.
-is_lost() { is_gone "$keeper"; }
-is_kept() { # a try may meet a server that does not answer
-    capture timeout 20 holdfast run -n other -- true
-    [ "$code" = 75 ] || { [ "$code" = 0 ] && wait_until 5 is_lost; }
-}
-a_follower() {
-    local name
-    for name in z1 z2 z3; do
-        [ "$name" = "$leader" ] || echo "$name"
-    done | tail -n 1
-}
-
-# ---- Contenders --------------------------------------------------------------------
-
-ok 'there is a leader' wait_until 20 has_leader
+KIND=zookeeper
+entries() { zookeeper_nodes | grep -v '^/lock:%sessions/'; }
 # The reply to a write may come too late for what is left of a session.
 CONTEND_MAY='the lock was lost again as soon as it was taken'
-contend_start 8
-begin keeper -v -t 12s other
-keeper=$begun
-ok 'a holder' wait_until 20 holds keeper
-contend_goes_on 'three servers' 60
-
-zookeeper_kill "$leader"
-contend_goes_on 'the leader was killed' 60
-ok 'the other lock is still held' wait_until 20 is_kept
-ok 'the server is back' zookeeper_restart "$leader"
-
-ok 'there is a leader' wait_until 20 has_leader
-zookeeper_pause "$leader"
-contend_goes_on 'the leader stands still' 60
-ok 'the other lock is still held, or its loss is reported' wait_until 20 is_kept
-zookeeper_continue "$leader"
-contend_goes_on 'it runs again' 60
-
-ok 'there is a leader' wait_until 20 has_leader
-follower=$(a_follower)
-zookeeper_pause "$follower"
-contend_goes_on 'a follower stands still' 60
-zookeeper_continue "$follower"
-zookeeper_stop "$follower"
-contend_goes_on 'a follower is stopped' 60
-ok 'it is back' zookeeper_restart "$follower"
-
-renewed() { grep -c '"event":"renewed"' "$W/events.keeper"; }
-n=$(renewed)
-renews() { [ "$(renewed)" -gt "$n" ]; }
-goes_on_or_is_lost() { renews || is_lost; }
-ok 'the other lock is renewed, or its loss is reported' wait_until 20 goes_on_or_is_lost
-contend_end
-! is_lost || diag "$(tail -n 5 "$W/err.keeper" "$W/events.keeper")"
-is_lost || end keeper
-is_empty() { ! zookeeper_nodes | grep -v '^/lock:%sessions/'; }
-ok 'nothing is left' wait_until 30 is_empty
+cluster_begin 12s
+cluster_leader_fails
+cluster_follower_fails
+cluster_end
 nodes_end zookeeper
 
 # ---- The follower of a holder ---------------------------------------------------------
