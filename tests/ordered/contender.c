@@ -512,7 +512,13 @@ void contender_open(struct client *client)
             later_us(client->world, draw(client->world, 500000));
         client->slots[i].ends = HF_NEVER;
     }
-    hf_ordered_open(&client->ordered, &ops, &client->wire, &sim_wire_ops, &env);
+    client->wire_ops = sim_wire_ops;
+    if (!client->world->plan->stays) {
+        client->wire_ops.marks = NULL;
+    }
+    hf_ordered_open(&client->ordered, &ops, &client->wire, &client->wire_ops,
+                    &env);
+    client->ordered.sweep_after_ms = 0; /* runs last seconds */
 }
 
 bool contender_is_idle(const struct client *client)

@@ -50,10 +50,37 @@ bool call_mark_write(struct hf_wire *wire, const struct hf_wire_mark *mark,
     if (mark->text.len > MARK_LEN) {
         abort();
     }
-    letter.session = (unsigned)(mark->session[0] << 8 | mark->session[1]) - 1;
+    if ((mark->session == NULL) != wire->world->plan->stays) {
+        abort();
+    }
+    letter.session =
+        mark->session == NULL
+            ? SESSIONS_MAX
+            : (unsigned)(mark->session[0] << 8 | mark->session[1]) - 1;
     letter.mark.len = mark->text.len;
-    memcpy(letter.mark.text, mark->text.data, mark->text.len);
+    if (mark->text.len > 0) {
+        memcpy(letter.mark.text, mark->text.data, mark->text.len);
+    }
     return wire_ask(wire, letter, call, now);
+}
+
+bool call_marks(struct hf_wire *wire, struct hf_wire_call *call,
+                struct hf_instant now)
+{
+    return wire_ask(wire, (struct letter){.kind = KIND_MARKS}, call, now);
+}
+
+size_t marks_fill(const struct letter *letter, struct hf_wire_entry *out,
+                  char *names)
+{
+    size_t n = 0;
+    for (unsigned i = 0; letter->kind == KIND_MARKS && i < NAMES; i++) {
+        names[i] = (char)('a' + i);
+        if (letter->is_marked[i]) {
+            out[n++] = (struct hf_wire_entry){.name = {&names[i], 1}};
+        }
+    }
+    return n;
 }
 
 static struct hf_ordered_mark parse(const struct mark *mark)
@@ -66,14 +93,21 @@ static struct hf_ordered_mark parse(const struct mark *mark)
     return out;
 }
 
+/* By the clock of each member. */
+static bool is_live(const struct world *world,
+                    const struct hf_ordered_mark *mark)
+{
+    return mark->fence != 0 &&
+           unix_ms(world) + CLOCK_WRONG_MS < mark->start_ms + mark->length_ms;
+}
+
 /* A writer has judged the mark by the clock of some member, before. */
 static void judge_merge(struct world *world, const struct mark *old,
                         const struct mark *new)
 {
     struct hf_ordered_mark was = parse(old);
     struct hf_ordered_mark is = parse(new);
-    bool was_live = was.fence != 0 && unix_ms(world) + CLOCK_WRONG_MS <
-                                          was.start_ms + was.length_ms;
+    bool was_live = is_live(world, &was);
     bool withdraws =
         is.fence == was.fence && is.owner.len == 0 && was.owner.len > 0;
     if (was_live && is.fence <= was.fence && !withdraws) {
@@ -86,11 +120,22 @@ static void judge_merge(struct world *world, const struct mark *old,
     world->report->withdrawn += withdraws;
 }
 
+static void remove_mark(struct world *world, struct mark *mark)
+{
+    struct hf_ordered_mark was = parse(mark);
+    if (is_live(world, &was)) {
+        violate(world, "MERGE: a live mark is removed");
+    }
+    mark->version = 0;
+    world->report->swept++;
+}
+
 static void write_mark(struct world *world, struct letter *letter)
 {
     struct server *server = &world->server;
     struct mark *mark = &server->marks[letter->name];
-    if (!server->sessions[letter->session].is_alive) {
+    if (letter->session != SESSIONS_MAX &&
+        !server->sessions[letter->session].is_alive) {
         letter->outcome = HF_WIRE_GONE;
         return;
     }
@@ -98,6 +143,10 @@ static void write_mark(struct world *world, struct letter *letter)
         return;
     }
     letter->has_changed = true;
+    if (letter->mark.len == 0) {
+        remove_mark(world, mark);
+        return;
+    }
     letter->mark.version = letter->revision = ++server->revision;
     letter->mark.session = letter->session;
     judge_merge(world, mark, &letter->mark);
@@ -108,6 +157,12 @@ void server_mark(struct world *world, struct letter *letter)
 {
     if (letter->kind == KIND_MARK_WRITE) {
         write_mark(world, letter);
+        return;
+    }
+    if (letter->kind == KIND_MARKS) {
+        for (unsigned i = 0; i < NAMES; i++) {
+            letter->is_marked[i] = world->server.marks[i].version != 0;
+        }
         return;
     }
     int64_t clock_ms =

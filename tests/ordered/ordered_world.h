@@ -24,7 +24,7 @@
  *   MARK       a mark that was answered is found by each later read until its
  *              period is over, unless it is withdrawn or of a lesser fence; and
  *              by none two steps of the servers' clocks after that
- *   MERGE      no write replaces a live mark against the rules
+ *   MERGE      no write replaces a live mark against the rules, or removes one
  *
  * and at the end, when the faults are over:
  *
@@ -53,6 +53,7 @@ struct world_plan {
     bool forces;  /* locks are broken */
     bool deaf;    /* events of watches are lost, late or doubled; watches end */
     bool marks;   /* clients mark names; the clocks of members differ */
+    bool stays;   /* a mark stays until it is removed: no session has it */
     unsigned events; /* how long the run is */
 };
 
@@ -86,6 +87,7 @@ struct world_report {
     uint64_t found;    /* of them, by a later read in time */
     uint64_t unmarked; /* names without a mark, read after one */
     uint64_t withdrawn;
+    uint64_t swept;   /* marks that were removed */
     uint64_t unheard; /* events of watches that were lost */
 };
 

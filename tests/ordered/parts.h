@@ -105,7 +105,8 @@ enum kind {
     KIND_SCAN,
     KIND_REMOVE,
     KIND_MARK_READ,
-    KIND_MARK_WRITE
+    KIND_MARK_WRITE,
+    KIND_MARKS
 };
 
 struct key {
@@ -146,6 +147,7 @@ struct letter {
     bool has_changed;
     uint64_t revision;
     struct mark mark;
+    bool is_marked[NAMES]; /* MARKS */
     int64_t clock_ms;
     unsigned listed[LIVE_MAX]; /* entries; READ: ENTRIES_MAX: none */
     size_t n_listed;
@@ -268,7 +270,8 @@ struct client {
     unsigned index;
     struct hf_ordered ordered;
     struct hf_wire wire;
-    struct hf_instant resumes; /* paused until then */
+    struct hf_wire_ops wire_ops; /* of the plan */
+    struct hf_instant resumes;   /* paused until then */
     struct slot slots[SLOTS_MAX];
     struct force force;
     struct marker marker;
@@ -377,6 +380,12 @@ bool call_mark_read(struct hf_wire *wire, struct hf_bytes name,
                     struct hf_wire_call *call, struct hf_instant now);
 bool call_mark_write(struct hf_wire *wire, const struct hf_wire_mark *mark,
                      struct hf_wire_call *call, struct hf_instant now);
+bool call_marks(struct hf_wire *wire, struct hf_wire_call *call,
+                struct hf_instant now);
+
+/** MARKS: the names. @return how many; of other kinds none. */
+size_t marks_fill(const struct letter *letter, struct hf_wire_entry *out,
+                  char *names);
 void server_mark(struct world *world, struct letter *letter);
 void server_unmark(struct world *world, unsigned session); /* it has ended */
 void marks_revoked(struct world *world, unsigned session); /* by hand */

@@ -436,6 +436,7 @@ void server_execute(struct world *world, struct letter *letter)
         break;
     case KIND_MARK_READ:
     case KIND_MARK_WRITE:
+    case KIND_MARKS:
         server_mark(world, letter);
         break;
     }

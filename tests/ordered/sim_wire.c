@@ -273,6 +273,7 @@ static void finish(struct client *client, struct letter *letter)
         client->wire.term = letter->term;
     }
     fill(world, letter, entries, owners, names);
+    reply.n_entries += marks_fill(letter, entries, names);
     if (letter->kind == KIND_SCAN && letter->n_listed > 0) {
         reply.next = entries[0].name;
     }
@@ -595,4 +596,5 @@ const struct hf_wire_ops sim_wire_ops = {
     .unwatch = call_unwatch,
     .mark_read = call_mark_read,
     .mark_write = call_mark_write,
+    .marks = call_marks,
 };

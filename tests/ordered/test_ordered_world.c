@@ -4,7 +4,8 @@
  *
  *   test_ordered_world           all tests
  *   test_ordered_world FIRST N   N seeds without faults, with breaks, with
- *                                sessions taken away, with all, and with marks;
+ *                                sessions taken away, with all, and with marks
+ *                                of both kinds;
  *                                the first that breaks a rule is a line, for
  *                                sim/mutants/run */
 #include "ordered_world.h"
@@ -47,6 +48,14 @@ static const struct world_plan with_marks = {.n_clients = 4,
                                              .marks = true,
                                              .events = EVENTS};
 
+static const struct world_plan with_marks_that_stay = {.n_clients = 4,
+                                                       .breaks = true,
+                                                       .pauses = true,
+                                                       .revokes = true,
+                                                       .marks = true,
+                                                       .stays = true,
+                                                       .events = EVENTS};
+
 static void add(struct world_report *sum, const struct world_report *report)
 {
     sum->grants += report->grants;
@@ -71,6 +80,7 @@ static void add(struct world_report *sum, const struct world_report *report)
     sum->found += report->found;
     sum->unmarked += report->unmarked;
     sum->withdrawn += report->withdrawn;
+    sum->swept += report->swept;
     sum->handed += report->handed;
     sum->longer += report->longer;
     sum->reserved += report->reserved;
@@ -113,6 +123,7 @@ static void print(const struct world_report *sum)
         {"marks found", sum->found},
         {"names without a mark", sum->unmarked},
         {"marks withdrawn", sum->withdrawn},
+        {"marks removed", sum->swept},
     };
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         print_message("# %llu %s\n", (unsigned long long)counts[i].n,
@@ -220,6 +231,20 @@ static void a_mark_lasts_for_its_period(void **state)
     assert_true(sum.found > SEEDS);
     assert_true(sum.unmarked > SEEDS);
     assert_true(sum.withdrawn > SEEDS / 4);
+    assert_int_equal(sum.swept, 0);
+}
+
+static void a_mark_without_a_session_is_removed_after_its_period(void **state)
+{
+    (void)state;
+    struct world_report sum = run_seeds(with_marks_that_stay);
+    assert_true(sum.lost > SEEDS * 5);
+    assert_true(sum.late > SEEDS * 2);
+    assert_true(sum.marks > SEEDS);
+    assert_true(sum.found > SEEDS);
+    assert_true(sum.unmarked > SEEDS);
+    assert_true(sum.withdrawn > SEEDS / 4);
+    assert_true(sum.swept > SEEDS / 4);
 }
 
 /* A create that was late, after its lock was granted and broken, left an entry
@@ -244,8 +269,9 @@ static void on_abort(int signal)
 
 static int hunt(uint64_t first, uint64_t n)
 {
-    const struct world_plan plans[] = {no_faults, only_breaks, only_revokes,
-                                       all_faults, with_marks};
+    const struct world_plan plans[] = {no_faults,    only_breaks,
+                                       only_revokes, all_faults,
+                                       with_marks,   with_marks_that_stay};
     const uint64_t n_plans = sizeof(plans) / sizeof(plans[0]);
     signal(SIGABRT, on_abort);
     for (uint64_t i = 0; i < n_plans * n; i++) {
@@ -272,6 +298,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(requests_that_land_late_leave_nothing),
         cmocka_unit_test(with_all_faults_the_guarantees_hold),
         cmocka_unit_test(a_mark_lasts_for_its_period),
+        cmocka_unit_test(a_mark_without_a_session_is_removed_after_its_period),
         cmocka_unit_test(seeds_that_broke_a_rule),
     };
     if (argc == 3) {

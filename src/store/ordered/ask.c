@@ -270,6 +270,7 @@ void hf_ordered_open(struct hf_ordered *store, const struct hf_store_ops *ops,
     store->wire_ops = wire_ops;
     store->status = HF_NODE_STATUS_CONNECTING;
     store->fault = HF_UNAVAILABLE;
+    store->sweep_after_ms = HF_ORDERED_SWEEP_AFTER_MS;
     snprintf(store->reason, sizeof(store->reason), "connecting");
 }
 
@@ -314,4 +315,5 @@ void hf_ordered_free(struct hf_ordered *store)
     free(store->listed);
     free(store->judged);
     hf_ordered_scans_free(store);
+    hf_ordered_sweep_free(store);
 }

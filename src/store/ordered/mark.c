@@ -3,14 +3,15 @@
  *
  *   read ──▶ judge ──nothing to write──▶ answer
  *    ▲         │
- *    │         └─▶ open a session ──▶ write, if it is as it was read ──▶ answer
- *    └───────────────── it has changed ────────┘
+ *    │         └─▶ [open a session] ─▶ write, if it is as it was read ──▶
+ * answer └───────────────── it has changed ────────┘
  *
  * A mark is a text beside the entries of its name (mark_text.h). It says itself
  * when it began and how long it lasts, by the servers' clock, and the client
  * that finds it judges it by that clock. Its session only removes it in the
  * end: servers give a session its whole ttl again when a leader changes, so it
- * tells nothing of the period, and lasts longer than that.
+ * tells nothing of the period, and lasts longer than that. Where a session may
+ * end early, or cannot be so long, a mark has none: sweep.c removes it.
  *
  * Nothing begins too early: the clock may have been later than it showed, by
  * one step, when the mark was made, and so it begins one step later; and it is
@@ -23,7 +24,7 @@
  * begins and ends when that one did. Each round has a session of its own: a
  * session that was opened before another round might end too early.
  *
- * Cost: one request to read; three to write. */
+ * Cost: one request to read; three to write, or two without a session. */
 #include "store/ordered/mark_text.h"
 #include "store/ordered/task.h"
 
@@ -72,8 +73,11 @@ static void on_written(struct hf_wire_call *wire_call,
     struct hf_wire_reply read = *reply;
     bool is_written = read.outcome == HF_WIRE_DONE && read.has_changed;
     hf_ordered_call_free(call);
-    if (!is_written && read.outcome != HF_WIRE_LOST) {
+    if (task->session != NULL && !is_written && read.outcome != HF_WIRE_LOST) {
         drop_session(task, now);
+    }
+    if (is_written && task->version == 0) {
+        hf_ordered_sweep(task->store, task->counter, now);
     }
     if (is_written) {
         hf_ordered_task_done(task, now);
@@ -95,7 +99,7 @@ static void write_mark(struct hf_ordered_task *task, struct hf_instant now)
     struct hf_wire_mark write = {
         .name = {task->name, task->name_len},
         .version = task->version,
-        .session = task->session->id,
+        .session = task->session == NULL ? NULL : task->session->id,
         .text = {text, hf_ordered_mark_write(&mark, text)},
     };
     struct hf_ordered_call *call = hf_ordered_task_call(task, on_written, now);
@@ -187,7 +191,11 @@ static void judge(struct hf_ordered_task *task,
     fill(task, &mark, mark.length_ms);
     task->version = reply->version;
     task->start_ms = mark.start_ms;
-    open_session(task, reply->clock_step_ms + mark.length_ms, now);
+    if (task->store->wire_ops->marks != NULL) {
+        write_mark(task, now);
+    } else {
+        open_session(task, reply->clock_step_ms + mark.length_ms, now);
+    }
 }
 
 static void on_read(struct hf_wire_call *wire_call,

@@ -39,6 +39,7 @@
  *     handed.c   RELEASE by an owner's text, and reservations
  *     move.c     CONFIRM of an entry that goes to a session of its own
  *     mark.c     MARK: a text beside the entries; mark_text.c: that text
+ *     sweep.c    marks that are over, where no session removes them
  *     seats.c    the tables
  *     check.c    the invariants between two events
  *     wire_*.c   what wires have in common: texts, keys, hosts of URLs */
@@ -179,8 +180,10 @@ struct hf_ordered {
     struct hf_bytes *scanned; /* names of the answer to a SCAN */
     size_t scanned_cap;
     uint64_t scans_begun;
-    struct hf_ordered_scan *scans; /* HF_ORDERED_SCANS; NULL: none yet */
-    struct hf_wire_call closing;   /* never done */
+    struct hf_ordered_scan *scans;  /* HF_ORDERED_SCANS; NULL: none yet */
+    struct hf_ordered_sweep *sweep; /* under way; NULL: none */
+    int64_t sweep_after_ms;         /* HF_ORDERED_SWEEP_AFTER_MS */
+    struct hf_wire_call closing;    /* never done */
 };
 
 /* A call to the wire. Which of its members are used says its `done`. */
@@ -478,6 +481,19 @@ void hf_ordered_move(struct hf_ordered *store, struct hf_ordered_seat *seat,
  * without marks refuses to write, and finds none. */
 void hf_ordered_mark(struct hf_ordered *store, const struct hf_ask *ask,
                      struct hf_instant now);
+
+/* ---- sweep.c --------------------------------------------------------------
+ */
+
+/* So long after their end marks are removed, in milliseconds: a day. A clock
+ * that is wrong by less removes no mark that lasts yet. */
+#define HF_ORDERED_SWEEP_AFTER_MS INT64_C(86400000)
+
+/** A mark was made where there was none: remove some that are over.
+ * @param seed  which of them are looked at. */
+void hf_ordered_sweep(struct hf_ordered *store, uint64_t seed,
+                      struct hf_instant now);
+void hf_ordered_sweep_free(struct hf_ordered *store);
 
 /* ---- check.c --------------------------------------------------------------
  */

@@ -60,7 +60,7 @@ struct hf_wire_entry {
     struct hf_entry entry; /* READ: number 0: there is none. OWNED: no number.
                               Its session is the one that it is under now */
     struct hf_bytes owner; /* of an entry of another program: any text */
-    struct hf_bytes name;  /* OWNED, SCAN */
+    struct hf_bytes name;  /* OWNED, SCAN, MARKS */
     int64_t ttl_s;         /* of its session now; 0: not known */
     uint16_t permits;      /* shared: the terms */
     struct hf_bytes note;  /* a text in place of its owner: its owner holds it
@@ -85,8 +85,9 @@ struct hf_wire_change {
 struct hf_wire_mark {
     struct hf_bytes name;
     uint64_t version;       /* of the mark that it replaces; 0: there is none */
-    const uint8_t *session; /* live; the mark is removed with it */
-    struct hf_bytes text;
+    const uint8_t *session; /* live; the mark is removed with it. NULL: of a
+                               wire with MARKS */
+    struct hf_bytes text;   /* len 0: remove it */
 };
 
 enum hf_wire_outcome {
@@ -118,9 +119,9 @@ struct hf_wire_reply {
     uint64_t revision;             /* CREATE, LIST, READ: the moment of it; READ
                                       may have none: 0 */
     struct hf_wire_entry *entries; /* CREATE, LIST: live entries of the name, in
-                                      any order; READ: as asked; OWNED; SCAN: a
-                                      page of names. Borrowed until `done`
-                                      returns */
+                                      any order; READ: as asked; OWNED; MARKS;
+                                      SCAN: a page of names. Borrowed until
+                                      `done` returns */
     size_t n_entries;
     enum hf_status fault; /* UNSENT, LOST, ERROR */
     const char *reason;   /* the same; borrowed */
@@ -213,6 +214,11 @@ typedef bool
 hf_wire_mark_write_fn(struct hf_wire *wire, const struct hf_wire_mark *mark,
                       struct hf_wire_call *call, struct hf_instant now);
 
+/* The names of all marks. A wire that has this keeps a mark until it is
+ * removed: no session ends it. */
+typedef bool hf_wire_marks_fn(struct hf_wire *wire, struct hf_wire_call *call,
+                              struct hf_instant now);
+
 struct hf_wire_ops {
     hf_wire_open_fn *open;
     hf_wire_session_fn *renew;
@@ -228,6 +234,7 @@ struct hf_wire_ops {
     hf_wire_unwatch_fn *unwatch;
     hf_wire_mark_read_fn *mark_read; /* NULL, both: there are no marks */
     hf_wire_mark_write_fn *mark_write;
+    hf_wire_marks_fn *marks; /* NULL: a mark is removed with its session */
 };
 
 #endif
