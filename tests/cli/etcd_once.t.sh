@@ -2,53 +2,35 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 200
 # --once on a real etcd: one run a period, judged by the clock of etcd, whatever
-# becomes of the lease: kill -9 of etcd and of holders, contenders, withdrawing,
+# becomes of the lock: kill -9 of etcd and of holders, contenders, withdrawing,
 # etcdctl beside it, a mark that is none, and what is left.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/etcd.sh"
+. "$(dirname "$0")/../lib/once.sh"
 
 have_etcd || skip_all 'no etcd'
 etcd_start || { fail 'etcd starts'; finish; }
+# shellcheck disable=SC2034 # once.sh's
+KIND=etcd NODE=e1
 export HOLDFAST_URL="$ETCD_URL?node_timeout=3s&connect_timeout=5s"
-
-ran() { # NAME [OPTION...]
-    local name=$1
-    shift
-    timeout 60 holdfast run --once 1h "$@" "$name" -- echo ran
-}
 keys() { etcd_ctl get --prefix "$1" --keys-only | grep -v '^$'; }
-mark_of() { etcd_ctl get "lock:$1#once" --print-value-only; }
-is_free() { holdfast run -n "$1" -- true; }
+keys_of() { keys "lock:$1"; }
+field_of() { # NAME FIELD: of its mark
+    etcd_ctl get "lock:$1#once" -w fields | sed -n "s/^\"$2\" : //p"
+}
+mark_path() { echo "lock:$1#once"; }
+mark_get() { etcd_ctl get "$1" --print-value-only | grep .; }
+mark_put() { etcd_ctl put "$1" "$2" >/dev/null; }
+mark_remove() { etcd_ctl del "$1" >/dev/null; }
 
-# The first of the test, so that what it leaves is gone at its end.
-holdfast run --once 1s brief -- true
-is "$(keys 'lock:brief')" 'lock:brief#once' 'of a run its mark is left'
-
-# ---- A period ---------------------------------------------------------------------
-
-capture ran kept
-is "$code:$out$err" 0:ran 'runs'
-capture ran kept
-is "$code:$out$err" 0: 'and not again in this period'
-is "$(timeout 60 holdfast run -n kept -- echo plain)" plain 'a plain run need not wait for it'
-is "$(ran kept)" '' '... and does not end it'
-fence=$(etcd_ctl get 'lock:kept#once' -w fields | sed -n 's/^"CreateRevision" : //p')
-like "$(mark_of kept)" '^[0-9]+ [0-9]{13} 3600000 [0-9a-f]{32}:' 'the mark: fence, start, length, owner'
-ok 'its fence is of the entry before it' test "$(mark_of kept | cut -d ' ' -f 1)" -lt "$fence"
-now=$(date +%s)
-start=$(mark_of kept | cut -d ' ' -f 2)
-ok 'it begins by the clock of the server' test "$((start / 1000 - now))" -le 1
-ok '... just now' test "$((now - start / 1000))" -le 60
-lease=$(etcd_ctl get 'lock:kept#once' -w fields | sed -n 's/^"Lease" : //p')
+# The first of the test, so that what its `brief` leaves is gone at its end.
+once_period
+ok 'the fence of the mark is of the entry before it' \
+    test "$(mark_of kept | cut -d ' ' -f 1)" -lt "$(field_of kept CreateRevision)"
+lease=$(field_of kept Lease)
 ttl=$(etcd_ctl lease timetolive "$(printf %x "$lease")" | sed -n 's/.*granted with TTL(\([0-9]*\)s).*/\1/p')
 ok "its lease lasts longer than the period ($ttl s)" test "$ttl" -gt 3601
-
-capture holdfast ls
-like "$out" 'kept +[^ ]+ .*ended' 'ls lists the mark'
-is "$(grep -c '^kept ' <<<"$out")" 1 '... once'
-capture holdfast ls --json kept
-like "$out" '"state":"ended"' 'ls NAME shows it, too'
 
 # ---- Other programs --------------------------------------------------------------------
 
@@ -63,84 +45,17 @@ capture holdfast ls
 like "$out" 'kept#once +exclusive' '... as ls shows it'
 etcd_ctl del 'lock:kept#once/' --prefix >/dev/null
 
-# ---- kill -9 of etcd ---------------------------------------------------------------------
+# ---- Faults, and what is the same on all of them ---------------------------------------
 
-began=$(now_ms)
-holdfast run --once 6s again -- true
-etcd_kill e1
-etcd_restart e1 || fail 'etcd starts again'
-capture timeout 60 holdfast run --once 6s again -- echo ran
-took=$(($(now_ms) - began))
-if [ $took -lt 5900 ]; then
-    is "$code:$out$err" '0:' 'etcd is killed: the period goes on'
-else
-    diag "a start took $took ms: the period is over"
-fi
-is "$(ran kept)" '' '... the other one, too'
-again() { [ "$(timeout 60 holdfast run --once 6s again -- echo ran)" = ran ]; }
-ok 'it runs again' wait_until 20 again
-took=$(($(now_ms) - began))
-ok "not earlier than 6 s ($took ms)" test $took -ge 5950
-ok 'not later than three seconds after that' test $took -lt 11000
+once_server
 # Its first lease has 6 s again, and 10 s more than the period.
-is "$(mark_of again | wc -l)" 1 'it is marked'
-isnt "$(etcd_ctl get 'lock:again#once' -w fields | sed -n 's/^"Version" : //p')" 1 \
-    'the period was over while the mark was there'
-
-# ---- A mark that is withdrawn ---------------------------------------------------------------
-
-capture timeout 60 holdfast run --once 1h failed -- false
-is "$code:$(ran failed)" 1: 'a failed run keeps the period'
-capture timeout 60 holdfast run --once 1h --on-fail release let -- false
-is "$code" 1 'a run fails that leaves it to others'
-like "$(mark_of let)" '^[0-9]+ [0-9]+ [0-9]+ $' '... by a tombstone'
-is "$(ran let --on-fail release)" ran '... which run'
-is "$(ran let)" '' 'one that succeeds keeps it'
-capture timeout 60 holdfast break kept
-is "$code" 0 'break'
-is "$(ran kept)" ran '... clears the mark'
-is "$(ran 'a b' c 'd/e%f')" ran 'several names are marked'
-is "$(ran c)$(ran 'd/e%f')$(ran 'a b')" '' 'each of them'
-
-# ---- Contenders, and one that is killed -----------------------------------------------------
-
-contest() { # ROUND: five at once, exactly one runs
-    local i pids=() bad=0
-    : >"$W/runs"
-    : >"$W/said"
-    for i in 1 2 3 4 5; do
-        timeout 60 holdfast run --once 1h "cron$1" -- \
-            sh -c 'echo ran >>"$0"' "$W/runs" 2>>"$W/said" &
-        pids+=($!)
-    done
-    for i in "${pids[@]}"; do
-        wait "$i" || bad=$((bad + 1))
-    done
-    is "$(wc -l <"$W/runs"):$bad:$(cat "$W/said")" 1:0: "five contenders: one runs ($1)"
-}
-for i in 1 2 3; do
-    contest "$i"
-done
-
-# The keeper is the command's parent.
-holdfast run --once 1h -t 2s killed -- \
-    sh -c 'echo $PPID >"$0"; kill -9 $PPID; exec sleep 300' "$W/keeper" 2>"$W/.err"
-ok 'kill -9 of the keeper ends the lock' wait_until 20 is_free killed
-is "$(ran killed)" '' 'and not the period'
-
-# ---- A mark that is none -------------------------------------------------------------------
-
-etcd_ctl put 'lock:odd#once' 'hello' >/dev/null
-capture ran odd
-isnt "$code" 0 'a key of another program in its place'
-like "$err" "is none of Holdfast's" '... is told'
-unlike "$out" ran '... and nothing runs'
-capture timeout 60 holdfast ls
-like "$out" 'odd +[^ ]+ +.another kind of client' '... and ls shows it'
-like "$out" 'kept +[^ ]+ .*ended' '... beside the others'
-is "$(mark_of odd)" hello '... and it stays'
-is "$(timeout 60 holdfast run -n odd -- echo plain)" plain 'without --once it does not matter'
-etcd_ctl del 'lock:odd#once' >/dev/null
+isnt "$(field_of again Version)" 1 'the period was over while the mark was there'
+once_withdrawn
+once_names
+once_contest
+once_killed
+once_odd
+once_faults 3
 
 # ---- What is left --------------------------------------------------------------------------
 
