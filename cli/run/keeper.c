@@ -261,6 +261,17 @@ static int64_t keep_ms(const struct cli_keeper *keeper)
     return hold > gone ? hold - gone : 0;
 }
 
+/* The lease alone keeps the name now, or nothing. */
+static void say_free(const struct cli_keeper *keeper)
+{
+    struct cli_out out;
+    cli_message_begin(&out);
+    (void)cli_out_shown(&out, keeper->args->name, strlen(keeper->args->name));
+    cli_out_text(&out, ": it may be free before --min-hold is over: the store "
+                       "has not confirmed the reservation");
+    (void)cli_message_end(&out, 0);
+}
+
 /* @return false if the lock had another owner by then. */
 static bool give_back(struct cli_keeper *keeper, bool has_run)
 {
@@ -277,6 +288,9 @@ static bool give_back(struct cli_keeper *keeper, bool has_run)
     enum hf_status status =
         keep > 0 ? hf_lock_release_reserved(lock, keep) : hf_lock_release(lock);
     keeper->is_denied = status == HF_DENIED;
+    if (keep > 0 && status != HF_OK && status != HF_LOST) {
+        say_free(keeper);
+    }
     if (!keeper->is_lost) {
         cli_status_say(&keeper->status,
                        status == HF_LOST ? "lost" : "released");
