@@ -41,9 +41,9 @@ void hf_consul_job_free(struct hf_consul *consul, struct hf_consul_job *job)
     free(job);
 }
 
-static struct hf_consul_job *begin(struct hf_consul *consul,
-                                   enum hf_consul_kind kind,
-                                   struct hf_wire_call *call)
+struct hf_consul_job *hf_consul_job_new(struct hf_consul *consul,
+                                        enum hf_consul_kind kind,
+                                        struct hf_wire_call *call)
 {
     struct hf_consul_job *job = calloc(1, sizeof(*job));
     if (job != NULL) {
@@ -59,9 +59,8 @@ static struct hf_consul_job *begin(struct hf_consul *consul,
     return job;
 }
 
-/** @return true: it is under way; else it is freed. */
-static bool start(struct hf_consul *consul, struct hf_consul_job *job,
-                  bool is_asked)
+bool hf_consul_job_start(struct hf_consul *consul, struct hf_consul_job *job,
+                         bool is_asked)
 {
     if (!is_asked && job->pending == 0) {
         hf_consul_job_free(consul, job);
@@ -77,14 +76,15 @@ static bool call_open(struct hf_wire *wire, int64_t ttl_s,
 {
     struct hf_consul *consul = hf_consul_of_wire(wire);
     hf_endpoints_look(&consul->node, now);
-    struct hf_consul_job *job = begin(consul, HF_CONSUL_OPEN, call);
+    struct hf_consul_job *job = hf_consul_job_new(consul, HF_CONSUL_OPEN, call);
     int64_t server_s = ttl_s < consul->ttl_min_s ? consul->ttl_min_s : ttl_s;
     if (job == NULL) {
         return false;
     }
     job->reply.term = HF_WIRE_TERM_ANY;
     job->reply.ttl_ms = server_s * 1000;
-    return start(consul, job, hf_consul_ask_open(consul, job, server_s, now));
+    return hf_consul_job_start(consul, job,
+                               hf_consul_ask_open(consul, job, server_s, now));
 }
 
 /* What makes a renewal count: replies.c. */
@@ -93,7 +93,8 @@ static bool call_renew(struct hf_wire *wire, const uint8_t *session,
 {
     struct hf_consul *consul = hf_consul_of_wire(wire);
     hf_endpoints_look(&consul->node, now);
-    struct hf_consul_job *job = begin(consul, HF_CONSUL_RENEW, call);
+    struct hf_consul_job *job =
+        hf_consul_job_new(consul, HF_CONSUL_RENEW, call);
     if (job == NULL) {
         return false;
     }
@@ -104,18 +105,19 @@ static bool call_renew(struct hf_wire *wire, const uint8_t *session,
     if (!is_asked) {
         job->is_refused = true; /* the first half proves nothing */
     }
-    return start(consul, job, is_asked);
+    return hf_consul_job_start(consul, job, is_asked);
 }
 
 static bool call_close(struct hf_wire *wire, const uint8_t *session,
                        struct hf_wire_call *call, struct hf_instant now)
 {
     struct hf_consul *consul = hf_consul_of_wire(wire);
-    struct hf_consul_job *job = begin(consul, HF_CONSUL_CLOSE, call);
-    return job != NULL &&
-           start(consul, job,
-                 hf_consul_ask_session(consul, HF_CONSUL_ASK_CLOSE, session,
-                                       job, now));
+    struct hf_consul_job *job =
+        hf_consul_job_new(consul, HF_CONSUL_CLOSE, call);
+    return job != NULL && hf_consul_job_start(
+                              consul, job,
+                              hf_consul_ask_session(consul, HF_CONSUL_ASK_CLOSE,
+                                                    session, job, now));
 }
 
 /* Consul does not tell what a session has locked: all keys are read. */
@@ -123,13 +125,14 @@ static bool call_owned(struct hf_wire *wire, const uint8_t *session,
                        struct hf_wire_call *call, struct hf_instant now)
 {
     struct hf_consul *consul = hf_consul_of_wire(wire);
-    struct hf_consul_job *job = begin(consul, HF_CONSUL_OWNED, call);
+    struct hf_consul_job *job =
+        hf_consul_job_new(consul, HF_CONSUL_OWNED, call);
     if (job == NULL) {
         return false;
     }
     memcpy(job->session, session, sizeof(job->session));
-    return start(consul, job,
-                 hf_consul_ask_all(consul, HF_CONSUL_ASK_OWNED, job, now));
+    return hf_consul_job_start(
+        consul, job, hf_consul_ask_all(consul, HF_CONSUL_ASK_OWNED, job, now));
 }
 
 /* ---- Entries ------------------------------------------------------------- */
@@ -144,7 +147,8 @@ static bool call_create(struct hf_wire *wire, const struct hf_wire_key *key,
                         struct hf_wire_call *call, struct hf_instant now)
 {
     struct hf_consul *consul = hf_consul_of_wire(wire);
-    struct hf_consul_job *job = begin(consul, HF_CONSUL_CREATE, call);
+    struct hf_consul_job *job =
+        hf_consul_job_new(consul, HF_CONSUL_CREATE, call);
     if (job == NULL) {
         return false;
     }
@@ -155,10 +159,11 @@ static bool call_create(struct hf_wire *wire, const struct hf_wire_key *key,
     memcpy(job->session, key->session, sizeof(job->session));
     hf_consul_key_folder(&job->folder, consul->prefix, key->name);
     hf_consul_key_entry(&job->keys, consul->prefix, key);
-    return start(consul, job,
-                 has_text(job) &&
-                     (job->is_before ? hf_consul_ask_list(consul, job, now)
-                                     : hf_consul_ask_create(consul, job, now)));
+    return hf_consul_job_start(
+        consul, job,
+        has_text(job) &&
+            (job->is_before ? hf_consul_ask_list(consul, job, now)
+                            : hf_consul_ask_create(consul, job, now)));
 }
 
 static bool call_list(struct hf_wire *wire, struct hf_bytes name,
@@ -166,14 +171,14 @@ static bool call_list(struct hf_wire *wire, struct hf_bytes name,
 {
     struct hf_consul *consul = hf_consul_of_wire(wire);
     hf_endpoints_look(&consul->node, now);
-    struct hf_consul_job *job = begin(consul, HF_CONSUL_LIST, call);
+    struct hf_consul_job *job = hf_consul_job_new(consul, HF_CONSUL_LIST, call);
     if (job == NULL) {
         return false;
     }
     job->reply.term = HF_WIRE_TERM_ANY;
     hf_consul_key_folder(&job->folder, consul->prefix, name);
-    return start(consul, job,
-                 has_text(job) && hf_consul_ask_list(consul, job, now));
+    return hf_consul_job_start(
+        consul, job, has_text(job) && hf_consul_ask_list(consul, job, now));
 }
 
 /* Its parts are read one after the other: each after the call was made. */
@@ -183,7 +188,7 @@ static bool call_read(struct hf_wire *wire, const struct hf_wire_key *keys,
 {
     struct hf_consul *consul = hf_consul_of_wire(wire);
     HF_ASSERT(n >= 1 && n <= HF_WIRE_READ_MAX);
-    struct hf_consul_job *job = begin(consul, HF_CONSUL_READ, call);
+    struct hf_consul_job *job = hf_consul_job_new(consul, HF_CONSUL_READ, call);
     if (job == NULL) {
         return false;
     }
@@ -194,9 +199,9 @@ static bool call_read(struct hf_wire *wire, const struct hf_wire_key *keys,
         hf_consul_key_entry(&job->keys, consul->prefix, &keys[i]);
         hf_wire_text_add(&job->keys, "", 1);
     }
-    return start(consul, job,
-                 job->entries != NULL && has_text(job) &&
-                     hf_consul_ask_read(consul, job, 0, now));
+    return hf_consul_job_start(consul, job,
+                               job->entries != NULL && has_text(job) &&
+                                   hf_consul_ask_read(consul, job, 0, now));
 }
 
 /* The id is the session that it was under, and the key after its folder. */
@@ -205,7 +210,8 @@ static bool call_replace(struct hf_wire *wire,
                          struct hf_wire_call *call, struct hf_instant now)
 {
     struct hf_consul *consul = hf_consul_of_wire(wire);
-    struct hf_consul_job *job = begin(consul, HF_CONSUL_REPLACE, call);
+    struct hf_consul_job *job =
+        hf_consul_job_new(consul, HF_CONSUL_REPLACE, call);
     const char *id = change->id.data;
     if (job == NULL) {
         return false;
@@ -215,9 +221,9 @@ static bool call_replace(struct hf_wire *wire,
     hf_consul_key_folder(&job->keys, consul->prefix, change->name);
     hf_wire_text_add(&job->keys, id + HF_CONSUL_SESSION_LEN,
                      change->id.len - HF_CONSUL_SESSION_LEN);
-    return start(consul, job,
-                 has_text(job) &&
-                     hf_consul_ask_replace(consul, job, change, now));
+    return hf_consul_job_start(
+        consul, job,
+        has_text(job) && hf_consul_ask_replace(consul, job, change, now));
 }
 
 /* Consul lists all names in one page. */
@@ -226,11 +232,12 @@ static bool call_scan(struct hf_wire *wire, struct hf_bytes from,
 {
     struct hf_consul *consul = hf_consul_of_wire(wire);
     hf_endpoints_look(&consul->node, now);
-    struct hf_consul_job *job = begin(consul, HF_CONSUL_SCAN, call);
+    struct hf_consul_job *job = hf_consul_job_new(consul, HF_CONSUL_SCAN, call);
     HF_ASSERT(from.len == 0);
     return job != NULL &&
-           start(consul, job,
-                 hf_consul_ask_all(consul, HF_CONSUL_ASK_SCAN, job, now));
+           hf_consul_job_start(
+               consul, job,
+               hf_consul_ask_all(consul, HF_CONSUL_ASK_SCAN, job, now));
 }
 
 /* Creates of this key that are not asked for yet. */
@@ -250,7 +257,8 @@ static bool call_remove(struct hf_wire *wire, const struct hf_wire_key *key,
                         struct hf_wire_call *call, struct hf_instant now)
 {
     struct hf_consul *consul = hf_consul_of_wire(wire);
-    struct hf_consul_job *job = begin(consul, HF_CONSUL_REMOVE, call);
+    struct hf_consul_job *job =
+        hf_consul_job_new(consul, HF_CONSUL_REMOVE, call);
     if (job == NULL) {
         return false;
     }
@@ -258,9 +266,9 @@ static bool call_remove(struct hf_wire *wire, const struct hf_wire_key *key,
     if (has_text(job)) {
         withdraw(consul, &job->keys);
     }
-    return start(consul, job,
-                 has_text(job) &&
-                     hf_consul_ask_remove(consul, key->under, job, now));
+    return hf_consul_job_start(
+        consul, job,
+        has_text(job) && hf_consul_ask_remove(consul, key->under, job, now));
 }
 
 const struct hf_wire_ops hf_consul_wire = {
@@ -276,4 +284,7 @@ const struct hf_wire_ops hf_consul_wire = {
     .remove = call_remove,
     .watch = hf_consul_watch,
     .unwatch = hf_endpoints_unwatch,
+    .mark_read = hf_consul_call_mark_read,
+    .mark_write = hf_consul_call_mark_write,
+    .marks = hf_consul_call_marks,
 };

@@ -16,11 +16,16 @@
  * an exclusive entry of "consul-lock:SESSION", in order of its ModifyIndex:
  * ours wait for it, and it does not wait for ours.
  *
+ * The mark of a name is a key beside its folder, which no session has locked:
+ *
+ *     PREFIX NAME ~once             lock:nightly~once
+ *
  *     target.c    the URL
  *     token.c     where the token comes from
  *     key.c       names, owners and sessions as keys
  *     entries.c   lists of keys as entries
  *     calls.c     calls to jobs, and their first requests
+ *     mark.c      marks: calls, requests and replies
  *     requests.c  paths and bodies
  *     replies.c   replies to jobs, and their next requests
  *     refusals.c  replies that are refusals
@@ -97,6 +102,12 @@ bool hf_consul_list_begin(struct hf_consul_list *list, size_t n,
 bool hf_consul_list_add(struct hf_consul_list *list, const char *prefix,
                         const struct json_t *kv);
 
+/** The names of an array of keys and folders, each once in each of both.
+ * @param marks_only  of marks alone. @return false: no memory. */
+bool hf_consul_list_names(struct hf_consul_list *list, const char *prefix,
+                          const struct json_t *keys, bool marks_only,
+                          size_t body_len);
+
 /** All keys of an array. @param is_wrapped  as {"KV":{…}}, of a transaction.
  * @param from  the first of them. @return false: it is no list of keys, or no
  * memory. */
@@ -125,7 +136,10 @@ enum hf_consul_kind {
     HF_CONSUL_READ,
     HF_CONSUL_REPLACE,
     HF_CONSUL_SCAN,
-    HF_CONSUL_REMOVE
+    HF_CONSUL_REMOVE,
+    HF_CONSUL_MARK_READ,
+    HF_CONSUL_MARK_WRITE,
+    HF_CONSUL_MARKS
 };
 
 /* Requests. A job has one, or several. */
@@ -144,7 +158,9 @@ enum hf_consul_step {
     HF_CONSUL_ASK_READ,
     HF_CONSUL_ASK_REPLACE,
     HF_CONSUL_ASK_SCAN,
-    HF_CONSUL_ASK_REMOVE
+    HF_CONSUL_ASK_REMOVE,
+    HF_CONSUL_ASK_MARK,
+    HF_CONSUL_ASK_MARK_WRITE
 };
 
 /* A call under way. */
@@ -245,7 +261,37 @@ bool hf_consul_token_use(struct hf_consul *consul, enum hf_status *fault);
 
 extern const struct hf_wire_ops hf_consul_wire;
 
+/** @return NULL: no memory. */
+struct hf_consul_job *hf_consul_job_new(struct hf_consul *consul,
+                                        enum hf_consul_kind kind,
+                                        struct hf_wire_call *call);
 void hf_consul_job_free(struct hf_consul *consul, struct hf_consul_job *job);
+
+/** @return true: it is under way; else it is freed. */
+bool hf_consul_job_start(struct hf_consul *consul, struct hf_consul_job *job,
+                         bool is_asked);
+
+/* ---- mark.c ---------------------------------------------------------------
+ */
+
+/** "PREFIX NAME~once" without the prefix: the length of NAME, as it is escaped.
+ * @return 0: it is no mark's key. */
+size_t hf_consul_mark_name(const char *key, size_t len);
+
+bool hf_consul_call_mark_read(struct hf_wire *wire, struct hf_bytes name,
+                              struct hf_wire_call *call, struct hf_instant now);
+bool hf_consul_call_mark_write(struct hf_wire *wire,
+                               const struct hf_wire_mark *mark,
+                               struct hf_wire_call *call,
+                               struct hf_instant now);
+bool hf_consul_call_marks(struct hf_wire *wire, struct hf_wire_call *call,
+                          struct hf_instant now);
+
+/** The reply to ASK_MARK. @param body  of status 404: anything.
+ * @return false: it cannot be read. */
+bool hf_consul_mark_take(struct hf_consul *consul, struct hf_consul_job *job,
+                         const struct json_t *body,
+                         const struct hf_http_reply *http);
 
 /* ---- requests.c -----------------------------------------------------------
  */
@@ -255,6 +301,17 @@ void hf_consul_job_free(struct hf_consul *consul, struct hf_consul_job *job);
 bool hf_consul_ask(struct hf_consul *consul, enum hf_consul_step step,
                    const char *method, struct hf_consul_job *job,
                    struct hf_instant now);
+
+/* A transaction: begun, its operations each with what follows the key, and
+ * asked for. */
+void hf_consul_txn_begin(struct hf_consul *consul, const char *query);
+void hf_consul_txn_add(struct hf_consul *consul, const char *verb,
+                       struct hf_bytes key);
+void hf_consul_txn_index(struct hf_consul *consul, uint64_t index);
+void hf_consul_txn_value(struct hf_consul *consul, struct hf_bytes value);
+void hf_consul_txn_end(struct hf_consul *consul); /* of an operation */
+bool hf_consul_txn_ask(struct hf_consul *consul, enum hf_consul_step step,
+                       struct hf_consul_job *job, struct hf_instant now);
 
 /* "/v1/" and more; the query is begun with '?'. */
 struct hf_wire_text *hf_consul_path(struct hf_consul *consul, const char *path);
@@ -276,7 +333,7 @@ bool hf_consul_ask_session(struct hf_consul *consul, enum hf_consul_step step,
 bool hf_consul_ask_list(struct hf_consul *consul, struct hf_consul_job *job,
                         struct hf_instant now);
 
-/* OWNED, SCAN: all keys. */
+/* OWNED, SCAN, MARKS: all keys. */
 bool hf_consul_ask_all(struct hf_consul *consul, enum hf_consul_step step,
                        struct hf_consul_job *job, struct hf_instant now);
 bool hf_consul_ask_create(struct hf_consul *consul, struct hf_consul_job *job,

@@ -167,3 +167,38 @@ bool hf_consul_list_read(struct hf_consul_list *list, const char *prefix,
     }
     return true;
 }
+
+/* ---- Names --------------------------------------------------------------- */
+
+/** @return the length of its name, as it is escaped; 0: none is asked for. */
+static size_t name_len(const char *key, size_t len, bool marks_only)
+{
+    size_t mark = hf_consul_mark_name(key, len);
+    bool is_folder = len > 1 && key[len - 1] == '/';
+    return mark > 0 ? mark : is_folder && !marks_only ? len - 1 : 0;
+}
+
+bool hf_consul_list_names(struct hf_consul_list *list, const char *prefix,
+                          const struct json_t *keys, bool marks_only,
+                          size_t body_len)
+{
+    size_t prefix_len = strlen(prefix);
+    size_t n = json_array_size(keys);
+    if (!hf_consul_list_begin(list, n, body_len)) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const json_t *text = json_array_get(keys, i);
+        const char *key = json_string_value(text);
+        size_t len = json_string_length(text);
+        len = len <= prefix_len
+                  ? 0
+                  : name_len(key + prefix_len, len - prefix_len, marks_only);
+        if (len > 0) {
+            char *name = keep(list, key + prefix_len, len);
+            list->entries[list->n++] = (struct hf_wire_entry){
+                .name = {name, hf_consul_name_read(name, len)}};
+        }
+    }
+    return true;
+}

@@ -282,31 +282,14 @@ static bool take_owned(struct hf_consul *consul, struct hf_consul_job *job,
     return true;
 }
 
-/* Folders, each once. */
 static bool take_names(struct hf_consul *consul, struct hf_consul_job *job,
                        const json_t *body, const struct hf_http_reply *http)
 {
-    struct hf_consul_list *list = &consul->list;
-    size_t prefix_len = strlen(consul->prefix);
-    size_t n = json_array_size(body);
-    if (!hf_consul_list_begin(list, n, http->body_len)) {
-        return false;
-    }
-    for (size_t i = 0; i < n; i++) {
-        const json_t *text = json_array_get(body, i);
-        size_t len = json_string_length(text);
-        if (len <= prefix_len + 1 || json_string_value(text)[len - 1] != '/') {
-            continue;
-        }
-        char *name = list->arena + list->arena_len;
-        len -= prefix_len + 1;
-        memcpy(name, json_string_value(text) + prefix_len, len);
-        list->arena_len += len;
-        list->entries[list->n++] = (struct hf_wire_entry){
-            .name = {name, hf_consul_name_read(name, len)}};
-    }
+    bool is_read =
+        hf_consul_list_names(&consul->list, consul->prefix, body,
+                             job->kind == HF_CONSUL_MARKS, http->body_len);
     give_list(consul, job, hf_consul_index(http));
-    return true;
+    return is_read;
 }
 
 /* ---- Reads --------------------------------------------------------------- */
@@ -436,6 +419,11 @@ static bool take_body(struct hf_consul *consul,
     case HF_CONSUL_ASK_UNDO:
         hf_consul_doubt_drop(consul, job); /* done, or of another version */
         return true;
+    case HF_CONSUL_ASK_MARK:
+        return hf_consul_mark_take(consul, job, body, http);
+    case HF_CONSUL_ASK_MARK_WRITE:
+        job->reply.has_changed = !is_conflict(http);
+        return true;
     case HF_CONSUL_ASK_LEADER:
     case HF_CONSUL_ASK_SELF:
     case HF_CONSUL_ASK_PROBE:
@@ -453,11 +441,13 @@ static bool is_expected(enum hf_consul_step step, unsigned status)
     case HF_CONSUL_ASK_LIST:
     case HF_CONSUL_ASK_OWNED:
     case HF_CONSUL_ASK_SCAN:
+    case HF_CONSUL_ASK_MARK:
         return status == STATUS_OK || status == STATUS_NONE;
     case HF_CONSUL_ASK_CREATE:
     case HF_CONSUL_ASK_REPLACE:
     case HF_CONSUL_ASK_REMOVE:
     case HF_CONSUL_ASK_UNDO:
+    case HF_CONSUL_ASK_MARK_WRITE:
     case HF_CONSUL_ASK_PROBE:
         return status == STATUS_OK || status == STATUS_CONFLICT;
     case HF_CONSUL_ASK_LEADER:

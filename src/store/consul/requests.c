@@ -79,8 +79,8 @@ bool hf_consul_ask(struct hf_consul *consul, enum hf_consul_step step,
 }
 
 /* The key, or folder, of an operation: nothing in it is escaped in JSON. */
-static void say_operation(struct hf_consul *consul, const char *verb,
-                          struct hf_bytes key)
+void hf_consul_txn_add(struct hf_consul *consul, const char *verb,
+                       struct hf_bytes key)
 {
     struct hf_wire_text *body = &consul->body;
     hf_wire_text_say(body, body->len == 0 ? "[" : ",");
@@ -98,7 +98,20 @@ static void say_session(struct hf_consul *consul, const char *session)
     hf_wire_text_say(&consul->body, "\"");
 }
 
-static void end_operation(struct hf_consul *consul)
+void hf_consul_txn_index(struct hf_consul *consul, uint64_t index)
+{
+    hf_wire_text_say(&consul->body, ",\"Index\":");
+    hf_wire_text_number(&consul->body, index);
+}
+
+void hf_consul_txn_value(struct hf_consul *consul, struct hf_bytes value)
+{
+    hf_wire_text_say(&consul->body, ",\"Value\":\"");
+    hf_wire_text_base64(&consul->body, value.data, value.len);
+    hf_wire_text_say(&consul->body, "\"");
+}
+
+void hf_consul_txn_end(struct hf_consul *consul)
 {
     hf_wire_text_say(&consul->body, "}}");
 }
@@ -106,18 +119,18 @@ static void end_operation(struct hf_consul *consul)
 static void say_plain(struct hf_consul *consul, const char *verb,
                       struct hf_bytes key)
 {
-    say_operation(consul, verb, key);
-    end_operation(consul);
+    hf_consul_txn_add(consul, verb, key);
+    hf_consul_txn_end(consul);
 }
 
-static void begin_txn(struct hf_consul *consul, const char *query)
+void hf_consul_txn_begin(struct hf_consul *consul, const char *query)
 {
     struct hf_wire_text *path = hf_consul_path(consul, "txn");
     hf_consul_path_query(consul, path, query);
 }
 
-static bool ask_txn(struct hf_consul *consul, enum hf_consul_step step,
-                    struct hf_consul_job *job, struct hf_instant now)
+bool hf_consul_txn_ask(struct hf_consul *consul, enum hf_consul_step step,
+                       struct hf_consul_job *job, struct hf_instant now)
 {
     hf_wire_text_say(&consul->body, "]");
     return hf_consul_ask(consul, step, "PUT", job, now);
@@ -196,42 +209,41 @@ bool hf_consul_ask_create(struct hf_consul *consul, struct hf_consul_job *job,
 {
     char session[HF_CONSUL_SESSION_LEN + 1];
     hf_consul_session_show(job->session, session);
-    begin_txn(consul, "");
+    hf_consul_txn_begin(consul, "");
     say_plain(consul, "check-not-exists", bytes_of(&job->keys));
-    say_operation(consul, "lock", bytes_of(&job->keys));
+    hf_consul_txn_add(consul, "lock", bytes_of(&job->keys));
     say_session(consul, session);
-    end_operation(consul);
+    hf_consul_txn_end(consul);
     say_plain(consul, "get-tree", bytes_of(&job->folder));
     job->newest = consul->newest;
-    return ask_txn(consul, HF_CONSUL_ASK_CREATE, job, now);
+    return hf_consul_txn_ask(consul, HF_CONSUL_ASK_CREATE, job, now);
 }
 
 bool hf_consul_ask_undo(struct hf_consul *consul, struct hf_consul_job *job,
                         struct hf_instant now)
 {
-    begin_txn(consul, "");
-    say_operation(consul, "delete-cas", bytes_of(&job->keys));
-    hf_wire_text_say(&consul->body, ",\"Index\":");
-    hf_wire_text_number(&consul->body, job->version);
-    end_operation(consul);
-    return ask_txn(consul, HF_CONSUL_ASK_UNDO, job, now);
+    hf_consul_txn_begin(consul, "");
+    hf_consul_txn_add(consul, "delete-cas", bytes_of(&job->keys));
+    hf_consul_txn_index(consul, job->version);
+    hf_consul_txn_end(consul);
+    return hf_consul_txn_ask(consul, HF_CONSUL_ASK_UNDO, job, now);
 }
 
 bool hf_consul_ask_remove(struct hf_consul *consul, const uint8_t *under,
                           struct hf_consul_job *job, struct hf_instant now)
 {
-    begin_txn(consul, "");
+    hf_consul_txn_begin(consul, "");
     if (under != NULL) {
         char session[HF_CONSUL_SESSION_LEN + 1];
         hf_consul_session_show(under, session);
-        say_operation(consul, "check-session", bytes_of(&job->keys));
+        hf_consul_txn_add(consul, "check-session", bytes_of(&job->keys));
         say_session(consul, session);
-        end_operation(consul);
+        hf_consul_txn_end(consul);
     } else {
         say_plain(consul, "get", bytes_of(&job->keys));
     }
     say_plain(consul, "delete", bytes_of(&job->keys));
-    return ask_txn(consul, HF_CONSUL_ASK_REMOVE, job, now);
+    return hf_consul_txn_ask(consul, HF_CONSUL_ASK_REMOVE, job, now);
 }
 
 /* The keys are texts one after the other, each with its NUL. */
@@ -240,7 +252,7 @@ bool hf_consul_ask_read(struct hf_consul *consul, struct hf_consul_job *job,
 {
     const char *key = job->keys.bytes;
     size_t end = from + HF_CONSUL_OPERATIONS_MAX;
-    begin_txn(consul, "?consistent");
+    hf_consul_txn_begin(consul, "?consistent");
     for (size_t i = 0; i < job->n && i < end; i++) {
         size_t len = strlen(key);
         if (i >= from) {
@@ -248,7 +260,7 @@ bool hf_consul_ask_read(struct hf_consul *consul, struct hf_consul_job *job,
         }
         key += len + 1;
     }
-    return ask_txn(consul, HF_CONSUL_ASK_READ, job, now);
+    return hf_consul_txn_ask(consul, HF_CONSUL_ASK_READ, job, now);
 }
 
 static void say_value(struct hf_consul *consul,
@@ -257,9 +269,7 @@ static void say_value(struct hf_consul *consul,
     struct hf_wire_text value = {0};
     hf_wire_value_add(&value, change);
     consul->body.has_failed |= value.has_failed;
-    hf_wire_text_say(&consul->body, ",\"Value\":\"");
-    hf_wire_text_base64(&consul->body, value.bytes, value.len);
-    hf_wire_text_say(&consul->body, "\"");
+    hf_consul_txn_value(consul, bytes_of(&value));
     hf_wire_text_free(&value);
 }
 
@@ -271,14 +281,14 @@ static void say_put(struct hf_consul *consul, struct hf_bytes key,
     const char *former = change->id.data;
     hf_consul_session_show(change->session, session);
     if (memcmp(former, session, HF_CONSUL_SESSION_LEN) != 0) {
-        say_operation(consul, "unlock", key);
+        hf_consul_txn_add(consul, "unlock", key);
         say_session(consul, former);
-        end_operation(consul);
+        hf_consul_txn_end(consul);
     }
-    say_operation(consul, "lock", key);
+    hf_consul_txn_add(consul, "lock", key);
     say_session(consul, session);
     say_value(consul, change);
-    end_operation(consul);
+    hf_consul_txn_end(consul);
 }
 
 bool hf_consul_ask_replace(struct hf_consul *consul, struct hf_consul_job *job,
@@ -286,15 +296,14 @@ bool hf_consul_ask_replace(struct hf_consul *consul, struct hf_consul_job *job,
                            struct hf_instant now)
 {
     struct hf_bytes key = bytes_of(&job->keys);
-    begin_txn(consul, "");
-    say_operation(consul, "check-index", key);
-    hf_wire_text_say(&consul->body, ",\"Index\":");
-    hf_wire_text_number(&consul->body, change->version);
-    end_operation(consul);
+    hf_consul_txn_begin(consul, "");
+    hf_consul_txn_add(consul, "check-index", key);
+    hf_consul_txn_index(consul, change->version);
+    hf_consul_txn_end(consul);
     if (change->session == NULL) {
         say_plain(consul, "delete", key);
     } else {
         say_put(consul, key, change);
     }
-    return ask_txn(consul, HF_CONSUL_ASK_REPLACE, job, now);
+    return hf_consul_txn_ask(consul, HF_CONSUL_ASK_REPLACE, job, now);
 }
