@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-# The contract of the client on ZooKeeper, except for marks; for what needs an entry
-# that leaves its session: detached, handed on, reserved, extended locks; for tries
+# The contract of the client on ZooKeeper, except for what needs an entry that leaves
+# its session: detached, handed on, reserved, extended locks; for tries
 # that are granted while their client runs nothing; for what a session cannot do: show
 # when it was renewed; and for what is declared at other servers.
 . "$(dirname "$0")/../lib/tap.sh"
@@ -15,7 +15,7 @@ zookeeper_start || { fail 'ZooKeeper starts'; finish; }
 CONTRACT_THIRD=2
 KEEPS_URL="$ZOOKEEPER_URL/chroot/of/tests$CONTRACT_QUERY&prefix="
 keeps lock test_default_ttl test_given_and_adopted test_adopted_twice \
-    test_released_by_its_owner test_kept_taken test_marks
+    test_released_by_its_owner test_kept_taken
 keeps loop test_cancel_leaves_nothing test_callback_cancels
 keeps threads
 keeps callbacks
@@ -26,7 +26,7 @@ keeps async test_extend test_lost test_detach_and_adopt test_release_reserved \
 keeps async_end test_close_in_flight test_cancel_each test_token test_release_ends_it
 keeps look test_inspect_ended test_break_asks test_break_what_has_ended \
     test_examine_and_init
-keeps break test_waits test_mark
+keeps break test_waits
 keeps names test_one_round_trip test_wait_for_one test_cancel
 keeps multi_name_deadlock test_tries_that_meet?
 keeps multi_name_handle test_renewed_and_extended test_kept_taken test_one_is_lost

@@ -79,6 +79,7 @@ void hf_zk_op_free(struct hf_zk_op *op)
     free(op->wants);
     free(op->folder);
     free(op->text);
+    free(op->mark);
     free(op);
 }
 

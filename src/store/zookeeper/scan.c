@@ -2,7 +2,7 @@
 /* SCAN
  *
  *   children of the folder above the names ──▶ a page of them, in order
- *       ──▶ Stat of each: those that have children ──▶ names
+ *       ──▶ Stat of each: those that have children, and marks ──▶ names
  *
  * A container without children is one that the server has not removed yet. */
 #include "store/zookeeper/zookeeper.h"
@@ -52,7 +52,8 @@ static void on_children_of_name(int rc, const struct Stat *stat,
                                 const void *data)
 {
     struct hf_zk_want *want = (struct hf_zk_want *)(uintptr_t)data;
-    want->number = rc == ZOK && stat->numChildren > 0 ? 1 : 0;
+    bool has_entries = rc == ZOK && stat->numChildren > 0;
+    want->number = has_entries || (rc == ZOK && want->is_mark) ? 1 : 0;
     hf_zk_op_answered(want->op, rc == ZNONODE ? ZOK : rc);
 }
 
@@ -76,18 +77,8 @@ static void cut_page(struct hf_zk_op *op)
     }
 }
 
-static void on_names(struct hf_zk_op *op, struct hf_instant now)
+static void ask_stats(struct hf_zk_op *op, struct hf_instant now)
 {
-    if (op->rc != ZOK) {
-        hf_zk_op_fail(op, op->rc, now);
-        return;
-    }
-    if (op->wants == NULL) {
-        op->n_wants = 0;
-    } else {
-        qsort(op->wants, op->n_wants, sizeof(*op->wants), compare);
-        cut_page(op);
-    }
     for (size_t i = 0; op->wants != NULL && i < op->n_wants; i++) {
         struct hf_zk_want *want = &op->wants[i];
         char *path = op->folder[1] == '\0'
@@ -104,6 +95,31 @@ static void on_names(struct hf_zk_op *op, struct hf_instant now)
         hf_zk_op_fail_memory(op, now);
     } else {
         hf_zk_op_await(op, on_stats, now);
+    }
+}
+
+static void on_names(struct hf_zk_op *op, struct hf_instant now)
+{
+    if (op->rc != ZOK) {
+        hf_zk_op_fail(op, op->rc, now);
+        return;
+    }
+    if (op->wants == NULL) {
+        op->n_wants = 0;
+    } else {
+        qsort(op->wants, op->n_wants, sizeof(*op->wants), compare);
+        cut_page(op);
+    }
+    ask_stats(op, now);
+}
+
+/* Of marks nothing else is asked. */
+static void on_marks(struct hf_zk_op *op, struct hf_instant now)
+{
+    if (op->rc == ZOK && op->has_failed) {
+        hf_zk_op_fail_memory(op, now);
+    } else {
+        on_stats(op, now);
     }
 }
 
@@ -124,8 +140,10 @@ static void take_name(struct hf_zk_op *op, const char *text)
         op->has_failed = true;
         return;
     }
+    want->is_mark = hf_zk_mark_cut(want->name);
+    want->number = want->is_mark ? 1 : 0; /* until its Stat is there */
     want->name_len = hf_zk_key_name(want->name);
-    if (want->name_len == SIZE_MAX) {
+    if (want->name_len == SIZE_MAX || (op->marks_only && !want->is_mark)) {
         free(want->text);
         free(want->name);
         *want = (struct hf_zk_want){0};
@@ -148,23 +166,54 @@ static void on_children(int rc, const struct String_vector *children,
     hf_zk_op_answered(op, rc == ZNONODE ? ZOK : rc);
 }
 
-bool hf_zk_call_scan(struct hf_wire *wire, struct hf_bytes from,
-                     struct hf_wire_call *call, struct hf_instant now)
+/** @return NULL: not connected, or no memory. */
+static struct hf_zk_op *begin(struct hf_zk *zk, struct hf_wire_call *call,
+                              struct hf_instant now)
 {
-    struct hf_zk *zk = hf_zk_of_wire(wire);
     struct hf_zk_op *op =
         hf_zk_is_ready(zk) ? hf_zk_op_new(zk->main, call, now) : NULL;
     if (op == NULL) {
-        return false;
+        return NULL;
     }
     size_t len = (size_t)(prefix_of(zk) - zk->base);
     op->folder = strndup(zk->base, len > 1 ? len - 1 : 1);
+    if (op->folder == NULL) {
+        hf_zk_op_free(op);
+        return NULL;
+    }
+    return op;
+}
+
+static void ask_children(struct hf_zk_op *op)
+{
+    (void)hf_zk_op_asked(op, zoo_aget_children(op->handle->library, op->folder,
+                                               0, on_children, op));
+}
+
+bool hf_zk_call_scan(struct hf_wire *wire, struct hf_bytes from,
+                     struct hf_wire_call *call, struct hf_instant now)
+{
+    struct hf_zk_op *op = begin(hf_zk_of_wire(wire), call, now);
+    if (op == NULL) {
+        return false;
+    }
     op->text = from.len == 0 ? NULL : strndup(from.data, from.len);
-    if (op->folder == NULL || (from.len > 0 && op->text == NULL)) {
+    if (from.len > 0 && op->text == NULL) {
         hf_zk_op_free(op);
         return false;
     }
-    (void)hf_zk_op_asked(op, zoo_aget_children(zk->main->library, op->folder, 0,
-                                               on_children, op));
+    ask_children(op);
     return hf_zk_op_begin(op, on_names);
+}
+
+bool hf_zk_call_marks(struct hf_wire *wire, struct hf_wire_call *call,
+                      struct hf_instant now)
+{
+    struct hf_zk_op *op = begin(hf_zk_of_wire(wire), call, now);
+    if (op == NULL) {
+        return false;
+    }
+    op->marks_only = true;
+    ask_children(op);
+    return hf_zk_op_begin(op, on_marks);
 }

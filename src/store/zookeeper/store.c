@@ -125,6 +125,9 @@ const struct hf_wire_ops hf_zk_wire = {
     .remove = hf_zk_call_remove,
     .watch = hf_zk_watch,
     .unwatch = hf_zk_unwatch,
+    .mark_read = hf_zk_call_mark_read,
+    .mark_write = hf_zk_call_mark_write,
+    .marks = hf_zk_call_marks,
 };
 
 const struct hf_store_ops hf_store_zookeeper = {

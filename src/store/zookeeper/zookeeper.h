@@ -19,6 +19,10 @@
  *
  * Its number is the czxid of the container plus its sequence (key.c).
  *
+ * The mark of a name is a persistent node beside its container:
+ *
+ *     BASE NAME %once               /lock:nightly%once
+ *
  * Curator's InterProcessMutex ("…-lock-SEQUENCE") and kazoo's Lock
  * ("…__lock__SEQUENCE") hold in order of the sequence. Theirs are exclusive
  * entries. kazoo respects ours with extra_lock_patterns=["-lock-"].
@@ -32,6 +36,7 @@
  *     session.c  open, renew, close, owned
  *     create.c   create, with its containers
  *     change.c   read, replace, remove
+ *     mark.c     marks, and the clock by which they are judged
  *     scan.c     names
  *     watch.c    watches
  *     node.c     the main handle, what is up and down
@@ -223,6 +228,7 @@ struct hf_zk_want {
     char *copy, *name; /* unescaped */
     uint64_t number;   /* 0: it is not there */
     size_t name_len;
+    bool is_mark; /* SCAN: the node of a mark, not a container */
     char *note;
     size_t note_len;
 };
@@ -268,6 +274,12 @@ struct hf_zk_op {
     struct hf_zk_want *wants;
     size_t n_wants;
     bool has_more;
+    bool marks_only; /* SCAN */
+    /* MARK_READ */
+    char *mark; /* NULL: there is none */
+    size_t mark_len;
+    zoo_op_result_t results[3]; /* of the clock */
+    struct Stat clock;
 };
 
 /** @return NULL: no memory. */
@@ -391,6 +403,10 @@ bool hf_zk_call_remove(struct hf_wire *wire, const struct hf_wire_key *key,
 bool hf_zk_call_scan(struct hf_wire *wire, struct hf_bytes from,
                      struct hf_wire_call *call, struct hf_instant now);
 
+/* The names of all marks. */
+bool hf_zk_call_marks(struct hf_wire *wire, struct hf_wire_call *call,
+                      struct hf_instant now);
+
 /** Has nothing renewed it for long? */
 bool hf_zk_session_is_unused(const struct hf_zk_handle *handle,
                              struct hf_instant now);
@@ -402,6 +418,18 @@ void hf_zk_session_changed(struct hf_zk_handle *handle, struct hf_instant now);
 /** Create the container of op->folder, and the nodes above it; then
  * op->after_folder. */
 void hf_zk_create_folder(struct hf_zk_op *op, struct hf_instant now);
+
+/* ---- mark.c ---------------------------------------------------------------
+ */
+
+/** Cut what the name of a mark's node ends with. @return false: it is none. */
+bool hf_zk_mark_cut(char *text);
+
+bool hf_zk_call_mark_read(struct hf_wire *wire, struct hf_bytes name,
+                          struct hf_wire_call *call, struct hf_instant now);
+bool hf_zk_call_mark_write(struct hf_wire *wire,
+                           const struct hf_wire_mark *mark,
+                           struct hf_wire_call *call, struct hf_instant now);
 
 /* ---- watch.c --------------------------------------------------------------
  */
