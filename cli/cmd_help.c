@@ -69,8 +69,8 @@ static const char kinds_text[] =
     "\nWhat each can do. A lock that is not released ends with its lease,\n"
     "or at once with its holder's process or connection. Where locks are\n"
     "records, --permits, --once, --min-hold, break, extend and ls without a\n"
-    "name work, too; on Consul and ZooKeeper not --once, and on ZooKeeper\n"
-    "neither --min-hold nor extend beyond the ttl.\n\n"
+    "name work, too; on ZooKeeper neither --min-hold nor extend beyond the\n"
+    "ttl.\n\n"
     "  store                         ends with   fences queue  shared values "
     "records\n";
 
