@@ -6,6 +6,7 @@
 # keeps.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
+. "$(dirname "$0")/../lib/nested.sh"
 . "$(dirname "$0")/../lib/consul.sh"
 . "$(dirname "$0")/../lib/once.sh"
 
@@ -42,6 +43,7 @@ once_killed
 once_odd
 once_swept swept:
 once_faults 3
+once_wire
 
 # ---- --min-hold --------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # Three servers of a store that agrees by consensus, of which the leader is killed,
 # or stands still, and a follower is stopped, while eight processes contend for one
-# name and a keeper holds its own. Source after holders.sh, contend.sh and the file
+# name, a keeper holds its own, and one is marked. Source after holders.sh, contend.sh and the file
 # of the server, of which the test has started three; the test sets
 #
 #   KIND         etcd, consul, zookeeper: its functions
@@ -26,19 +26,39 @@ is_kept() { # a try may meet a server that does not answer
     [ "$code" = 75 ] || { [ "$code" = 0 ] && wait_until 5 is_lost; }
 }
 
+# It fails if it meets a server that does not serve. Each run is a line.
+once() { # [ARG...]
+    # shellcheck disable=SC2016 # the command's own variables
+    timeout 20 holdfast run --once 1h "$@" daily -- \
+        sh -c 'echo ran >>"$0"' "$W/daily" 2>>"$W/err.once"
+}
+has_run_once() {
+    is "$(wc -l <"$W/daily")" 1 "$1"
+}
+
 cluster_begin() { # TTL
+    local -n ports=${KIND^^}_PORT
+    local port
     ok 'there is a leader' wait_until 20 has_leader
     contend_start 8
     begin keeper -v -t "$1" other
     keeper=$begun
     ok 'a holder' wait_until 20 holds keeper
     contend_goes_on 'three servers' 60
+    ok 'a run is marked' wait_until 20 once
+    for port in "${ports[@]}"; do
+        ok '... at each server' \
+            wait_until 20 once -u "$KIND://127.0.0.1:$port?connect_timeout=3s"
+    done
+    has_run_once '... which has run once'
 }
 
 cluster_leader_fails() {
     ok 'there is a leader' wait_until 20 has_leader
     node_kill "$KIND" "$leader"
     contend_goes_on 'the leader was killed' 60
+    ok 'the mark is looked for' wait_until 20 once
+    has_run_once '... and found'
     ok 'the other lock is still held' wait_until 20 is_kept
     ok 'the server is back' node_restart "$KIND" "$leader"
     ok '... and takes part' wait_until 30 is_back
@@ -81,6 +101,8 @@ cluster_end() {
     contend_end
     ! is_lost || diag "$(tail -n 5 "$W/err.keeper" "$W/events.keeper")"
     is_lost || end keeper
-    is_empty() { [ -z "$(entries)" ]; }
-    ok 'nothing is left' wait_until 30 is_empty
+    is_empty() { # but for one line at most, the mark
+        [ -z "$(entries | grep -v daily)" ] && [ "$(entries | wc -l)" -le 1 ]
+    }
+    ok 'nothing is left but the mark' wait_until 30 is_empty
 }

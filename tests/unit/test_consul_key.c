@@ -93,6 +93,18 @@ static void prefixes_keep_slashes(void **state)
     hf_wire_text_free(&text);
 }
 
+/* The suffix is no escape: "x~once" is another name than that of x's mark. */
+static void marks_are_beside_their_folder(void **state)
+{
+    (void)state;
+    assert_int_equal(hf_consul_mark_name("nightly~once", 12), 7);
+    assert_int_equal(hf_consul_mark_name("x~7Eonce~once", 13), 8);
+    assert_int_equal(hf_consul_mark_name("x~7Eonce", 8), 0);
+    assert_int_equal(hf_consul_mark_name("~once", 5), 0);
+    assert_int_equal(hf_consul_mark_name("nightly/", 8), 0);
+    assert_int_equal(hf_consul_mark_name("nightly/x~once", 14), 0);
+}
+
 /* ---- Sessions ------------------------------------------------------------ */
 
 static void sessions_come_back(void **state)
@@ -254,6 +266,7 @@ int main(void)
         cmocka_unit_test(names_are_escaped),
         cmocka_unit_test(every_byte_comes_back),
         cmocka_unit_test(prefixes_keep_slashes),
+        cmocka_unit_test(marks_are_beside_their_folder),
         cmocka_unit_test(sessions_come_back),
         cmocka_unit_test(an_entry_comes_back),
         cmocka_unit_test(keys_of_other_programs),

@@ -75,6 +75,20 @@ static void no_names(void **state)
     assert_int_equal(hf_zk_key_name(empty), SIZE_MAX);
 }
 
+/* The suffix is no escape: "x%once" is another name than that of x's mark. */
+static void marks_are_beside_their_container(void **state)
+{
+    char mark[] = "a%2Fb%once";
+    char name[] = "x%25once";
+    char empty[] = "%once";
+    (void)state;
+    assert_true(hf_zk_mark_cut(mark));
+    assert_string_equal(mark, "a%2Fb");
+    assert_false(hf_zk_mark_cut(name));
+    assert_string_equal(name, "x%25once");
+    assert_false(hf_zk_mark_cut(empty));
+}
+
 /* ---- Entries ------------------------------------------------------------- */
 
 static const uint8_t session[HF_SESSION_ID_LEN] = {0x69, 0x4d, 0x7f, 0x1c,
@@ -226,6 +240,7 @@ int main(void)
         cmocka_unit_test(names_are_escaped),
         cmocka_unit_test(reserved_names_are_escaped),
         cmocka_unit_test(no_names),
+        cmocka_unit_test(marks_are_beside_their_container),
         cmocka_unit_test(an_entry_comes_back),
         cmocka_unit_test(sessions_and_ids),
         cmocka_unit_test(entries_of_other_programs),

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Marks on the wire to a real server: mark_wire.h. */
+/* library: store-consul-objects */
+#include "store/consul/consul.h"
+
+#include "mark_wire.h"
+
+int main(void)
+{
+    return mark_wire_main(&hf_store_consul);
+}
