@@ -400,7 +400,7 @@ uint64_t hf_consul_index(const struct hf_http_reply *http);
 
 extern const struct hf_http_limits hf_consul_limits;
 
-void hf_consul_node_open(struct hf_consul *consul, struct hf_instant now);
+extern const struct hf_endpoints_ops hf_consul_endpoints;
 
 /** The reply to the greeting. @param body  NULL: it failed with @p fault, as
  * said in `why`. */
@@ -435,5 +435,7 @@ void hf_consul_examined(struct hf_consul *consul, enum hf_consul_step step,
  */
 
 extern const struct hf_store_ops hf_store_consul;
+hf_endpoints_set_up_fn hf_consul_set_up;
+hf_endpoints_fini_fn hf_consul_fini;
 
 #endif

@@ -87,15 +87,16 @@ static void on_examine(struct hf_endpoints *node, struct hf_instant now)
     hf_consul_examine(hf_consul_of(node), now);
 }
 
-void hf_consul_node_open(struct hf_consul *consul, struct hf_instant now)
-{
-    static const struct hf_endpoints_ops ops = {
-        .limits = &hf_consul_limits,
-        .opened = on_opened,
-        .replied = on_replied,
-        .lost = on_lost,
-        .examine = on_examine,
-        .watch_fini = hf_consul_watch_fini,
-    };
-    hf_endpoints_open(&consul->node, &ops, now);
-}
+const struct hf_endpoints_ops hf_consul_endpoints = {
+    .size = sizeof(struct hf_consul),
+    .store = &hf_store_consul,
+    .wire = &hf_consul_wire,
+    .set_up = hf_consul_set_up,
+    .fini = hf_consul_fini,
+    .limits = &hf_consul_limits,
+    .opened = on_opened,
+    .replied = on_replied,
+    .lost = on_lost,
+    .examine = on_examine,
+    .watch_fini = hf_consul_watch_fini,
+};

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The entry points for the client. */
 #include "base/fail.h"
-#include "io/clock.h"
 #include "store/consul/consul.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,16 +15,11 @@
 
 static const char *const schemes[] = {"consul", "consuls", NULL};
 
-static struct hf_consul *consul_of(struct hf_store *store)
-{
-    return (struct hf_consul *)(void *)store;
-}
-
 /* ---- Opening ------------------------------------------------------------- */
 
-static void free_store(struct hf_consul *consul)
+void hf_consul_fini(struct hf_endpoints *node)
 {
-    hf_ordered_free(&consul->node.ordered);
+    struct hf_consul *consul = hf_consul_of(node);
     hf_consul_target_free(consul);
     hf_consul_doubts_free(consul);
     while (consul->list_of_jobs != NULL) {
@@ -37,12 +30,13 @@ static void free_store(struct hf_consul *consul)
     free(consul->prefix);
     hf_consul_list_free(&consul->list);
     hf_consul_list_free(&consul->heard);
-    free(consul);
 }
 
-static enum hf_status set_up(struct hf_consul *consul, const struct hf_url *url,
-                             struct hf_error *error)
+enum hf_status hf_consul_set_up(struct hf_endpoints *node,
+                                const struct hf_url *url,
+                                struct hf_error *error)
 {
+    struct hf_consul *consul = hf_consul_of(node);
     enum hf_status status = hf_consul_target_read(consul, url, error);
     if (status != HF_OK) {
         return status;
@@ -57,31 +51,7 @@ static enum hf_status consul_open(const struct hf_url *url,
                                   const struct hf_store_env *env,
                                   struct hf_store **out, struct hf_error *error)
 {
-    *out = NULL;
-    struct hf_consul *consul = calloc(1, sizeof(*consul));
-    if (consul == NULL) {
-        return hf_fail_memory(error);
-    }
-    hf_ordered_open(&consul->node.ordered, &hf_store_consul,
-                    (struct hf_wire *)(void *)consul, &hf_consul_wire, env);
-    enum hf_status status = set_up(consul, url, error);
-    if (status != HF_OK) {
-        free_store(consul);
-        return status;
-    }
-    hf_consul_node_open(consul, hf_clock_now());
-    *out = &consul->node.ordered.base;
-    return HF_OK;
-}
-
-static void consul_close(struct hf_store *store, bool forked)
-{
-    struct hf_consul *consul = consul_of(store);
-    if (!forked) {
-        hf_ordered_close(&consul->node.ordered, hf_clock_now());
-    }
-    hf_endpoints_close(&consul->node, forked);
-    free_store(consul);
+    return hf_endpoints_open(&hf_consul_endpoints, url, env, out, error);
 }
 
 /* ---- The table ----------------------------------------------------------- */
@@ -96,7 +66,7 @@ const struct hf_store_ops hf_store_consul = {
     .retry_cap = {RETRY_CAP_MS * INT64_C(1000000)},
     .node_timeout = {NODE_TIMEOUT_MS_DEFAULT * INT64_C(1000000)},
     .open = consul_open,
-    .close = consul_close,
+    .close = hf_endpoints_close,
     .ask = hf_ordered_store_ask,
     .flush = hf_ordered_store_flush,
     .resume = hf_endpoints_resume,

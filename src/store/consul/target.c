@@ -170,13 +170,11 @@ enum hf_status hf_consul_target_read(struct hf_consul *consul,
         status = hf_consul_token_find(consul, url, token, file, error);
     }
     hf_secret_free(token);
-    return status == HF_OK ? hf_endpoints_configure(&consul->node, url, error)
-                           : status;
+    return status;
 }
 
 void hf_consul_target_free(struct hf_consul *consul)
 {
-    hf_endpoints_free(&consul->node);
     free(consul->datacenter);
     hf_secret_free(consul->token);
     hf_secret_free(consul->headers);

@@ -7,10 +7,12 @@
 #include "store/endpoints/endpoints.h"
 
 #include "base/assert.h"
+#include "base/fail.h"
 #include "io/clock.h"
 #include "io/tls.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The server may have closed a connection that was silent for this long. */
@@ -195,23 +197,38 @@ void hf_endpoints_look(struct hf_endpoints *node, struct hf_instant now)
 
 /* ---- Life ---------------------------------------------------------------- */
 
-enum hf_status hf_endpoints_configure(struct hf_endpoints *node,
-                                      const struct hf_url *url,
-                                      struct hf_error *error)
+static struct hf_endpoints *node_of_store(struct hf_store *base)
 {
-    const struct hf_store_ops *ops = node->ordered.base.ops;
-    node->node_timeout = url->has_node_timeout
-                             ? hf_span_ms(url->node_timeout_ms)
-                             : ops->node_timeout;
-    node->connect_timeout = hf_span_ms(url->connect_timeout_ms);
-    return strcmp(url->scheme, ops->schemes[1]) == 0
-               ? hf_url_load_tls(url, ops->schemes[0], &node->tls, error)
-               : hf_url_refuse_tls(url, ops->schemes[1], error);
+    return (struct hf_endpoints *)(void *)base;
 }
 
-void hf_endpoints_open(struct hf_endpoints *node,
-                       const struct hf_endpoints_ops *ops,
-                       struct hf_instant now)
+static void node_free(struct hf_endpoints *node)
+{
+    hf_ordered_free(&node->ordered);
+    node->ops->fini(node);
+    hf_wire_hosts_free(node->list, node->n);
+    hf_tls_free(node->tls);
+    free(node);
+}
+
+static enum hf_status set_up(struct hf_endpoints *node,
+                             const struct hf_url *url, struct hf_error *error)
+{
+    const struct hf_store_ops *store = node->ops->store;
+    enum hf_status status = node->ops->set_up(node, url, error);
+    node->node_timeout = url->has_node_timeout
+                             ? hf_span_ms(url->node_timeout_ms)
+                             : store->node_timeout;
+    node->connect_timeout = hf_span_ms(url->connect_timeout_ms);
+    if (status != HF_OK) {
+        return status;
+    }
+    return strcmp(url->scheme, store->schemes[1]) == 0
+               ? hf_url_load_tls(url, store->schemes[0], &node->tls, error)
+               : hf_url_refuse_tls(url, store->schemes[1], error);
+}
+
+static void begin(struct hf_endpoints *node, struct hf_instant now)
 {
     static const struct hf_http_events events = {
         .opened = on_opened,
@@ -219,8 +236,8 @@ void hf_endpoints_open(struct hf_endpoints *node,
         .lost = on_lost,
         .closed = on_closed,
     };
-    node->ops = ops;
-    hf_http_init(&node->http, node->ordered.env.loop, &events, ops->limits);
+    hf_http_init(&node->http, node->ordered.env.loop, &events,
+                 node->ops->limits);
     node->timer = (struct hf_timer){.at = HF_NEVER, .fire = on_timer};
     hf_loop_add_timer(node->ordered.env.loop, &node->timer);
     hf_reconnect_init(&node->reconnect);
@@ -233,25 +250,42 @@ void hf_endpoints_open(struct hf_endpoints *node,
     arm(node);
 }
 
-void hf_endpoints_close(struct hf_endpoints *node, bool forked)
+enum hf_status hf_endpoints_open(const struct hf_endpoints_ops *ops,
+                                 const struct hf_url *url,
+                                 const struct hf_store_env *env,
+                                 struct hf_store **out, struct hf_error *error)
 {
+    *out = NULL;
+    struct hf_endpoints *node = calloc(1, ops->size);
+    if (node == NULL) {
+        return hf_fail_memory(error);
+    }
+    node->ops = ops;
+    hf_ordered_open(&node->ordered, ops->store, (struct hf_wire *)(void *)node,
+                    ops->wire, env);
+    enum hf_status status = set_up(node, url, error);
+    if (status != HF_OK) {
+        node_free(node);
+        return status;
+    }
+    begin(node, hf_clock_now());
+    *out = &node->ordered.base;
+    return HF_OK;
+}
+
+void hf_endpoints_close(struct hf_store *base, bool forked)
+{
+    struct hf_endpoints *node = node_of_store(base);
+    if (!forked) {
+        hf_ordered_close(&node->ordered, hf_clock_now());
+    }
     hf_endpoints_watches_free(node, true, forked);
     hf_loop_drop_timer(node->ordered.env.loop, &node->timer);
     hf_http_fini(&node->http, forked);
-}
-
-void hf_endpoints_free(struct hf_endpoints *node)
-{
-    hf_wire_hosts_free(node->list, node->n);
-    hf_tls_free(node->tls);
+    node_free(node);
 }
 
 /* ---- The table ----------------------------------------------------------- */
-
-static struct hf_endpoints *node_of_store(struct hf_store *base)
-{
-    return (struct hf_endpoints *)(void *)base;
-}
 
 /* A client that was idle read no event: the handshake may have ended long ago.
  */

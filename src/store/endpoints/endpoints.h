@@ -7,10 +7,9 @@
  *        └──────────┴──────────────┴────────────┴──────────┴─────────┘
  *                                                      the next endpoint
  *
- *     hf_endpoints_configure()     the URL's timeouts and TLS; `list` is filled
- *     hf_endpoints_open()
+ *     hf_endpoints_open()          set_up() fills `list`; connects
  *     opened() → hf_endpoints_ready(), or hf_endpoints_fail()
- *     hf_endpoints_close(), hf_endpoints_free()
+ *     hf_endpoints_close()         fini()
  *
  * One connection has all calls, in order. Each watch has another one. All go to
  * one endpoint, until it fails.
@@ -44,6 +43,15 @@ enum hf_endpoints_phase {
 struct hf_endpoints;
 struct hf_endpoints_watch;
 
+/** Read the URL: at least the endpoints, into `list`. What was read is freed by
+ * `fini`, also if this fails. @return as open(). */
+typedef enum hf_status hf_endpoints_set_up_fn(struct hf_endpoints *node,
+                                              const struct hf_url *url,
+                                              struct hf_error *error);
+
+/* Free what the store's struct has beside this one. */
+typedef void hf_endpoints_fini_fn(struct hf_endpoints *node);
+
 /* The connection is open: log in, or greet. Or it is closed. Or examine the
  * server for `holdfast doctor`, which ends the jobs. */
 typedef void hf_endpoints_fn(struct hf_endpoints *node, struct hf_instant now);
@@ -64,6 +72,11 @@ typedef void hf_endpoints_watch_fn(struct hf_endpoints_watch *watch);
 
 /* What a store does itself. */
 struct hf_endpoints_ops {
+    size_t size; /* of its struct, which begins with hf_endpoints */
+    const struct hf_store_ops *store;
+    const struct hf_wire_ops *wire;
+    hf_endpoints_set_up_fn *set_up;
+    hf_endpoints_fini_fn *fini;
     const struct hf_http_limits *limits;
     hf_endpoints_fn *opened;
     hf_endpoints_reply_fn *replied;
@@ -98,21 +111,6 @@ static inline struct hf_endpoints *hf_endpoints_of_wire(struct hf_wire *wire)
     return (struct hf_endpoints *)(void *)wire;
 }
 
-/** The URL's timeouts, and TLS, as its scheme is the first of the store's or
- * the second, with TLS. */
-enum hf_status hf_endpoints_configure(struct hf_endpoints *node,
-                                      const struct hf_url *url,
-                                      struct hf_error *error);
-
-/** Connect. @param ops  borrowed. */
-void hf_endpoints_open(struct hf_endpoints *node,
-                       const struct hf_endpoints_ops *ops,
-                       struct hf_instant now);
-void hf_endpoints_close(struct hf_endpoints *node, bool forked);
-
-/* What was read from the URL. */
-void hf_endpoints_free(struct hf_endpoints *node);
-
 /* The endpoint in use. */
 struct hf_socket_target hf_endpoints_target(const struct hf_endpoints *node);
 static inline const char *hf_endpoints_shown(const struct hf_endpoints *node)
@@ -133,9 +131,17 @@ void hf_endpoints_foreign(struct hf_endpoints *node, struct hf_instant now);
 /* Before a request: a connection that was idle may have been closed. */
 void hf_endpoints_look(struct hf_endpoints *node, struct hf_instant now);
 
+/** The table's operation, but for @p ops, which are borrowed. The URL is one
+ * with TLS if its scheme is the second of the store's. */
+enum hf_status hf_endpoints_open(const struct hf_endpoints_ops *ops,
+                                 const struct hf_url *url,
+                                 const struct hf_store_env *env,
+                                 struct hf_store **out, struct hf_error *error);
+
 /* ---- Operations of each table ---------------------------------------------
  */
 
+void hf_endpoints_close(struct hf_store *base, bool forked);
 void hf_endpoints_resume(struct hf_store *base, struct hf_instant now);
 void hf_endpoints_describe(const struct hf_store *base, unsigned index,
                            struct hf_instant now, struct hf_node *out);

@@ -191,7 +191,7 @@ uint64_t hf_etcd_number(const struct json_t *object, const char *name);
 /* ---- node.c ---------------------------------------------------------------
  */
 
-void hf_etcd_node_open(struct hf_etcd *etcd, struct hf_instant now);
+extern const struct hf_endpoints_ops hf_etcd_endpoints;
 
 /** The reply to the greeting. @param body  NULL: it failed with @p fault, as
  * said in `why`. */
@@ -231,5 +231,7 @@ void hf_etcd_examined(struct hf_etcd *etcd, const struct hf_wire_reply *reply);
  */
 
 extern const struct hf_store_ops hf_store_etcd;
+hf_endpoints_set_up_fn hf_etcd_set_up;
+hf_endpoints_fini_fn hf_etcd_fini;
 
 #endif

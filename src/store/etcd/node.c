@@ -109,20 +109,22 @@ static void on_examine(struct hf_endpoints *node, struct hf_instant now)
     hf_etcd_examine(hf_etcd_of(node), now);
 }
 
-void hf_etcd_node_open(struct hf_etcd *etcd, struct hf_instant now)
-{
-    static const char *const kept[] = {NULL};
-    static const struct hf_http_limits limits = {
-        kept, HF_ENDPOINTS_HEAD_MAX, HF_ENDPOINTS_BODY_MAX,
-        HF_ENDPOINTS_OUTPUT_MAX, HF_ETCD_SCHEME};
-    static const struct hf_endpoints_ops ops = {
-        .limits = &limits,
-        .opened = on_opened,
-        .replied = on_replied,
-        .lost = on_lost,
-        .closed = on_closed,
-        .examine = on_examine,
-        .watch_fini = hf_etcd_watch_fini,
-    };
-    hf_endpoints_open(&etcd->node, &ops, now);
-}
+static const char *const kept[] = {NULL};
+static const struct hf_http_limits limits = {
+    kept, HF_ENDPOINTS_HEAD_MAX, HF_ENDPOINTS_BODY_MAX, HF_ENDPOINTS_OUTPUT_MAX,
+    HF_ETCD_SCHEME};
+
+const struct hf_endpoints_ops hf_etcd_endpoints = {
+    .size = sizeof(struct hf_etcd),
+    .store = &hf_store_etcd,
+    .wire = &hf_etcd_wire,
+    .set_up = hf_etcd_set_up,
+    .fini = hf_etcd_fini,
+    .limits = &limits,
+    .opened = on_opened,
+    .replied = on_replied,
+    .lost = on_lost,
+    .closed = on_closed,
+    .examine = on_examine,
+    .watch_fini = hf_etcd_watch_fini,
+};

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The entry points for the client. */
 #include "base/fail.h"
-#include "io/clock.h"
 #include "store/etcd/etcd.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,28 +15,23 @@
 
 static const char *const schemes[] = {"etcd", "etcds", NULL};
 
-static struct hf_etcd *etcd_of(struct hf_store *store)
-{
-    return (struct hf_etcd *)(void *)store;
-}
-
 /* ---- Opening ------------------------------------------------------------- */
 
-static void free_store(struct hf_etcd *etcd)
+void hf_etcd_fini(struct hf_endpoints *node)
 {
-    hf_ordered_free(&etcd->node.ordered);
+    struct hf_etcd *etcd = hf_etcd_of(node);
     hf_etcd_target_free(etcd);
     hf_wire_text_free(&etcd->body);
     hf_wire_text_free(&etcd->position);
     free(etcd->prefix);
     free(etcd->arena);
     free(etcd->entries);
-    free(etcd);
 }
 
-static enum hf_status set_up(struct hf_etcd *etcd, const struct hf_url *url,
-                             struct hf_error *error)
+enum hf_status hf_etcd_set_up(struct hf_endpoints *node,
+                              const struct hf_url *url, struct hf_error *error)
 {
+    struct hf_etcd *etcd = hf_etcd_of(node);
     enum hf_status status = hf_etcd_target_read(etcd, url, error);
     if (status != HF_OK) {
         return status;
@@ -51,31 +44,7 @@ static enum hf_status etcd_open(const struct hf_url *url,
                                 const struct hf_store_env *env,
                                 struct hf_store **out, struct hf_error *error)
 {
-    *out = NULL;
-    struct hf_etcd *etcd = calloc(1, sizeof(*etcd));
-    if (etcd == NULL) {
-        return hf_fail_memory(error);
-    }
-    hf_ordered_open(&etcd->node.ordered, &hf_store_etcd,
-                    (struct hf_wire *)(void *)etcd, &hf_etcd_wire, env);
-    enum hf_status status = set_up(etcd, url, error);
-    if (status != HF_OK) {
-        free_store(etcd);
-        return status;
-    }
-    hf_etcd_node_open(etcd, hf_clock_now());
-    *out = &etcd->node.ordered.base;
-    return HF_OK;
-}
-
-static void etcd_close(struct hf_store *store, bool forked)
-{
-    struct hf_etcd *etcd = etcd_of(store);
-    if (!forked) {
-        hf_ordered_close(&etcd->node.ordered, hf_clock_now());
-    }
-    hf_endpoints_close(&etcd->node, forked);
-    free_store(etcd);
+    return hf_endpoints_open(&hf_etcd_endpoints, url, env, out, error);
 }
 
 /* ---- The table ----------------------------------------------------------- */
@@ -90,7 +59,7 @@ const struct hf_store_ops hf_store_etcd = {
     .retry_cap = {RETRY_CAP_MS * INT64_C(1000000)},
     .node_timeout = {NODE_TIMEOUT_MS_DEFAULT * INT64_C(1000000)},
     .open = etcd_open,
-    .close = etcd_close,
+    .close = hf_endpoints_close,
     .ask = hf_ordered_store_ask,
     .flush = hf_ordered_store_flush,
     .resume = hf_endpoints_resume,

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* etcd://[USER[:PASSWORD]@]HOST[:PORT],HOST,…[/] */
 #include "base/fail.h"
-#include "base/secret.h"
 #include "store/etcd/etcd.h"
-#include "store/url_parts.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Of etcd's clients, as registered. */
 #define PORT_DEFAULT 2379
@@ -37,16 +31,11 @@ enum hf_status hf_etcd_target_read(struct hf_etcd *etcd,
                                    struct hf_error *error)
 {
     enum hf_status status = hf_url_refuse_options(url, error);
-    if (status == HF_OK) {
-        status = read_address(etcd, url, error);
-    }
-    return status == HF_OK ? hf_endpoints_configure(&etcd->node, url, error)
-                           : status;
+    return status == HF_OK ? read_address(etcd, url, error) : status;
 }
 
 void hf_etcd_target_free(struct hf_etcd *etcd)
 {
-    hf_endpoints_free(&etcd->node);
     hf_wire_login_free(&etcd->login);
     hf_etcd_login_forget(etcd);
 }
