@@ -153,7 +153,7 @@ HF_API const char *hf_version(void);
  * Threads: any. Blocks: on the disk, at the first call. */
 HF_API bool hf_has_tls(void);
 
-/** What a store can do beyond a lock with a deadline; "holdfast help stores"
+/** Store capabilities beyond a lock with a deadline; "holdfast help stores"
  * prints it. Without QUEUE waiters poll, in no order; without LIVENESS a dead
  * holder's lock ends with its lease or connection. A call that needs another
  * one that is missing fails with HF_UNSUPPORTED. */
@@ -231,8 +231,8 @@ enum hf_log_level {
     HF_LOG_INFO,  /**< the events of each lock: requested, waiting for which
                        owner, retried, held, renewed late, released; nodes that
                        connect, or vote again */
-    HF_LOG_DEBUG  /**< each request to a node, and each reply; retries whose
-                       reason was logged as HF_LOG_INFO in the last 10 s */
+    HF_LOG_DEBUG  /**< each request to a node, and each reply; retries for a
+                       reason logged as HF_LOG_INFO in the last 10 s */
 };
 
 /**
@@ -321,7 +321,7 @@ struct hf_client_options {
                                 hf_client_next_event() */
     void *state_user;
     bool is_for_setup; /**< open also an embedded store that is not set up, or
-                            whose files are wrong, so that hf_client_diagnose()
+                            has wrong files, so that hf_client_diagnose()
                             and hf_client_init_nodes() work; other calls fail */
 
     /** Supplies the credentials for servers, instead of any password here and
@@ -1074,7 +1074,7 @@ hf_value_get(struct hf_client *client, const void *name, size_t name_len,
  * Each write gets a version that is greater than all earlier versions of the
  * name, also if the value was deleted in between.
  *
- * A request whose reply was lost is sent again with the same random id, so the
+ * If a reply is lost, the request is sent again with the same random id, so the
  * node executes it once. If another write has replaced the value by then, the
  * client cannot determine whether this write was executed before it, and
  * returns HF_UNKNOWN. With version 0 or HF_VERSION_ANY the request is not sent
