@@ -13,8 +13,8 @@ void hf_acquire_begin(struct hf_op *op);
 /* Of an ACQUIRE. */
 extern const struct hf_op_handlers hf_acquire_handlers;
 
-/* Its timer: the pause before the next attempt is over, or the whole wait. For
- * bundle.c, whose wait is over. */
+/* The timer of an acquisition: its pause before the next attempt is over, or
+ * its whole wait. bundle.c ends the waits of its members with it. */
 void hf_acquire_due(struct hf_op *op);
 
 #endif

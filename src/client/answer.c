@@ -185,7 +185,7 @@ void hf_client_on_listen(void *user, unsigned node, bool is_listening)
     client->push_changed |= bit;
 }
 
-/* A grant whose fence would have more than 53 bits: it does not count, and is
+/* A grant with a fence of more than 53 bits does not count, and is
  * released as one that may have been made. A counter is that great only if it
  * was set by hand, or by a clock after the year 2112. */
 static bool is_too_great(const struct hf_client *client,

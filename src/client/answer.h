@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The store's callbacks. They may run during ask() and flush(): they queue what
- * cannot be processed then (deferred.h). */
+/* The store's callbacks. They may run during ask() and flush(): they queue the
+ * work that cannot run then (deferred.h). */
 #ifndef HF_CLIENT_ANSWER_H
 #define HF_CLIENT_ANSWER_H
 

@@ -10,8 +10,8 @@
  * still connecting is asked as soon as it is up.
  *
  * A reply may be lost with its connection, and the request executed anyway,
- * also later. Such nodes are in `unknown`: a caller whose request changes
- * something must not take them for unchanged. Nodes in `unsent` are unchanged.
+ * also later. Such nodes are in `unknown`: if the request changes something,
+ * the caller must not take them for unchanged. Nodes in `unsent` are unchanged.
  *
  * Cost: one round trip, and one timeout if a node is slow or dead. A paged
  * query (SCAN) costs one round trip a page. */

@@ -12,12 +12,12 @@
  * SWEEP: try one lock of each part, all at the same time, without queueing. If
  *   all are free, on one node, that is one round trip.
  * WAIT: otherwise keep and renew the locks of the parts before the first
- *   missing part, release those behind it, and wait for the missing part, in
+ *   missing part, release the later ones, and wait for the missing part, in
  *   the queues of all its locks at the same time. Then sweep the rest again.
  *
  * There is no deadlock: a bundle that waits holds only locks that sort before
- * the one that it waits for. Locks behind it come from a sweep, and are
- * released before the wait begins.
+ * the one that it waits for. Later locks come from a sweep, and are released
+ * before the wait begins.
  *
  * A try that has some of its parts waits PATIENCE_MS for the others: their
  * holder may be another sweep that is about to release them. Without this wait,

@@ -99,7 +99,7 @@ void hf_member_begin(struct hf_member *member, int64_t wait_ms);
 /* Cancel the acquisition, or release its lock. */
 void hf_member_drop(struct hf_member *member);
 
-/* Drop all members of a part except `but`, whose lock is kept; NULL: all. */
+/* Drop all members of a part except `but`, which keeps its lock; NULL: all. */
 void hf_part_keep(struct hf_part *part, const struct hf_member *but);
 
 /* Drop all of the parts from `at` on. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the store of a URL can do, without a client. */
+/* The capabilities of a URL's store, without a client. */
 #include "base/fail.h"
 #include "store/store.h"
 #include "store/url.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes whose counters are too far apart to agree, because a clock is, or was,
- * far off. The error names each node that is further than HF_FENCE_AHEAD_MAX
+/* Nodes with counters too far apart to agree, because a clock is, or was, far
+ * off. The error names each node that is further than HF_FENCE_AHEAD_MAX
  * from the largest group of nodes, with the difference. If two groups have the
  * same size, the group nearer to this machine's clock is taken as right; this
  * clock affects only the message. */

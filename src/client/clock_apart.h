@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes whose clocks are too far apart for a majority. */
+/* Nodes with clocks too far apart for a majority. */
 #ifndef HF_CLIENT_CLOCK_APART_H
 #define HF_CLIENT_CLOCK_APART_H
 

@@ -10,7 +10,7 @@
 void hf_client_settle(struct hf_client *client);
 
 /* Called when a call begins. An idle client runs no timers, and so does not
- * reconnect. Connects the nodes whose reconnect is overdue. */
+ * reconnect. Runs the reconnects that are overdue. */
 void hf_client_resume(struct hf_client *client);
 
 /* Process the I/O events that hf_loop_wait() returned, then due timers, and

@@ -19,7 +19,7 @@ uint64_t hf_fence_of(const struct hf_client *client, uint64_t counter);
  * @return 0: it has not, since the fence is not above fence_base. */
 uint64_t hf_fence_counter(const struct hf_client *client, uint64_t fence);
 
-/* The greatest counter whose fence has 53 bits (HF_FENCE_MAX). A grant above it
+/* The greatest counter with a fence of 53 bits (HF_FENCE_MAX). A grant above it
  * does not count. */
 uint64_t hf_fence_counter_max(const struct hf_client *client);
 

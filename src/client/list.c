@@ -162,7 +162,7 @@ static enum hf_status scan(struct hf_list *list, struct hf_error *error)
     struct hf_broadcast *query = &list->scan;
     enum hf_status status = hf_client_need_records(
         list->op.client,
-        "its key tells no name; holdfast ls NAME shows who holds one", error);
+        "its key tells no name; holdfast ls NAME shows its holder", error);
     if (status != HF_OK) {
         return status;
     }

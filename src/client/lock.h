@@ -100,7 +100,8 @@ hf_lock_lease_const(const struct hf_lock *lock)
     return (const struct hf_lease *)(lock + 1);
 }
 
-/* The processes whose life keeps the lock; NULL: the store cannot see them. */
+/* The processes that keep the lock while they live; NULL: the store cannot see
+ * them. */
 struct hf_life_set *hf_lock_life(struct hf_lock *lock);
 
 /* Its links to the other locks of the handle; NULL: a single lock. */

@@ -28,7 +28,7 @@ struct finding {
 
 struct job {
     struct hf_op op;
-    enum hf_job what;
+    enum hf_job kind;
     uint16_t nodes; /* on which it runs */
     uint16_t clean; /* where it succeeded */
     bool is_forced; /* LOOK: its errors are only warnings */
@@ -120,14 +120,14 @@ static void note_failure(struct job *job, unsigned node, enum hf_status status,
     if (reason == NULL || reason[0] == '\0') {
         reason = hf_status_text(status);
     }
-    if (job->what == HF_JOB_EXAMINE) {
+    if (job->kind == HF_JOB_EXAMINE) {
         char text[300];
         snprintf(text, sizeof(text), "cannot be examined: %s", reason);
         on_finding(job, HF_FINDING_ERROR, (int)node, text);
         note_away(job, (int)node, status);
         return;
     }
-    if (job->what == HF_JOB_LOOK && status != HF_BUSY && status != HF_CONFIG) {
+    if (job->kind == HF_JOB_LOOK && status != HF_BUSY && status != HF_CONFIG) {
         char text[300];
         snprintf(text, sizeof(text), "cannot be looked at: %s", reason);
         on_finding(job, HF_FINDING_ERROR, (int)node, text);
@@ -175,10 +175,10 @@ static const struct hf_op_handlers handlers = {
 /* ---- Running ----------------------------------------------------------- */
 
 static void job_init(struct job *job, struct hf_client *client,
-                     enum hf_job what)
+                     enum hf_job kind)
 {
     hf_op_init(&job->op, client, &handlers);
-    job->what = what;
+    job->kind = kind;
     job->is_forced = false;
     job->nodes = hf_nodes_all(&client->nodes);
     job->clean = 0;
@@ -194,9 +194,9 @@ static enum hf_status run(struct job *job, struct hf_error *error)
     if (!hf_op_list(&job->op)) {
         return hf_fail_memory(error);
     }
-    bool is_survey = job->what == HF_JOB_LOOK || job->what == HF_JOB_COUNT;
+    bool is_survey = job->kind == HF_JOB_LOOK || job->kind == HF_JOB_COUNT;
     int64_t most_ms = is_survey                   ? SURVEY_MS_MAX
-                      : job->what == HF_JOB_LOWER ? LOWER_MS_MAX
+                      : job->kind == HF_JOB_LOWER ? LOWER_MS_MAX
                                                   : JOB_MS_MAX;
     job->done = (uint16_t)(hf_nodes_all(&client->nodes) & ~job->nodes);
     hf_timer_heap_set(&client->heap, &job->op.item,
@@ -206,7 +206,7 @@ static enum hf_status run(struct job *job, struct hf_error *error)
             continue;
         }
         client->in_store++;
-        client->store->ops->job(client->store, i, job->what, &sink);
+        client->store->ops->job(client->store, i, job->kind, &sink);
         client->in_store--;
     }
     client->is_dirty = true;

@@ -44,7 +44,7 @@ struct hf_notifier {
     uint32_t first; /* queue of changed locks, by slot */
     uint32_t last;
     bool is_notifying;    /* a thread runs the callbacks */
-    struct hf_lock *lock; /* the handle whose callback runs; or NULL */
+    struct hf_lock *lock; /* the handle of the running callback; or NULL */
     struct hf_lock *held; /* released during the callback; freed after it */
 };
 

@@ -7,7 +7,7 @@
  *   handler                called for
  *   outcome, stepped       the lock of its attempt (step.c)
  *   due                    its timer (deferred.c)
- *   node                   a node whose status changed (deferred.c)
+ *   node                   a change of a node's status (deferred.c)
  *   hf_op_note()           each reply to its attempt (answer.c), for messages
  *
  * The handlers depend on the kind of operation: acquire.c, break.c and the

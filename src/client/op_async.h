@@ -16,9 +16,9 @@ void hf_op_set_done(struct hf_op *op, hf_op_fn *done, void *user);
  * its callback. */
 void hf_op_stop(struct hf_op *op);
 
-/* Discard the result of an operation that is done and whose callback has not
- * run: release its lock, detach it again if it was adopted, or undo a
- * detachment or a break. Does not free the operation. */
+/* Discard the result of a completed operation before its callback has run:
+ * release its lock, detach it again if it was adopted, or undo a detachment or
+ * a break. Does not free the operation. */
 void hf_op_forget_result(struct hf_op *op);
 
 /* Free an asynchronous operation that is in no list, and its memory. */

@@ -53,7 +53,7 @@ static enum hf_status read_options(const struct hf_client_options *options,
     }
     if (!hf_sized_read(out, sizeof(*out), options, options->size)) {
         return hf_fail(error, HF_UNSUPPORTED,
-                       "the options ask for what this version of the "
+                       "the options have members that this version of the "
                        "library does not know");
     }
     if (out->thread != HF_THREAD_AUTO && out->thread != HF_THREAD_NONE) {

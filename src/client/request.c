@@ -46,7 +46,7 @@ enum hf_status hf_order_check_ttl(const struct hf_client *client,
 }
 
 static const char unknown_members[] =
-    "the request asks for what this version of the library does not know";
+    "the request has members that this version of the library does not know";
 
 /* ---- Several names ----------------------------------------------------- */
 

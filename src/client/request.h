@@ -24,7 +24,7 @@ static inline bool hf_order_is_bundle(const struct hf_order *order)
 /* The further name `idx`; the caller's structs may have another size. */
 struct hf_name hf_order_more(const struct hf_order *order, size_t idx);
 
-/** @return HF_OK; HF_INVALID with a text: outside what the client allows. */
+/** @return HF_OK; HF_INVALID with a text: outside the client's limits. */
 enum hf_status hf_order_check_ttl(const struct hf_client *client,
                                   int64_t ttl_ms, struct hf_error *error);
 

@@ -41,8 +41,8 @@
 /* For each call, its retries included. */
 #define CALL_MS_MAX 5000
 
-/* Between the requests of one put whose reply was lost: the first at once, as
- * the connection is made again without delay if it has served. */
+/* Between the retries of one put after a lost reply: the first at once, as the
+ * connection is made again without delay if it has served. */
 #define SETTLE_MS_STEP 50
 
 /* Before a request that was not sent is sent again, in milliseconds: the server

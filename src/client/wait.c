@@ -170,7 +170,7 @@ enum hf_status hf_op_await(struct hf_op *op, struct hf_error *error)
 /* ---- The poke ---------------------------------------------------------- */
 
 /* Called for the eventfd and for cancel tokens. Both are edge-triggered, so
- * they need not be read. Wakes the followers whose calls are interrupted. */
+ * they need not be read. Wakes the followers with an interrupted call. */
 void hf_client_on_poke(struct hf_watch *watch, uint32_t events,
                        struct hf_instant now)
 {
