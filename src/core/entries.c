@@ -16,12 +16,12 @@
  * that exclude each other the greater number sees the smaller one.
  *
  * Why nothing starves: an entry that is created later changes no verdict on
- * ours. A reader behind a writer waits for that writer, also while readers
+ * ours. A reader after a writer waits for that writer, also while readers
  * hold.
  *
  * Why one watch is enough: while the watched entry lives, we wait, whatever
  * other entry ends. When it ends, we hold or watch an earlier one. So a writer
- * behind readers lists once for each reader that was still there. Each end
+ * after readers lists once for each reader that was still there. Each end
  * wakes one writer at most, or the readers between two writers: never all.
  *
  * Cost: no round trip; one pass over the list. */

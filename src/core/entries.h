@@ -24,7 +24,7 @@
  * with zeros. */
 #define HF_SESSION_ID_LEN 16
 
-/* What an entry belongs to. An attempt that lost its session goes on in another
+/* The owner of an entry. An attempt that lost its session goes on in another
  * one, and its first entry may still be in the list, so both are compared. */
 struct hf_entry_owner {
     uint8_t attempt[HF_OWNER_ID_LEN];   /* the digits of its owner (owner.h);

@@ -29,7 +29,7 @@
 #include <stdint.h>
 
 /* A request to a node about a name. The scripts in store/redis/ and the
- * transactions in store/local/ define exactly what each does. */
+ * transactions in store/local/ define the exact effect of each. */
 enum hf_verb {
     HF_VERB_ACQUIRE, /* acquire it if free; counter: hint */
     HF_VERB_CONFIRM, /* if ours: raise to counter, refresh the expiry */

@@ -186,7 +186,7 @@ static bool may_become_taken(const struct hf_step *step)
 
 /* A majority has replied or still has a request pending, though timed out. An
  * attempt that waits anyway keeps these requests, and so its position in the
- * nodes' queues; a new attempt would be queued behind its own late requests. */
+ * nodes' queues; a new attempt would be queued after its own late requests. */
 static bool is_only_late(const struct hf_step *step, uint16_t granted)
 {
     HF_ASSERT(step->lease->phase == HF_PHASE_ASKING);

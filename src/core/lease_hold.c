@@ -34,7 +34,7 @@ static struct hf_instant renewal_at(const struct hf_lease *lease)
                           hf_span_sub(period, early));
 }
 
-/* The nodes whose confirmations renew: those that may vote. If the store is one
+/* The nodes that count for a renewal: those that may vote. If the store is one
  * node, it also renews a held lock during its quarantine: it grants no name to
  * another owner in that time. */
 static uint16_t renewers(const struct hf_step *step)

@@ -89,10 +89,10 @@ void hf_step_send(struct hf_step *step, unsigned node, enum hf_verb verb,
 /* Report the outcome of the step; at most one. */
 void hf_step_report(struct hf_step *step, enum hf_outcome outcome);
 
-/* Nodes whose last reply was `said`. */
+/* Nodes with `said` as their last reply. */
 uint16_t hf_votes_said(const struct hf_lease *lease, enum hf_said said);
 
-/* Nodes whose `flags` include `flag`. */
+/* Nodes with `flag` among their `flags`. */
 uint16_t hf_votes_flagged(const struct hf_lease *lease,
                           enum hf_vote_flags flag);
 
@@ -180,7 +180,7 @@ bool hf_raise_is_settled(const struct hf_lease *lease,
 uint64_t hf_raise_target(const struct hf_step *step, uint16_t granted,
                          uint16_t coming);
 
-/* Nodes of `granted` whose counters are too far from those of the others. */
+/* Nodes of `granted` with counters too far from those of the others. */
 uint16_t hf_raise_apart(const struct hf_step *step, uint16_t granted);
 
 /* WAITING: this owner can no longer get a majority; another owner can. */

@@ -9,8 +9,8 @@
  *                      it replies it votes for 9 or not at all
  *
  * A node refuses to raise a counter too far above its own clock and counter
- * (HF_FENCE_AHEAD_MAX), and its reply has that bound. So the counter of a node
- * whose clock is far ahead is no target for the others: T is the largest value
+ * (HF_FENCE_AHEAD_MAX), and its reply has that bound. So if a node's clock is
+ * far ahead, its counter is no target for the others: T is the largest value
  * that a majority can reach, and only that node's vote is lost. A node whose
  * clock lags far refuses T and loses its own vote, too. The client cannot
  * compute the bound: if a node granted an hour ago, its clock has advanced
@@ -18,7 +18,7 @@
  *
  * A raise overwrites the node's counter. After it the node no longer agrees
  * with nodes that cannot be raised so far. So no node is raised before it is
- * sure that a majority can reach the value. A node whose bound is unknown is
+ * sure that a majority can reach the value. A node with an unknown bound is
  * asked first: its refusal changes nothing. (In the model a node between two
  * clocks far ahead and two right ones was raised away from the right ones in 6
  * steps.)
@@ -27,9 +27,9 @@
  * the counter in the middle. It is no larger than that of some right clock, so
  * the nodes below it are raised in steps, each to the bound in its reply.
  *
- * Cost: one round trip, to the nodes below T; one more for a node whose bound
- * must be asked for first, and for each step if they are raised in steps. Equal
- * counters, the usual case, cost none. */
+ * Cost: one round trip, to the nodes below T; one more to ask for an unknown
+ * bound, and one for each step if they are raised in steps. Equal counters, the
+ * usual case, cost none. */
 #include "core/lease_parts.h"
 
 /* Most steps to raise one node, each by up to HF_FENCE_AHEAD_MAX: 4.8 h. */
@@ -185,7 +185,7 @@ uint64_t hf_raise_target(const struct hf_step *step, uint16_t granted,
 
 /* The value to which this node is raised next, so that a majority reaches T; 0:
  * no request. If a majority can surely reach T: T. If it is unknown whether one
- * can: T, but only to nodes whose bound is unknown. If none can: one step. */
+ * can: T, but only to nodes with an unknown bound. If none can: one step. */
 static uint64_t next_of(const struct hf_step *step, uint16_t granted,
                         const struct hf_vote *vote, uint64_t value)
 {
@@ -203,7 +203,7 @@ static uint64_t next_of(const struct hf_step *step, uint16_t granted,
 
 /* A majority has granted, but their counters differ. Any T that a majority then
  * confirms is safe; the largest that it can reach needs the fewest raises. A
- * node whose clock floor is above T replies with that floor, which becomes T.
+ * node with a clock floor above T replies with that floor, which becomes T.
  */
 void hf_raise_begin(struct hf_step *step, uint16_t granted)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The structs that the public header leaves opaque: what the library reports
- * about holders, queues and nodes. Callers read them with the functions in
+/* The structs that the public header leaves opaque: the library's reports on
+ * holders, queues and nodes. Callers read them with the functions in
  * client/opaque.c, so members may be added and moved freely. */
 #ifndef HF_CORE_OPAQUE_H
 #define HF_CORE_OPAQUE_H
