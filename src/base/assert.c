@@ -11,7 +11,8 @@ static void put(const char *text)
     (void)ignored; /* abort() follows */
 }
 
-_Noreturn void hf_assert_failed(const char *what, const char *file, int line)
+_Noreturn void hf_assert_failed(const char *condition, const char *file,
+                                int line)
 {
     char digits[12];
     size_t at = sizeof(digits) - 1;
@@ -21,7 +22,7 @@ _Noreturn void hf_assert_failed(const char *what, const char *file, int line)
         line /= 10;
     } while (line > 0 && at > 0);
     put("holdfast: assertion failed: ");
-    put(what);
+    put(condition);
     put(" at ");
     put(file);
     put(":");

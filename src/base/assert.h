@@ -5,7 +5,8 @@
 #ifndef HF_BASE_ASSERT_H
 #define HF_BASE_ASSERT_H
 
-_Noreturn void hf_assert_failed(const char *what, const char *file, int line);
+_Noreturn void hf_assert_failed(const char *condition, const char *file,
+                                int line);
 
 #define HF_ASSERT(condition)                                                   \
     do {                                                                       \

@@ -17,8 +17,8 @@
  *
  * A server hangs if nothing arrives for the timeout of the oldest request.
  * Progress counts, not the age of a request: of many requests the last one
- * waits long at a server that works. A stream whose head has arrived may be
- * silent for ever. */
+ * waits long at a server that works. After its head a stream may be silent for
+ * ever. */
 #include "io/http.h"
 
 #include "base/assert.h"

@@ -45,7 +45,7 @@ enum hf_http_state {
 typedef void hf_http_fn(struct hf_http *http, struct hf_instant now);
 
 /** The reply is complete. Of a stream: it has ended, and the body is empty. Or,
- * as a piece of a stream: the body is what has arrived since the last piece,
+ * as a piece of a stream: the body has the bytes since the last piece,
  * cut anywhere.
  * @param request  valid until the callback returns, as @p reply is. */
 typedef void

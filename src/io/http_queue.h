@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What to send. Everything is copied. */
+/* A request to be sent. Everything is copied. */
 struct hf_http_request {
     const char *method;  /* "GET", "POST", "PUT", "DELETE" */
     const char *path;    /* with the query, escaped */
@@ -23,7 +23,7 @@ struct hf_http_request {
     struct hf_span timeout;
     /* The reply has no end: its body is delivered in pieces, and `timeout` is
      * for its head. No other request may follow on this connection. A reply
-     * whose status is not 2xx is no stream. */
+     * with a status other than 2xx is no stream. */
     bool is_stream;
     uint64_t cookie; /* for the owner */
     void *user;      /* the same */
@@ -43,7 +43,7 @@ struct hf_http_pending {
 };
 
 struct hf_http_queue {
-    char *bytes; /* what is not written yet: from `begin` to `end` */
+    char *bytes; /* not written yet: from `begin` to `end` */
     size_t cap;
     size_t begin;
     size_t end;

@@ -29,23 +29,23 @@ static struct hf_http_parser *owner_of(const http_parser *parser)
     return parser->data;
 }
 
-/* What a callback returns to stop the parser; 1 means something else to it when
+/* A callback returns this to stop the parser; 1 means something else to it when
  * the head is complete. The first fault is kept. */
 #define STOP (-1)
 
-static int fail_at(struct hf_http_parser *parser, const char *what, size_t max)
+static int fail_at(struct hf_http_parser *parser, const char *part, size_t max)
 {
     if (parser->fault[0] == '\0') {
         snprintf(parser->fault, sizeof(parser->fault),
-                 "%s of the HTTP reply exceeds %zu bytes", what, max);
+                 "%s of the HTTP reply exceeds %zu bytes", part, max);
     }
     return STOP;
 }
 
-static int fail(struct hf_http_parser *parser, const char *what)
+static int fail(struct hf_http_parser *parser, const char *fault)
 {
     if (parser->fault[0] == '\0') {
-        snprintf(parser->fault, sizeof(parser->fault), "%s", what);
+        snprintf(parser->fault, sizeof(parser->fault), "%s", fault);
     }
     return STOP;
 }
@@ -132,7 +132,7 @@ static int count_head(struct hf_http_parser *parser, size_t len)
                : fail_at(parser, "the head", parser->head_max);
 }
 
-/* Keep what fits, and count the rest. */
+/* Keep the bytes that fit, and count the rest. */
 static void append(char *text, size_t *len, size_t max, const char *data,
                    size_t n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Replies of HTTP/1.1, from bytes as they arrive: libhttp_parser reads heads,
- * lengths and chunks, and this keeps what a caller wants, in bounded memory. No
- * I/O, no clock.
+ * lengths and chunks, and this keeps the status, the body and the headers that
+ * a caller names, in bounded memory. No I/O, no clock.
  *
  *     hf_http_parser_init(&parser, names, head_max, body_max);
  *     feed(bytes) until all are used:

@@ -61,12 +61,12 @@ void hf_socket_init(struct hf_socket *socket, struct hf_loop *loop,
     socket->give_up = HF_NEVER;
 }
 
-static void fail(struct hf_socket *socket, const char *what, int error)
+static void fail(struct hf_socket *socket, const char *text, int error)
 {
     socket->state = HF_SOCKET_FAILED;
     socket->give_up = HF_NEVER;
-    if (what != NULL) {
-        snprintf(socket->reason, sizeof(socket->reason), "%s%s%s", what,
+    if (text != NULL) {
+        snprintf(socket->reason, sizeof(socket->reason), "%s%s%s", text,
                  error != 0 ? ": " : "",
                  error != 0 ? hf_errno_text(error) : "");
     }

@@ -129,11 +129,11 @@ static BIO_METHOD *stream_new(void)
 /* ---- Errors ------------------------------------------------------------ */
 
 /* The first error in the queue is the cause. */
-static void explain(const char *what, char *reason, size_t size)
+static void explain(const char *failure, char *reason, size_t size)
 {
     unsigned long code = ERR_get_error();
     const char *text = code == 0 ? NULL : ERR_reason_error_string(code);
-    snprintf(reason, size, "TLS: %s%s%s", what, text == NULL ? "" : ": ",
+    snprintf(reason, size, "TLS: %s%s%s", failure, text == NULL ? "" : ": ",
              text == NULL ? "" : text);
     ERR_clear_error();
 }
@@ -175,7 +175,7 @@ static bool is_refused(const struct connection *connection)
 
 /* The result of an SSL call that has not succeeded: 0: not yet, -1: failed. */
 static int judge(const struct connection *connection, int result,
-                 const char *what, char *reason, size_t size)
+                 const char *failure, char *reason, size_t size)
 {
     int error = errno;
     switch (SSL_get_error(connection->ssl, result)) {
@@ -190,10 +190,11 @@ static int judge(const struct connection *connection, int result,
         break;
     default:
         if (connection->has_none && !connection->has_heard) {
-            what = "the server wants a client certificate: name tls_cert and "
-                   "tls_key";
+            failure =
+                "the server wants a client certificate: name tls_cert and "
+                "tls_key";
         } else if (is_refused(connection)) {
-            what = "the server refuses the certificate of tls_cert";
+            failure = "the server refuses the certificate of tls_cert";
         }
         if (ERR_GET_REASON(ERR_peek_error()) == SSL_R_WRONG_VERSION_NUMBER) {
             snprintf(reason, size,
@@ -201,7 +202,7 @@ static int judge(const struct connection *connection, int result,
                      connection->scheme);
             break;
         }
-        explain(what, reason, size);
+        explain(failure, reason, size);
         break;
     }
     ERR_clear_error();
@@ -218,8 +219,8 @@ static void tls_context_free(void *data)
     free(context);
 }
 
-/* The server requests a certificate, which may be optional. One that is set
- * stays: 1 goes on with what there is. */
+/* The server requests a certificate, which may be optional. 1: continue with
+ * the certificate that is set, or without one. */
 static int on_request(SSL *ssl, void *user)
 {
     struct connection *connection = SSL_get_app_data(ssl);
@@ -241,29 +242,29 @@ static bool trust(SSL_CTX *ssl, const char *ca, char *reason, size_t size)
     if (SSL_CTX_load_verify_locations(ssl, ca, NULL) == 1) {
         return true;
     }
-    char what[300];
-    snprintf(what, sizeof(what), "tls_ca %s cannot be read", ca);
-    explain(what, reason, size);
+    char failure[300];
+    snprintf(failure, sizeof(failure), "tls_ca %s cannot be read", ca);
+    explain(failure, reason, size);
     return false;
 }
 
 static bool identify(SSL_CTX *ssl, const char *cert, const char *key,
                      char *reason, size_t size)
 {
-    char what[300];
+    char failure[300];
     if (cert == NULL) {
         return true;
     }
     if (SSL_CTX_use_certificate_chain_file(ssl, cert) != 1) {
-        snprintf(what, sizeof(what), "tls_cert %s cannot be read", cert);
-        explain(what, reason, size);
+        snprintf(failure, sizeof(failure), "tls_cert %s cannot be read", cert);
+        explain(failure, reason, size);
         return false;
     }
     const char *file = key != NULL ? key : cert;
     if (SSL_CTX_use_PrivateKey_file(ssl, file, SSL_FILETYPE_PEM) != 1 ||
         SSL_CTX_check_private_key(ssl) != 1) {
-        snprintf(what, sizeof(what), "tls_key %s cannot be used", file);
-        explain(what, reason, size);
+        snprintf(failure, sizeof(failure), "tls_key %s cannot be used", file);
+        explain(failure, reason, size);
         return false;
     }
     return true;
@@ -360,7 +361,7 @@ static void *tls_open(void *data, int fd, const char *host, char *reason,
     return NULL;
 }
 
-/* What to do about a certificate that is refused. */
+/* Advice on a refused certificate. */
 static const char *remedy(long verdict)
 {
     switch (verdict) {
