@@ -17,10 +17,10 @@
  *
  * Why it is safe: a reply becomes a vote only if it has the exact shape of our
  * script's. ERROR is neither a vote nor a refusal. makes_sense() keeps from
- * core what only a foreign hand or another program can have written, since core
- * asserts on it. A connection that was silent for IDLE_MS is looked at before
- * it is used: a request into a connection that the server has closed would be
- * UNKNOWN, and an UNKNOWN costs a RELEASE and often the attempt.
+ * core the values that only a person or another program can have written, since
+ * core asserts on them. A connection that was silent for IDLE_MS is checked
+ * before it is used: a request into a connection that the server has closed
+ * would be UNKNOWN, and an UNKNOWN costs a RELEASE and often the attempt.
  *
  * Cost: one round trip for each request. All requests of a turn share one
  * write; composing one needs no heap. SCAN costs one for each 1000 keys of the

@@ -75,10 +75,10 @@ static void break_with_socket(struct hf_redis_connection *connection)
 /* ---- Asking ------------------------------------------------------------ */
 
 void hf_redis_connection_ask(struct hf_redis_connection *connection,
-                             uint8_t what, int argc, const char **argv,
+                             uint8_t verb, int argc, const char **argv,
                              const size_t *lens, struct hf_instant now)
 {
-    struct hf_pending pending = {.sent = now, .verb = what};
+    struct hf_pending pending = {.sent = now, .verb = verb};
     size_t string_lens[ARGS_MAX];
     HF_ASSERT(lens != NULL || argc <= ARGS_MAX);
     for (int i = 0; lens == NULL && i < argc; i++) {

@@ -79,16 +79,16 @@ void hf_redis_connection_start(struct hf_redis_connection *connection,
 struct hf_instant
 hf_redis_connection_due(const struct hf_redis_connection *connection);
 
-/* What the connection waited for when it timed out at `now`. The text follows
- * the server's address. */
+/* Describe the step in which the connection timed out, at `now`. The text
+ * follows the server's address. */
 void hf_redis_connection_late_text(const struct hf_redis_connection *connection,
                                    struct hf_instant now, char *out,
                                    size_t size);
 
-/** Queue a command; `what` is the verb of its pending reply. Out of memory: the
+/** Queue a command; `verb` is that of its pending reply. Out of memory: the
  * connection breaks. @param lens  NULL: the arguments are strings. */
 void hf_redis_connection_ask(struct hf_redis_connection *connection,
-                             uint8_t what, int argc, const char **argv,
+                             uint8_t verb, int argc, const char **argv,
                              const size_t *lens, struct hf_instant now);
 
 /* Write the queued requests. */

@@ -63,7 +63,7 @@ static unsigned last_digit(uint16_t crc, unsigned slot)
     return digit < 10 && digit * 0x1021 % SLOTS == lacks ? digit : 10;
 }
 
-/* Find digits whose slot is `slot`. The CRC of each prefix is kept, so that an
+/* Find digits with the slot `slot`. The CRC of each prefix is kept, so that an
  * attempt takes one step; there are 100,000 at most. Needed only for a lock key
  * with a '}' and no hash tag. */
 static void make_tag(char digits[TAG_DIGITS], unsigned slot)

@@ -46,7 +46,7 @@ if sharers > 0 then
     end
 end
 
--- Waiters whose place has expired are skipped, so each record must be read.
+-- Waiters with an expired place are skipped, so each record must be read.
 local n, at = 0, 0
 repeat
     local page = redis.call('ZRANGE', KEYS[3], at, at + 99, 'WITHSCORES')

@@ -41,11 +41,11 @@ listener_of(struct hf_redis_connection *connection)
 }
 
 static void report(struct hf_redis_listener *listener, enum hf_log_level level,
-                   const char *what, const char *detail)
+                   const char *event, const char *detail)
 {
     const struct hf_redis_node *node = listener->node;
     char text[480];
-    snprintf(text, sizeof(text), "%s: %s: %s", node->address, what, detail);
+    snprintf(text, sizeof(text), "%s: %s: %s", node->address, event, detail);
     node->store->env.log(node->store->env.client, level, text);
 }
 
@@ -150,10 +150,10 @@ static void lose(struct hf_redis_listener *listener, struct hf_instant now)
 
 /* ---- Asking ------------------------------------------------------------ */
 
-static void ask(struct hf_redis_listener *listener, uint8_t what, int argc,
+static void ask(struct hf_redis_listener *listener, uint8_t verb, int argc,
                 const char **argv, struct hf_instant now)
 {
-    hf_redis_connection_ask(&listener->connection, what, argc, argv, NULL, now);
+    hf_redis_connection_ask(&listener->connection, verb, argc, argv, NULL, now);
 }
 
 static void subscribe(struct hf_redis_listener *listener, struct hf_instant now)

@@ -4,7 +4,7 @@
 #include "base/secret.h"
 #include "store/redis/node.h"
 
-static void push(struct hf_redis_connection *connection, uint8_t what,
+static void push(struct hf_redis_connection *connection, uint8_t verb,
                  const char *user, const char *password, struct hf_instant now)
 {
     const char *argv[3] = {"AUTH"};
@@ -13,11 +13,11 @@ static void push(struct hf_redis_connection *connection, uint8_t what,
         argv[argc++] = user;
     }
     argv[argc++] = password;
-    hf_redis_connection_ask(connection, what, argc, argv, NULL, now);
+    hf_redis_connection_ask(connection, verb, argc, argv, NULL, now);
 }
 
 static bool ask_program(struct hf_redis_node *node,
-                        struct hf_redis_connection *connection, uint8_t what,
+                        struct hf_redis_connection *connection, uint8_t verb,
                         struct hf_instant now)
 {
     const struct hf_store_env *env = &node->store->env;
@@ -28,7 +28,7 @@ static bool ask_program(struct hf_redis_node *node,
         hf_redis_connection_starve(connection);
     } else if (is_supplied) {
         const char *user = node->endpoint->user;
-        push(connection, what, login.user != NULL ? login.user : user,
+        push(connection, verb, login.user != NULL ? login.user : user,
              login.password, now);
     } else {
         hf_redis_connection_break(
@@ -40,15 +40,15 @@ static bool ask_program(struct hf_redis_node *node,
 }
 
 bool hf_redis_log_in(struct hf_redis_node *node,
-                     struct hf_redis_connection *connection, uint8_t what,
+                     struct hf_redis_connection *connection, uint8_t verb,
                      struct hf_instant now)
 {
     const struct hf_endpoint *to = node->endpoint;
     if (node->store->env.login != NULL) {
-        return ask_program(node, connection, what, now);
+        return ask_program(node, connection, verb, now);
     }
     if (to->password != NULL) {
-        push(connection, what, to->user, to->password, now);
+        push(connection, verb, to->user, to->password, now);
     }
     return true;
 }

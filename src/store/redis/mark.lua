@@ -10,7 +10,7 @@
 --
 -- A mark is one string, 16 digits (the fence of its run) and the owner. The
 -- mark with the greater fence wins. Of equal fences a tombstone wins, else the
--- mark that the node has, whose end never moves. So a late or repeated write
+-- mark that the node has; its end never moves. So a late or repeated write
 -- changes nothing.
 if redis.call('HGET', KEYS[7], 'v') ~= ARGV[1] then
     return -1

@@ -164,8 +164,8 @@ struct hf_redis {
 void hf_redis_node_open(struct hf_redis_node *node, struct hf_instant now);
 void hf_redis_node_close(struct hf_redis_node *node, bool forked);
 
-/* If a timer was due and could not run (the program did not poll), do now what
- * it would have done: connect, or give up an attempt that timed out. */
+/* If a timer was due and could not run (the program did not poll), do its work
+ * now: connect, or give up an attempt that timed out. */
 void hf_redis_node_resume(struct hf_redis_node *node, struct hf_instant now);
 
 /* Whether requests about locks may be sent now. */
@@ -204,11 +204,11 @@ void hf_redis_node_check(const struct hf_redis_node *node);
 void hf_redis_handshake(struct hf_redis_node *node, bool is_fresh,
                         struct hf_instant now);
 
-/** login.c: queue AUTH, whose reply is `what`, if the URL or the program has
- * credentials. @return false: the program supplied none; the connection is
- * broken. */
+/** login.c: queue AUTH, with `verb` as its pending verb, if the URL or the
+ * program has credentials. @return false: the program supplied none; the
+ * connection is broken. */
 bool hf_redis_log_in(struct hf_redis_node *node,
-                     struct hf_redis_connection *connection, uint8_t what,
+                     struct hf_redis_connection *connection, uint8_t verb,
                      struct hf_instant now);
 
 /* The server's identity is in doubt: stop sending requests, authenticate again

@@ -147,8 +147,8 @@ local function forget(who)
     redis.call('HDEL', KEYS[4], who)
 end
 
--- The first waiter; nil if there is none. Removes waiters whose place has
--- expired.
+-- The first waiter; nil if there is none. Removes waiters with an expired
+-- place.
 local function head()
     while true do
         -- Rule: queue-order-reversed.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The scripts of this folder as constants: cmake/embed_lua.cmake makes them
- * from the .lua files, whose heads document arguments and replies. */
+ * from the .lua files. Their heads document arguments and replies. */
 #ifndef HF_REDIS_SCRIPTS_H
 #define HF_REDIS_SCRIPTS_H
 

@@ -256,7 +256,7 @@ static void count_all(struct hf_redis_node *node, struct hf_instant now)
     } else if (seen->job == HF_JOB_LOWER) {
         hf_jobs_find(&node->jobs, HF_FINDING_OK,
                      "%" PRIu64 " counters were beyond its clock and are set "
-                     "back to what the other nodes accept",
+                     "back to values that the other nodes accept",
                      seen->ahead);
     }
     end(node, status, why, now);

@@ -36,8 +36,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes and requests at first: a page, and what one lock after another needs
- * of it. Both double. */
+/* Bytes and requests at first: a page, and the number that one lock after
+ * another needs of it. Both double. */
 #define FIRST_BYTES 4096
 #define FIRST_PENDING 32
 
