@@ -467,7 +467,7 @@ static void late_handshake(enum hf_status fault)
     on.connection->pq = PQconnectStart("host=127.0.0.1 port=1");
     on.connection->ring = calloc(1, sizeof(*on.connection->ring));
     assert_non_null(on.connection->ring);
-    on.connection->ring[0].what = HF_PG_FACTS;
+    on.connection->ring[0].kind = HF_PG_FACTS;
     on.node->fault = fault;
     on.node->reason[0] = '\0';
     hf_jobs_add(&on.node->jobs, 0, HF_JOB_INIT, &sink);

@@ -64,7 +64,7 @@ static void undo(struct hf_advisory *store, struct hf_advisory_seat *seat,
     struct hf_pg_pending pending = {.cookie =
                                         (uint64_t)(uintptr_t)&seat->acquire,
                                     .sent = now,
-                                    .what = HF_ADVISORY_UNDO};
+                                    .kind = HF_ADVISORY_UNDO};
     if (hf_advisory_seat_is_sole(store, seat)) {
         (void)hf_advisory_unlock(store, seat, true, &pending);
         hf_pg_connection_flush(&store->connection);
@@ -114,7 +114,7 @@ static void take_grant(struct hf_advisory *store, struct hf_advisory_seat *seat,
         struct hf_pg_pending pending = {.cookie =
                                             (uint64_t)(uintptr_t)&seat->release,
                                         .sent = now,
-                                        .what = HF_VERB_RELEASE};
+                                        .kind = HF_VERB_RELEASE};
         has_failed = !hf_advisory_unlock(store, seat, false, &pending);
         hf_pg_connection_flush(&store->connection);
     }
@@ -158,7 +158,7 @@ static void take_unlock(struct hf_advisory *store,
                         const struct hf_pg_reply *reply)
 {
     struct hf_advisory_request release = seat->release;
-    bool is_undo = pending->what == HF_ADVISORY_UNDO;
+    bool is_undo = pending->kind == HF_ADVISORY_UNDO;
     bool may_fail = is_undo || seat->has_nothing;
     bool was_held = hf_pg_is_true(reply->rows, 0, C_OK);
     char why[160] = "the session did not have a lock that it was granted: is "
@@ -296,7 +296,7 @@ void hf_advisory_answer(struct hf_advisory *store,
     } else if (seat != NULL && request == &seat->release) {
         take_unlock(store, seat, pending, reply);
     } else if (seat != NULL && request == &seat->acquire) {
-        if (pending->what == HF_ADVISORY_UNDO) {
+        if (pending->kind == HF_ADVISORY_UNDO) {
             take_unlock(store, seat, pending, reply);
         } else {
             take_try(store, request, pending, reply, now);
@@ -321,7 +321,7 @@ void hf_advisory_answer_lost(struct hf_advisory *store,
     struct hf_advisory_seat *seat = request->seat;
     bool is_of_seat = seat != NULL &&
                       (request == &seat->acquire || request == &seat->release);
-    if (pending->what != HF_ADVISORY_UNDO) {
+    if (pending->kind != HF_ADVISORY_UNDO) {
         give_none(store, request, pending->sent, HF_VERDICT_UNKNOWN, fault,
                   reason);
     }

@@ -188,7 +188,7 @@ pending_of(struct hf_advisory_request *request, const struct hf_ask *ask,
     *request = (struct hf_advisory_request){ask->cookie, seat, ask->verb};
     return (struct hf_pg_pending){.cookie = (uint64_t)(uintptr_t)request,
                                   .sent = now,
-                                  .what = (uint8_t)ask->verb};
+                                  .kind = (uint8_t)ask->verb};
 }
 
 /* A lock of this client that excludes the one asked for. */
@@ -245,7 +245,7 @@ static void ask_plain(struct hf_advisory *store, const struct hf_ask *ask,
     struct hf_advisory_request *request = malloc(sizeof(*request));
     if (request != NULL) {
         struct hf_pg_pending pending = pending_of(request, ask, seat, now);
-        pending.what = HF_VERB_CONFIRM; /* whose request is freed */
+        pending.kind = HF_VERB_CONFIRM; /* whose request is freed */
         if (post(store, &pending, statement, params)) {
             return;
         }

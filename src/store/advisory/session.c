@@ -145,7 +145,7 @@ static void answer_pending(struct hf_advisory *store, enum hf_status fault,
 {
     struct hf_pg_pending pending;
     while (hf_pg_connection_pop(&store->connection, &pending)) {
-        if (pending.what <= HF_VERB_SCAN || pending.what == HF_ADVISORY_UNDO) {
+        if (pending.kind <= HF_VERB_SCAN || pending.kind == HF_ADVISORY_UNDO) {
             hf_advisory_answer_lost(store, &pending, fault, reason);
         }
     }
@@ -214,10 +214,10 @@ static void refuse(struct hf_advisory *store, enum hf_status fault,
     hf_pg_connection_break(&store->connection, fault, why);
 }
 
-static void ask(struct hf_advisory *store, uint8_t what, const char *sql,
+static void ask(struct hf_advisory *store, uint8_t kind, const char *sql,
                 const struct hf_pg_params *params, struct hf_instant now)
 {
-    struct hf_pg_pending pending = {.sent = now, .what = what};
+    struct hf_pg_pending pending = {.sent = now, .kind = kind};
     if (!hf_pg_connection_ask(&store->connection, &pending,
                               HF_PG_STATEMENTS_MAX, sql, params)) {
         hf_pg_connection_break(&store->connection, HF_NO_MEMORY,
@@ -315,9 +315,9 @@ static void on_replied(struct hf_pg_connection *connection,
                        const struct hf_pg_reply *reply, struct hf_instant now)
 {
     struct hf_advisory *store = store_of(connection);
-    if (pending->what == HF_ADVISORY_GREET) {
+    if (pending->kind == HF_ADVISORY_GREET) {
         take_greeting(store, reply, now);
-    } else if (pending->what == HF_ADVISORY_SET) {
+    } else if (pending->kind == HF_ADVISORY_SET) {
         take_settings(store, reply, now);
     } else {
         store->rtt =
@@ -453,7 +453,7 @@ void hf_advisory_session_close(struct hf_advisory *store, bool forked)
         hf_pg_connection_flush(connection);
     }
     while (hf_pg_connection_pop(connection, &pending)) {
-        if (pending.what == HF_VERB_CONFIRM) {
+        if (pending.kind == HF_VERB_CONFIRM) {
             free((void *)(uintptr_t)pending.cookie);
         }
     }

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* server_version_num of 12: what the functions of the schema need. */
+/* server_version_num of 12: the schema's functions need it. */
 #define SERVER_VERSION_MIN 120000
 
 void hf_pg_refuse(struct hf_pg_node *node, enum hf_status fault,

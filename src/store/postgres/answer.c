@@ -40,7 +40,7 @@ static struct hf_answer answer_to(const struct hf_pg_pending *pending)
 {
     return (struct hf_answer){
         .cookie = pending->cookie,
-        .verb = (enum hf_verb)pending->what,
+        .verb = (enum hf_verb)pending->kind,
         .node = 0,
         .sent = pending->sent,
     };
@@ -103,15 +103,15 @@ static void answer_error(struct hf_pg_node *node,
     if (is_identity(reply)) {
         hf_pg_reidentify(node, why, now);
     }
-    /* The row was locked: the transaction was rolled back. What an attempt did
-     * not get it need not give back, behind the same row. A PUT is to be sent
-     * again, as if it had not been sent. */
+    /* The row was locked: the transaction was rolled back. So an attempt has
+     * nothing to release, which would wait for the same row. A PUT is to be
+     * sent again, as if it had not been sent. */
     bool is_undone = !reply->is_unsure && hf_pg_fault_is(reply->error, "55P03");
-    if (is_undone && pending->what == HF_VERB_PUT) {
+    if (is_undone && pending->kind == HF_VERB_PUT) {
         hf_pg_answer_none(node, pending, HF_VERDICT_UNSENT, HF_UNAVAILABLE,
                           "another session keeps its row locked (55P03)");
     } else if (is_unknown(reply) &&
-               !(is_undone && pending->what == HF_VERB_ACQUIRE)) {
+               !(is_undone && pending->kind == HF_VERB_ACQUIRE)) {
         hf_pg_answer_none(node, pending, HF_VERDICT_UNKNOWN, HF_UNAVAILABLE,
                           why);
     } else {
@@ -351,15 +351,15 @@ void hf_pg_answer(struct hf_pg_node *node, const struct hf_pg_pending *pending,
     } else if (reply->is_unsure) {
         hf_pg_answer_none(node, pending, HF_VERDICT_UNKNOWN, HF_UNAVAILABLE,
                           "the server warned at the commit");
-    } else if (pending->what == HF_VERB_SCAN) {
+    } else if (pending->kind == HF_VERB_SCAN) {
         answer_scan(node, pending, rows);
-    } else if (pending->what == HF_VERB_GET || pending->what == HF_VERB_PUT) {
+    } else if (pending->kind == HF_VERB_GET || pending->kind == HF_VERB_PUT) {
         hf_pg_value_answer(node, pending, rows);
     } else if (!is_row) {
         answer_nonsense(node, pending);
     } else if (hf_pg_integer(rows, 0, C_VERDICT) < 0) {
         answer_changed(node, pending, now);
-    } else if (pending->what == HF_VERB_QUEUE) {
+    } else if (pending->kind == HF_VERB_QUEUE) {
         answer_queue(node, pending, rows);
     } else {
         hf_pg_answer_row(node, pending, rows, 0, now);

@@ -268,7 +268,7 @@ void hf_pg_ask(struct hf_pg_node *node, const struct hf_ask *ask,
                struct hf_instant now)
 {
     struct hf_pg_pending pending = {
-        .cookie = ask->cookie, .sent = now, .what = (uint8_t)ask->verb};
+        .cookie = ask->cookie, .sent = now, .kind = (uint8_t)ask->verb};
     bool asks = ask->verb == HF_VERB_ACQUIRE || ask->verb == HF_VERB_YIELD;
     check_idle(node, now);
     if (hf_pg_ask_refuse(node, &pending)) {

@@ -85,8 +85,8 @@ static const char *statement_name(unsigned statement, char out[16])
     return out;
 }
 
-/* libpq has sent nothing of a request that fails here; but what is in its
- * queue already cannot be taken back, so the connection ends. */
+/* libpq has sent nothing of a request that fails here; but the bytes already in
+ * its queue cannot be taken back, so the connection ends. */
 static bool send_one(struct hf_pg_connection *connection, uint64_t label,
                      unsigned statement, bool prepares, const char *sql,
                      const struct hf_pg_params *params)

@@ -58,7 +58,7 @@ void hf_pg_params_null(struct hf_pg_params *params);
 struct hf_pg_pending {
     uint64_t cookie;
     struct hf_instant sent;
-    uint8_t what;      /* enum hf_verb, or a kind of the connection's owner */
+    uint8_t kind;      /* enum hf_verb, or a kind of the connection's owner */
     uint8_t statement; /* that it prepares; HF_PG_STATEMENTS_MAX: none */
     bool is_script;    /* sent outside of the pipeline */
     uint64_t label;    /* 0: it has none */
@@ -88,8 +88,7 @@ struct hf_pg_connection_events {
     hf_pg_notice_fn *notified;    /* NOTIFY on a channel of ours */
     hf_pg_connection_fn *timed;   /* the timer, CLOSED or OPEN */
     hf_pg_connection_fn *settled; /* last: close if broken, set the timer */
-    hf_pg_check_fn *check; /* between two events: assert what is always true
-                              then */
+    hf_pg_check_fn *check; /* between two events: assert the invariants */
 };
 
 struct hf_pg_connection {
@@ -145,7 +144,7 @@ void hf_pg_connection_start(struct hf_pg_connection *connection,
 struct hf_instant
 hf_pg_connection_due(const struct hf_pg_connection *connection);
 
-/* What the connection waited for when it timed out at `now`. */
+/* Describe the step in which the connection timed out, at `now`. */
 void hf_pg_connection_late_text(const struct hf_pg_connection *connection,
                                 struct hf_instant now, char *out, size_t size);
 

@@ -43,9 +43,9 @@
  *  - The server does not end the session because it is idle.
  *  - A commit waits for the disk. Another session may have declared the server
  *    durable, and then a restart is no quarantine.
- * Through a pooler the session belongs to other clients too, so each call sets
- * what it needs (HF_PG_CALL). The pooler has reported a process id of its own
- * to this client, which is how it is recognised. */
+ * Through a pooler the session belongs to other clients too, so each call makes
+ * its own settings (HF_PG_CALL). A pooler is recognised by the process id of
+ * its own that it has reported to this client. */
 #define IS_OURS "pg_backend_pid() = $1"
 #define SET ", CASE WHEN " IS_OURS " THEN set_config("
 #define END ", false) END"
@@ -127,7 +127,7 @@ void hf_pg_peek(struct hf_pg_node *node, struct hf_instant now)
 
 static void install(struct hf_pg_node *node, struct hf_instant now)
 {
-    struct hf_pg_pending pending = {.sent = now, .what = HF_PG_INSTALL};
+    struct hf_pg_pending pending = {.sent = now, .kind = HF_PG_INSTALL};
     node->phase = HF_PG_INSTALLING;
     node->has_installed = true;
     node->connection.deadline = hf_instant_add(now, hf_span_ms(INSTALL_MS_MAX));
@@ -337,7 +337,7 @@ void hf_pg_handshake_reply(struct hf_pg_node *node,
                            const struct hf_pg_reply *reply,
                            struct hf_instant now)
 {
-    switch (pending->what) {
+    switch (pending->kind) {
     case HF_PG_IDENTITY:
         if (reply->error != NULL) {
             note_fault(node, reply->error, "");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs of `holdfast doctor`. LOOK, COUNT and LOWER are one call of a function
  * each, after the handshake and before the marker changes. admission.c does
- * INIT and QUARANTINE at the end of a handshake. EXAMINE reports what the
- * handshake has read, and acquires and releases a lock of its own. */
+ * INIT and QUARANTINE at the end of a handshake. EXAMINE reports the results of
+ * the handshake, and acquires and releases a lock of its own. */
 #include "base/fail.h"
 #include "io/clock.h"
 #include "store/postgres/node.h"
@@ -124,7 +124,7 @@ static void take_counters(struct hf_pg_node *node, const struct pg_result *rows,
         hf_jobs_find(&node->jobs, HF_FINDING_OK,
                      "%" PRId64
                      " counters were beyond its clock and are set back to "
-                     "what a node accepts",
+                     "a value that a node accepts",
                      n);
         n = 0;
     }
@@ -273,11 +273,11 @@ static void probe(struct hf_pg_node *node, struct hf_instant now)
                          .owner = owner,
                          .owner_len = strlen(owner),
                          .ttl_ms = PROBE_MS};
-    struct hf_pg_pending pending = {.sent = now, .what = HF_PG_PROBE_ACQUIRE};
+    struct hf_pg_pending pending = {.sent = now, .kind = HF_PG_PROBE_ACQUIRE};
     bool ok = hf_pg_ask_verb(node, &ask, &pending);
     ask.verb = HF_VERB_RELEASE;
     ask.ttl_ms = 0;
-    pending.what = HF_PG_PROBE_RELEASE;
+    pending.kind = HF_PG_PROBE_RELEASE;
     if (!ok || !hf_pg_ask_verb(node, &ask, &pending)) {
         hf_pg_connection_break(&node->connection, HF_NO_MEMORY,
                                "out of memory");
@@ -289,11 +289,11 @@ static void take_probe(struct hf_pg_node *node,
                        const struct hf_pg_pending *pending,
                        const struct hf_pg_reply *reply, struct hf_instant now)
 {
-    bool is_first = pending->what == HF_PG_PROBE_ACQUIRE;
+    bool is_first = pending->kind == HF_PG_PROBE_ACQUIRE;
     if (!node->is_examined) {
         return;
     }
-    if (pending->what == HF_PG_PROBE_BLOAT) {
+    if (pending->kind == HF_PG_PROBE_BLOAT) {
         node->is_examined = false;
         find_all(node, now);
         if (reply->error == NULL && hf_pg_rows(reply->rows) == 1) {
@@ -319,7 +319,7 @@ void hf_pg_job_reply(struct hf_pg_node *node,
                      const struct hf_pg_pending *pending,
                      const struct hf_pg_reply *reply, struct hf_instant now)
 {
-    if (pending->what == HF_PG_SURVEY) {
+    if (pending->kind == HF_PG_SURVEY) {
         take_survey(node, reply, now);
     } else {
         take_probe(node, pending, reply, now);

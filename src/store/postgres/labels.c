@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LABELS: WHOSE ANSWER IT IS
+/* LABELS: TO WHICH REQUEST AN ANSWER BELONGS
  *
  * A pooler may give a client the answer to another one's request. PgBouncer
  * before 1.21 does: a client that leaves after the answer to the first of
@@ -15,8 +15,8 @@
  *     ◀── a column "holdfast 5f1c…"; the answer, or an error; ReadyForQuery
  *
  * A label is the one before it and one more; the first one of a connection is
- * random. An answer with another label ends the connection: what was sent on it
- * is unknown, and is asked again on a new one. */
+ * random. An answer with another label ends the connection: its requests are
+ * UNKNOWN, and are sent again on a new one. */
 #include "store/postgres/connection_parts.h"
 
 #include <inttypes.h>

@@ -40,10 +40,10 @@ static void report_state(struct hf_pg_node *node, bool is_listening)
 }
 
 static void report(struct hf_pg_node *node, enum hf_log_level level,
-                   const char *what, const char *detail)
+                   const char *event, const char *detail)
 {
     char text[480];
-    snprintf(text, sizeof(text), "%s: %s: %s", node->store->target.shown, what,
+    snprintf(text, sizeof(text), "%s: %s: %s", node->store->target.shown, event,
              detail);
     node->store->env.log(node->store->env.client, level, text);
 }
@@ -73,7 +73,7 @@ void hf_pg_listen_reply(struct hf_pg_node *node,
                         const struct hf_pg_reply *reply, struct hf_instant now)
 {
     char words[160];
-    if (pending->what != HF_PG_LISTEN) {
+    if (pending->kind != HF_PG_LISTEN) {
         return;
     }
     if (reply->error == NULL) {

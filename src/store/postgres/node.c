@@ -113,10 +113,10 @@ static void answer_pending(struct hf_pg_node *node, enum hf_status fault,
 {
     struct hf_pg_pending pending;
     while (hf_pg_connection_pop(&node->connection, &pending)) {
-        if (pending.what <= HF_VERB_SCAN) {
+        if (pending.kind <= HF_VERB_SCAN) {
             hf_pg_answer_none(node, &pending, HF_VERDICT_UNKNOWN, fault,
                               reason);
-        } else if (pending.what == HF_PG_RENEW) {
+        } else if (pending.kind == HF_PG_RENEW) {
             hf_pg_renew_lost(node, fault, reason);
         }
     }
@@ -185,10 +185,10 @@ static void connect_now(struct hf_pg_node *node, struct hf_instant now)
 
 /* ---- Requests and replies ----------------------------------------------- */
 
-void hf_pg_node_ask(struct hf_pg_node *node, uint8_t what, const char *sql,
+void hf_pg_node_ask(struct hf_pg_node *node, uint8_t kind, const char *sql,
                     const struct hf_pg_params *params, struct hf_instant now)
 {
-    struct hf_pg_pending pending = {.sent = now, .what = what};
+    struct hf_pg_pending pending = {.sent = now, .kind = kind};
     struct hf_pg_params none;
     hf_pg_params_init(&none);
     if (!hf_pg_connection_ask(&node->connection, &pending, HF_PG_STATEMENTS_MAX,
@@ -210,17 +210,17 @@ static void on_replied(struct hf_pg_connection *connection,
                        const struct hf_pg_reply *reply, struct hf_instant now)
 {
     struct hf_pg_node *node = node_of(connection);
-    if (pending->what <= HF_VERB_SCAN) {
+    if (pending->kind <= HF_VERB_SCAN) {
         measure(node, pending, now);
         hf_pg_answer(node, pending, reply, now);
-    } else if (pending->what == HF_PG_RENEW) {
+    } else if (pending->kind == HF_PG_RENEW) {
         measure(node, pending, now);
         hf_pg_renewed(node, reply, now);
-    } else if (pending->what < HF_PG_LISTEN) {
+    } else if (pending->kind < HF_PG_LISTEN) {
         hf_pg_handshake_reply(node, pending, reply, now);
-    } else if (pending->what == HF_PG_SWEEP) {
+    } else if (pending->kind == HF_PG_SWEEP) {
         hf_pg_swept(node, reply);
-    } else if (pending->what < HF_PG_SURVEY) {
+    } else if (pending->kind < HF_PG_SURVEY) {
         hf_pg_listen_reply(node, pending, reply, now);
     } else {
         hf_pg_job_reply(node, pending, reply, now);

@@ -45,8 +45,8 @@
  * can use. */
 #define HF_PG_SCHEMA_VERSION 2
 
-/* A call of a function in a transaction of its own, for a session whose
- * settings belong to others: a pooler's. Its commit is on the disk before it
+/* A call of a function in a transaction of its own, for a session with
+ * settings of others: a pooler's. Its commit is on the disk before it
  * counts, and a warning at the commit is shown. LATERAL and OFFSET keep the
  * order: the function, which may want a later commit, comes last. */
 #define HF_PG_CALL(columns, call)                                              \
@@ -121,8 +121,8 @@ struct hf_pg_node {
     int server_version; /* 150018 */
     char version[40];
     int64_t schema;             /* its version; 0: there is none */
-    int64_t serves;             /* a later one: the least version whose clients
-                                   it serves; 0: none but its own */
+    int64_t serves;             /* a later one: the least client version
+                                   that it serves; 0: only its own */
     bool is_synchronous;        /* a synchronous standby is configured */
     int64_t time_ms;            /* its clock */
     enum hf_status greet_fault; /* first error of the handshake, or HF_OK */
@@ -179,7 +179,7 @@ struct hf_pg {
 void hf_pg_node_open(struct hf_pg_node *node, struct hf_instant now);
 void hf_pg_node_close(struct hf_pg_node *node, bool forked);
 
-/* If a timer was due and could not run, do now what it would have done. */
+/* If a timer was due and could not run, do its work now. */
 void hf_pg_node_resume(struct hf_pg_node *node, struct hf_instant now);
 
 static inline bool hf_pg_is_ready(const struct hf_pg_node *node)
@@ -200,7 +200,7 @@ void hf_pg_node_set_status(struct hf_pg_node *node, enum hf_node_status status,
 
 /* Send one request of ours, without a name. Breaks the connection if that
  * fails. */
-void hf_pg_node_ask(struct hf_pg_node *node, uint8_t what, const char *sql,
+void hf_pg_node_ask(struct hf_pg_node *node, uint8_t kind, const char *sql,
                     const struct hf_pg_params *params, struct hf_instant now);
 
 /** Why no request can be sent to a node that is not READY. @return never HF_OK,
@@ -281,8 +281,8 @@ void hf_pg_renew_flush(struct hf_pg_node *node, struct hf_instant now);
 void hf_pg_renewed(struct hf_pg_node *node, const struct hf_pg_reply *reply,
                    struct hf_instant now);
 
-/* The connection is lost. The oldest batch is UNKNOWN; what was gathered is
- * UNSENT. */
+/* The connection is lost. The oldest batch is UNKNOWN; the requests gathered
+ * after it are UNSENT. */
 void hf_pg_renew_lost(struct hf_pg_node *node, enum hf_status fault,
                       const char *reason);
 void hf_pg_renew_unsent(struct hf_pg_node *node, enum hf_status fault,
@@ -295,7 +295,7 @@ void hf_pg_renew_fini(struct hf_pg_node *node);
 void hf_pg_answer(struct hf_pg_node *node, const struct hf_pg_pending *pending,
                   const struct hf_pg_reply *reply, struct hf_instant now);
 
-/* The same for one row of several, of a verb whose answer is a row. */
+/* The same for one row of several, of a verb that is answered by a row. */
 void hf_pg_answer_row(struct hf_pg_node *node,
                       const struct hf_pg_pending *pending,
                       const struct pg_result *rows, int row,

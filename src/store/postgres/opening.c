@@ -45,7 +45,7 @@ static enum hf_status opening_fault(const struct pg_conn *pq, const char *why)
                                          "not permitted", "password"};
     static const char *const wrong[] = {
         "database \"",      "certificate",      "does not support SSL",
-        "root certificate", "no such database", /* of a pooler, as what follows
+        "root certificate", "no such database", /* of a pooler, as are the next
                                                  */
         unsupported};
     if (strstr(why, "too many connections") != NULL) {

@@ -111,7 +111,7 @@ static struct hf_bytes element(const struct array *array, size_t offset)
     return (struct hf_bytes){array->data + offset + 4, be32toh(big)};
 }
 
-/* One dimension without NULL, whose first element is number 1. */
+/* One dimension without NULL; the first element is number 1. */
 static void put_header(const struct array *array, uint32_t type, size_t n)
 {
     const size_t header[ARRAY_HEADER / 4] = {1, 0, type, n, 1};
@@ -195,7 +195,7 @@ static struct hf_pg_pending pending_of(const struct renewal *renewal)
 {
     return (struct hf_pg_pending){.cookie = renewal->cookie,
                                   .sent = renewal->sent,
-                                  .what = HF_VERB_CONFIRM};
+                                  .kind = HF_VERB_CONFIRM};
 }
 
 /* The batch is on no list: a callback that asks for more changes others. */
@@ -266,7 +266,7 @@ static bool send_batch(struct hf_pg_node *node, const struct hf_pg_batch *batch,
 {
     static const char own[] = "SELECT (r.answer).*, r.nth FROM " RENEW " AS r";
     static const char pooled[] = HF_PG_CALL("(a.answer).*, a.nth", RENEW);
-    struct hf_pg_pending pending = {.sent = now, .what = HF_PG_RENEW};
+    struct hf_pg_pending pending = {.sent = now, .kind = HF_PG_RENEW};
     struct hf_pg_params params;
     hf_pg_params_init(&params);
     for (int i = 0; i < ARRAYS; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The store for PostgreSQL: one node, whose rules are functions in the database
+/* The store for PostgreSQL: one node; its rules are functions in the database
  * (schema/). A module: libpq is loaded only by its URL. */
 #include "base/fail.h"
 #include "io/clock.h"

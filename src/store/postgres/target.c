@@ -292,8 +292,8 @@ static enum hf_status take_server(struct hf_pg_target *target, const char *host,
     return target->host == NULL ? hf_fail_memory(error) : HF_OK;
 }
 
-/* What libpq makes of the keywords, the environment and the service file. It
- * has no function for that; but a connection that is refused for one keyword
+/* The settings that libpq derives from keywords, environment and service file.
+ * It has no function for that; but a connection that is refused for one keyword
  * before any other step has its settings. */
 static enum hf_status find_server(struct hf_pg_target *target,
                                   struct hf_error *error)

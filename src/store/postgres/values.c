@@ -36,7 +36,7 @@ static bool makes_sense(const struct hf_pg_pending *pending,
         (uint64_t)version > HF_FENCE_MAX) {
         return false;
     }
-    return pending->what == HF_VERB_GET
+    return pending->kind == HF_VERB_GET
                ? hf_pg_columns(rows) == C_END && is_there == (version > 0)
                : verdict == 0 || (verdict == 1 && version > 0);
 }
@@ -52,7 +52,7 @@ void hf_pg_value_answer(struct hf_pg_node *node,
     }
     struct hf_answer answer = {
         .cookie = pending->cookie,
-        .verb = (enum hf_verb)pending->what,
+        .verb = (enum hf_verb)pending->kind,
         .verdict = hf_pg_integer(rows, 0, C_VERDICT) == 1 ? HF_VERDICT_OK
                                                           : HF_VERDICT_REFUSED,
         .sent = pending->sent,
