@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the server is a kind that can be the node, and what the decision of
- * store/admission.h means for it:
+/* Whether the server is a kind that can be the node, and the consequences of
+ * the decision of store/admission.h for it:
  *
  *     Galera, read-only, logs of statements, too old    refused: HF_CONFIG
  *
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the procedures of the schema need: SKIP LOCKED. */
+/* The procedures of the schema need SKIP LOCKED. */
 #define MARIADB_VERSION_MIN 100600
 #define MYSQL_VERSION_MIN 80001
 

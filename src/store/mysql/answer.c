@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Replies as answers. Missing is not refused: an error that is surely of the
- * statement itself has changed nothing (ERROR), and any other leaves open what
- * has happened (UNKNOWN). */
+ * statement itself has changed nothing (ERROR); after any other the statement
+ * may have been executed (UNKNOWN). */
 #include "base/assert.h"
 #include "store/mysql/node.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The columns of an answer, and of a seat behind it. */
+/* The columns of an answer, and of a seat after it. */
 enum {
     C_VERDICT,
     C_COUNTER,
@@ -38,7 +38,7 @@ static struct hf_answer answer_to(const struct hf_my_request *request)
 {
     return (struct hf_answer){
         .cookie = request->cookie,
-        .verb = (enum hf_verb)request->what,
+        .verb = (enum hf_verb)request->kind,
         .node = 0,
         .sent = request->sent,
     };
@@ -68,15 +68,15 @@ answer_error(struct hf_my_node *node, const struct hf_my_request *request,
     if (hf_my_fault_is_identity(reply)) {
         hf_my_reidentify(node, why, now);
     }
-    /* The row was locked: the transaction was rolled back. What an attempt did
-     * not get it need not give back, behind the same row. A PUT is to be sent
-     * again, as if it had not been sent. */
+    /* The row was locked: the transaction was rolled back. So an attempt has
+     * nothing to release, which would wait for the same row. A PUT is to be
+     * sent again, as if it had not been sent. */
     bool is_undone = hf_my_fault_is_undone(reply);
     enum hf_verdict verdict = HF_VERDICT_UNKNOWN;
-    if (is_undone && request->what == HF_VERB_PUT) {
+    if (is_undone && request->kind == HF_VERB_PUT) {
         verdict = HF_VERDICT_UNSENT;
     } else if (hf_my_fault_is_refusal(reply) ||
-               (is_undone && request->what == HF_VERB_ACQUIRE)) {
+               (is_undone && request->kind == HF_VERB_ACQUIRE)) {
         verdict = HF_VERDICT_ERROR;
     }
     hf_my_answer_none(node, request, verdict,
@@ -314,15 +314,15 @@ void hf_my_answer(struct hf_my_node *node, const struct hf_my_request *request,
     struct hf_my_row row;
     if (reply->error != 0) {
         answer_error(node, request, reply, now);
-    } else if (request->what == HF_VERB_SCAN && reply->rows != NULL) {
+    } else if (request->kind == HF_VERB_SCAN && reply->rows != NULL) {
         answer_scan(node, request, reply);
-    } else if (request->what == HF_VERB_GET || request->what == HF_VERB_PUT) {
+    } else if (request->kind == HF_VERB_GET || request->kind == HF_VERB_PUT) {
         hf_my_value_answer(node, request, reply);
     } else if (!hf_my_first(reply, &row) || row.n < C_END) {
         answer_nonsense(node, request);
     } else if (hf_my_integer(&row, C_VERDICT) < 0) {
         answer_changed(node, request, now);
-    } else if (request->what == HF_VERB_QUEUE) {
+    } else if (request->kind == HF_VERB_QUEUE) {
         answer_queue(node, request, reply, &row);
     } else {
         answer_row(node, request, &row);

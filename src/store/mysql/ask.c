@@ -219,9 +219,9 @@ static enum hf_status cause_of(const struct hf_my_node *node, bool needs_vote,
 }
 
 const char *hf_my_ask_verb(struct hf_my_node *node, const struct hf_ask *ask,
-                           uint8_t what)
+                           uint8_t kind)
 {
-    struct hf_my_request like = {.cookie = ask->cookie, .what = what};
+    struct hf_my_request like = {.cookie = ask->cookie, .kind = kind};
     const char *why = make_call(node, ask);
     if (why != NULL) {
         return why;
@@ -237,7 +237,7 @@ void hf_my_ask(struct hf_my_node *node, const struct hf_ask *ask,
 {
     const char *reason;
     struct hf_my_request request = {
-        .cookie = ask->cookie, .sent = now, .what = (uint8_t)ask->verb};
+        .cookie = ask->cookie, .sent = now, .kind = (uint8_t)ask->verb};
     bool asks = ask->verb == HF_VERB_ACQUIRE || ask->verb == HF_VERB_YIELD;
     check_idle(node, now);
     enum hf_status fault = cause_of(node, asks, &reason);
@@ -245,7 +245,7 @@ void hf_my_ask(struct hf_my_node *node, const struct hf_ask *ask,
         hf_my_answer_none(node, &request, HF_VERDICT_UNSENT, fault, reason);
         return;
     }
-    reason = hf_my_ask_verb(node, ask, request.what);
+    reason = hf_my_ask_verb(node, ask, request.kind);
     if (reason != NULL) {
         bool is_memory = strcmp(reason, "out of memory") == 0;
         hf_my_answer_none(node, &request,

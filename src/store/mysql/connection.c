@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LIBMARIADB ON THE LOOP
  *
- * Each call of libmariadb that may wait has a form that returns what it waits
- * for, and one that goes on: mysql_real_query_start(), _cont(). Between the two
+ * Each call of libmariadb that may wait has two forms: one returns the events
+ * to wait for, one goes on: mysql_real_query_start(), _cont(). Between the two
  * libmariadb keeps the call on a stack of its own. It reads and writes until
  * EAGAIN before it waits, so the edge-triggered loop misses nothing.
  *
@@ -250,7 +250,7 @@ static int continue_call(struct hf_mysql_connection *connection, int events)
 }
 
 /** QUERY, STORE, NEXT, STORE, NEXT, STORE. @param events  MYSQL_WAIT_*; 0: the
- * call is to begin. @return what it waits for; 0: all have ended. */
+ * call is to begin. @return the events to wait for; 0: all have ended. */
 static int step_statements(struct hf_mysql_connection *connection, int events,
                            struct hf_instant now)
 {
@@ -271,7 +271,7 @@ static int step_statements(struct hf_mysql_connection *connection, int events,
     }
 }
 
-/* What it waits for, to the loop. A step may have begun another. */
+/* Watch for the events it waits for. A step may have begun another. */
 static void wait_for(struct hf_mysql_connection *connection, int waits)
 {
     if (waits == 0 || connection->is_broken) {
@@ -413,7 +413,7 @@ void hf_mysql_connection_late_text(const struct hf_mysql_connection *connection,
 
 /* ---- Events ------------------------------------------------------------- */
 
-/* Of what it waits for, what has come. After an error each call goes on. */
+/* The awaited events that have come. After an error each call goes on. */
 static int ready_of(const struct hf_mysql_connection *connection,
                     uint32_t events)
 {

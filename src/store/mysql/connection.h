@@ -31,8 +31,8 @@ struct hf_mysql_connection;
  * each query in it, and then one without rows. All is borrowed for the
  * callback. */
 struct hf_mysql_reply {
-    bool is_last;     /* of what was asked: after an error, nothing is executed
-                         any more */
+    bool is_last;     /* of its request: after an error, nothing more is
+                         executed */
     unsigned error;   /* the server's number; 0: none */
     const char *text; /* of the error */
     const char *sqlstate;
@@ -58,8 +58,8 @@ struct hf_mysql_connection_events {
     hf_mysql_reply_fn *replied;      /* the statement has ended */
     hf_mysql_connection_fn *timed;   /* the timer, CLOSED or OPEN */
     hf_mysql_connection_fn *settled; /* last: close if broken, set the timer */
-    hf_mysql_connection_check_fn *check; /* between two events: assert what is
-                                 always true then */
+    hf_mysql_connection_check_fn *check; /* between two events: the invariants
+                                          */
 };
 
 struct hf_mysql_connection {
@@ -117,7 +117,7 @@ void hf_mysql_connection_start(struct hf_mysql_connection *connection,
 struct hf_instant
 hf_mysql_connection_due(const struct hf_mysql_connection *connection);
 
-/* What the connection waited for when it timed out at `now`. */
+/* Describe the step in which the connection timed out, at `now`. */
 void hf_mysql_connection_late_text(const struct hf_mysql_connection *connection,
                                    struct hf_instant now, char *out,
                                    size_t size);
@@ -139,8 +139,8 @@ void hf_mysql_connection_break(struct hf_mysql_connection *connection,
 /* Close. A statement under way has no reply. */
 void hf_mysql_connection_shut(struct hf_mysql_connection *connection);
 
-/* The number of the session, as the server or what is in front of it told when
- * it was opened. Of the server's 64 bits, the protocol has 32. */
+/* The number of the session, as reported at its opening by the server, or by a
+ * proxy in front of it. Of the server's 64 bits, the protocol has 32. */
 uint32_t hf_mysql_connection_id(const struct hf_mysql_connection *connection);
 
 static inline bool

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An error of the server as a status, and as one line of text. The number
- * decides: the words follow the server's language. What the schema signals has
- * one number for all, and a state of its own.
+ * decides: the words follow the server's language. The schema's own signals
+ * have one number, and a state each.
  *
- * An error that is on no list leaves open what has happened: it may be of the
+ * After an error that is on no list the result is UNKNOWN: it may be of the
  * COMMIT. */
 #include "base/fail.h"
 #include "store/mysql/node.h"

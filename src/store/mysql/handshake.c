@@ -275,7 +275,7 @@ take_install(struct hf_my_node *node, const struct hf_my_request *request,
 {
     if (reply->error != 0) {
         hf_my_install_failed(node, reply);
-    } else if (request->what == HF_MY_INSTALLED) {
+    } else if (request->kind == HF_MY_INSTALLED) {
         hf_my_handshake(node, now);
     }
 }
@@ -286,9 +286,9 @@ static void take_identity(struct hf_my_node *node,
 {
     if (reply->error != 0) {
         note_fault(node, reply);
-    } else if (request->what == HF_MY_IDENTITY) {
+    } else if (request->kind == HF_MY_IDENTITY) {
         read_identity(node, reply);
-    } else if (request->what == HF_MY_CLUSTER) {
+    } else if (request->kind == HF_MY_CLUSTER) {
         read_cluster(node, reply);
     }
 }
@@ -298,7 +298,7 @@ void hf_my_handshake_reply(struct hf_my_node *node,
                            const struct hf_mysql_reply *reply,
                            struct hf_instant now)
 {
-    switch (request->what) {
+    switch (request->kind) {
     case HF_MY_FACTS:
         complete(node, reply, now);
         break;

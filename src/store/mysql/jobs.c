@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs of `holdfast doctor`. LOOK, COUNT and LOWER are one call of a function
  * each, after the handshake and before the marker changes. admission.c does
- * INIT and QUARANTINE at the end of a handshake. EXAMINE reports what the
- * handshake has read, and acquires and releases a lock of its own. */
+ * INIT and QUARANTINE at the end of a handshake. EXAMINE reports the results of
+ * the handshake, and acquires and releases a lock of its own. */
 #include "base/fail.h"
 #include "io/clock.h"
 #include "store/mysql/node.h"
@@ -119,7 +119,7 @@ static void take_counters(struct hf_my_node *node, const struct hf_my_row *row,
         hf_jobs_find(&node->jobs, HF_FINDING_OK,
                      "%" PRId64
                      " counters were beyond its clock and are set back to "
-                     "what a node accepts",
+                     "a value that a node accepts",
                      n);
         n = 0;
     }
@@ -258,7 +258,7 @@ take_probe(struct hf_my_node *node, const struct hf_my_request *request,
            const struct hf_mysql_reply *reply, struct hf_instant now)
 {
     struct hf_my_row row;
-    bool is_first = request->what == HF_MY_PROBE_ACQUIRE;
+    bool is_first = request->kind == HF_MY_PROBE_ACQUIRE;
     if (!node->is_examined) {
         return;
     }
@@ -283,7 +283,7 @@ void hf_my_job_reply(struct hf_my_node *node,
                      const struct hf_my_request *request,
                      const struct hf_mysql_reply *reply, struct hf_instant now)
 {
-    if (request->what == HF_MY_SURVEY) {
+    if (request->kind == HF_MY_SURVEY) {
         take_survey(node, reply, now);
     } else {
         take_probe(node, request, reply, now);

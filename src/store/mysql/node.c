@@ -2,8 +2,8 @@
 /* ONE SERVER, AND THE LOSS OF ITS CONNECTION (node.h has the phases)
  *
  * lose() is the only way back to WAITING. It reports the status before it
- * answers the queue, so that no answer leads to a new request here. What was
- * under way is UNKNOWN, the rest UNSENT.
+ * answers the queue, so that no answer leads to a new request here. Requests
+ * under way are UNKNOWN, the rest UNSENT.
  *
  * Cost: one timer a node. While READY it is armed for the hang alone. */
 #include "store/mysql/node.h"
@@ -121,7 +121,7 @@ static void answer_queue(struct hf_my_node *node, enum hf_status fault,
         if (n_sent == 0) {
             request->sent = now;
         }
-        if (request->what <= HF_VERB_SCAN) {
+        if (request->kind <= HF_VERB_SCAN) {
             hf_my_answer_none(node, request,
                               n_sent > 0 ? HF_VERDICT_UNKNOWN
                                          : HF_VERDICT_UNSENT,

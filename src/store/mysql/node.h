@@ -13,11 +13,11 @@
  * account may. core/quarantine.h decides whether the server votes; MARKING
  * writes the marker. Only a READY node gets requests about locks.
  *
- * A connection has one text of statements under way. What is asked meanwhile
- * waits in the queue, and is the next text, one batch of statements: each is a
+ * A connection has one text of statements under way. Later requests wait in the
+ * queue, and become the next text, one batch of statements: each is a
  * transaction of its own. They are answered together, when all replies have
- * come: then what the client asks for in turn is sent at once, also if it does
- * not come back soon.
+ * come: then the requests that the client makes in turn are sent at once, also
+ * if it does not come back soon.
  *
  *     asked    a  b c d e f     g h
  *     sent     a            b;c;d;e;f      g;h
@@ -27,15 +27,15 @@
  * answered, the rest stays in the queue, and a ROLLBACK goes before it, since a
  * statement that was interrupted may have left its transaction open.
  *
- * The rest of this header is what its files call of each other, by file. All
- * of it runs in an event of the loop, or in a call of the store, and returns
+ * The rest of this header declares the functions that its files share, by file.
+ * All run in an event of the loop, or in a call of the store, and return
  * without blocking. Each event ends with hf_my_node_check().
  *
  * Owner: struct hf_my owns its node; a node owns its connection and queue.
- * Texts are copied; what a reply has is borrowed until the event ends.
+ * Texts are copied; a reply is borrowed until the event ends.
  * Threads: the thread that holds the client. Errors: none is returned. A broken
- * connection is marked, and lost at the end of the event: what was sent of its
- * queue is UNKNOWN, and hf_my_node_set_status() reports the fault. */
+ * connection is marked, and lost at the end of the event: the sent requests of
+ * its queue are UNKNOWN, and hf_my_node_set_status() reports the fault. */
 #ifndef HF_MYSQL_NODE_H
 #define HF_MYSQL_NODE_H
 
@@ -84,7 +84,7 @@ struct hf_my_request {
     struct hf_my_request *next;
     uint64_t cookie;
     struct hf_instant sent;
-    uint8_t what;  /* enum hf_verb, enum hf_my_request_kind */
+    uint8_t kind;  /* enum hf_verb, enum hf_my_request_kind */
     bool is_query; /* its rows are its only reply; else one without rows is
                       the last */
     bool is_alone; /* sent with no other */
@@ -115,7 +115,7 @@ struct hf_my_node {
     size_t n_queued;
     size_t n_batch; /* the first of them, which are under way */
     size_t n_ended; /* of these, replied to */
-    struct hf_my_request *next_reply; /* the one whose reply is next */
+    struct hf_my_request *next_reply; /* the one that gets the next reply */
     bool is_busy;                     /* a reply is being taken: send nothing */
     struct hf_my_text batch;          /* several statements under way */
     struct hf_my_text call;           /* a statement that is made */
@@ -172,7 +172,7 @@ struct hf_my {
 void hf_my_node_open(struct hf_my_node *node, struct hf_instant now);
 void hf_my_node_close(struct hf_my_node *node, bool forked);
 
-/* If a timer was due and could not run, do now what it would have done. */
+/* If a timer was due and could not run, do its work now. */
 void hf_my_node_resume(struct hf_my_node *node, struct hf_instant now);
 
 static inline bool hf_my_is_ready(const struct hf_my_node *node)
@@ -180,7 +180,7 @@ static inline bool hf_my_is_ready(const struct hf_my_node *node)
     return node->phase == HF_MY_READY && !node->connection.is_broken;
 }
 
-/* The earliest of what is next in this phase; and set the timer to that. */
+/* The earliest time at which this phase has work; and set the timer to it. */
 struct hf_instant hf_my_node_due(const struct hf_my_node *node);
 void hf_my_node_arm(struct hf_my_node *node);
 
@@ -196,7 +196,7 @@ enum hf_status hf_my_node_cause(const struct hf_my_node *node,
 
 /* ---- node_check.c -------------------------------------------------------- */
 
-/* Assert what is true between two events of the loop: MN-1 to MN-8. */
+/* Assert the invariants between two events of the loop: MN-1 to MN-8. */
 void hf_my_node_check(const struct hf_my_node *node);
 
 /* ---- queue.c ------------------------------------------------------------- */
@@ -207,13 +207,13 @@ bool hf_my_push(struct hf_my_node *node, const struct hf_my_request *like,
                 const char *sql, size_t len);
 
 /* Append one of ours. Breaks the connection if that fails. */
-void hf_my_push_ours(struct hf_my_node *node, enum hf_my_request_kind what,
+void hf_my_push_ours(struct hf_my_node *node, enum hf_my_request_kind kind,
                      const char *sql, size_t len);
 
 /* The same of `node->call`, which is complete. */
-void hf_my_push_call(struct hf_my_node *node, enum hf_my_request_kind what);
+void hf_my_push_call(struct hf_my_node *node, enum hf_my_request_kind kind);
 
-/* Send what can be sent. */
+/* Send all requests that can be sent. */
 void hf_my_flush(struct hf_my_node *node, struct hf_instant now);
 
 /* A reply to the first statement of the batch. */
@@ -276,10 +276,10 @@ void hf_my_quarantine_text(const struct hf_my_node *node, char *out,
 void hf_my_ask(struct hf_my_node *node, const struct hf_ask *ask,
                struct hf_instant now);
 
-/** Queue the statement of a verb, of the kind `what`. @return NULL; or why it
+/** Queue the statement of a verb, of kind `kind`. @return NULL; or why it
  * cannot be made. */
 const char *hf_my_ask_verb(struct hf_my_node *node, const struct hf_ask *ask,
-                           uint8_t what);
+                           uint8_t kind);
 
 /* ---- answer.c: replies to answers ---------------------------------------- */
 

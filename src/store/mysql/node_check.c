@@ -47,9 +47,9 @@ static void check_phase(const struct hf_my_node *node)
 }
 
 /* MN-5: the node votes or is in quarantine exactly if its handshake is done.
- * MN-6: what the client is told of the fault fits the status: none if it votes,
- *       and a quarantine has an end. A node that is down has another reason
- *       than a quarantine. */
+ * MN-6: the fault that the client sees fits the status: none if it votes, and a
+ *       quarantine has an end. A node that is down has another reason than a
+ *       quarantine. */
 static void check_status(const struct hf_my_node *node)
 {
     bool is_voting = node->status == HF_NODE_STATUS_VOTING;
@@ -65,8 +65,8 @@ static void check_status(const struct hf_my_node *node)
     }
 }
 
-/* MN-7: what belongs to one session ends with it: the schema that this client
- *       has made, and the examination.
+/* MN-7: the state of one session ends with it: the schema that this client has
+ *       made, and the examination.
  * MN-8: the timer fires at the latest when something is due. One that fires too
  *       early is set again. */
 void hf_my_node_check(const struct hf_my_node *node)

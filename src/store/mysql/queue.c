@@ -27,7 +27,7 @@ static struct hf_my_request *make(const struct hf_my_request *like,
     struct hf_my_request *request = calloc(1, sizeof(*request) + len);
     if (request != NULL) {
         request->cookie = like->cookie;
-        request->what = like->what;
+        request->kind = like->kind;
         request->is_query = like->is_query;
         request->is_alone = like->is_alone;
         request->len = len;
@@ -55,24 +55,24 @@ static void starve(struct hf_my_node *node)
     hf_mysql_connection_break(&node->connection, HF_NO_MEMORY, "out of memory");
 }
 
-void hf_my_push_ours(struct hf_my_node *node, enum hf_my_request_kind what,
+void hf_my_push_ours(struct hf_my_node *node, enum hf_my_request_kind kind,
                      const char *sql, size_t len)
 {
     struct hf_my_request like = {
-        .what = (uint8_t)what,
-        .is_query = what == HF_MY_IDENTITY || what == HF_MY_CLUSTER,
-        .is_alone = what == HF_MY_INSTALL || what == HF_MY_INSTALLED};
+        .kind = (uint8_t)kind,
+        .is_query = kind == HF_MY_IDENTITY || kind == HF_MY_CLUSTER,
+        .is_alone = kind == HF_MY_INSTALL || kind == HF_MY_INSTALLED};
     if (!hf_my_push(node, &like, sql, len)) {
         starve(node);
     }
 }
 
-void hf_my_push_call(struct hf_my_node *node, enum hf_my_request_kind what)
+void hf_my_push_call(struct hf_my_node *node, enum hf_my_request_kind kind)
 {
     if (node->call.has_failed) {
         starve(node);
     } else {
-        hf_my_push_ours(node, what, node->call.data, node->call.len);
+        hf_my_push_ours(node, kind, node->call.data, node->call.len);
     }
 }
 
@@ -100,7 +100,7 @@ void hf_my_request_free(struct hf_my_request *request)
 static void roll_back_first(struct hf_my_node *node)
 {
     static const char sql[] = "ROLLBACK";
-    struct hf_my_request like = {.what = HF_MY_ROLLBACK};
+    struct hf_my_request like = {.kind = HF_MY_ROLLBACK};
     struct hf_my_request *request = make(&like, sql, strlen(sql));
     if (request == NULL) {
         starve(node);
@@ -181,13 +181,13 @@ void hf_my_flush(struct hf_my_node *node, struct hf_instant now)
 static void give(struct hf_my_node *node, const struct hf_my_request *request,
                  const struct hf_mysql_reply *reply, struct hf_instant now)
 {
-    if (request->what <= HF_VERB_SCAN) {
+    if (request->kind <= HF_VERB_SCAN) {
         node->rtt =
             hf_span_smooth(node->rtt, hf_instant_until(request->sent, now));
         hf_my_answer(node, request, reply, now);
-    } else if (request->what >= HF_MY_SURVEY) {
+    } else if (request->kind >= HF_MY_SURVEY) {
         hf_my_job_reply(node, request, reply, now);
-    } else if (request->what > HF_MY_ROLLBACK) {
+    } else if (request->kind > HF_MY_ROLLBACK) {
         hf_my_handshake_reply(node, request, reply, now);
     } else if (reply->error != 0) {
         hf_mysql_connection_break(&node->connection, HF_UNAVAILABLE,
@@ -195,8 +195,8 @@ static void give(struct hf_my_node *node, const struct hf_my_request *request,
     }
 }
 
-/* Answer what has ended, and the one that has failed; the rest of the batch was
- * not executed, and stays. */
+/* Answer the statements that have ended, and the one that has failed; the rest
+ * of the batch was not executed, and stays. */
 static void end_batch(struct hf_my_node *node,
                       const struct hf_mysql_reply *last, struct hf_instant now)
 {

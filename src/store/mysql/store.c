@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The store for MySQL and MariaDB: one node, whose rules are procedures in the
+/* The store for MySQL and MariaDB: one node; its rules are procedures in the
  * database (schema/). A module: libmariadb is loaded only by its URL. */
 #include "base/fail.h"
 #include "io/clock.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How to reach a MySQL or MariaDB server: what the URL says of address and
- * login, for libmariadb. Without TLS: its handshake in libmariadb blocks, and
+/* How to reach a MySQL or MariaDB server: the URL's address and login, for
+ * libmariadb. Without TLS: its handshake in libmariadb blocks, and
  * may raise SIGPIPE. */
 #ifndef HF_MYSQL_TARGET_H
 #define HF_MYSQL_TARGET_H
@@ -37,7 +37,7 @@ void hf_mysql_target_fini(struct hf_mysql_target *target);
  * @return NULL: no memory; else the caller's, as of mysql_init(). */
 struct st_mysql *hf_mysql_target_new(const struct hf_mysql_target *target);
 
-/* What libmariadb is told of a connection, and reads until it is made or has
+/* The settings of a connection, which libmariadb reads until it is made or has
  * failed. */
 struct hf_mysql_login {
     char host[80];  /* an address */
@@ -50,7 +50,7 @@ void hf_mysql_login_fini(struct hf_mysql_login *login);
 
 /** Begin to connect. @param at  of the host; NULL for a unix socket.
  * @return as mysql_real_connect_start(): 0, it has ended, and @p out is NULL if
- * it failed; else what it waits for. */
+ * it failed; else the events to wait for. */
 int hf_mysql_target_connect(const struct hf_mysql_target *target,
                             struct st_mysql *sql, const struct hf_address *at,
                             struct hf_mysql_login *login,

@@ -36,7 +36,7 @@ static bool makes_sense(const struct hf_my_request *request,
         (uint64_t)version > HF_FENCE_MAX) {
         return false;
     }
-    return request->what == HF_VERB_GET
+    return request->kind == HF_VERB_GET
                ? row->n == C_END && is_there == (version > 0)
                : verdict == 0 || (verdict == 1 && version > 0);
 }
@@ -54,7 +54,7 @@ void hf_my_value_answer(struct hf_my_node *node,
     }
     struct hf_answer answer = {
         .cookie = request->cookie,
-        .verb = (enum hf_verb)request->what,
+        .verb = (enum hf_verb)request->kind,
         .verdict = hf_my_integer(&row, C_VERDICT) == 1 ? HF_VERDICT_OK
                                                        : HF_VERDICT_REFUSED,
         .sent = request->sent,
