@@ -36,7 +36,7 @@ static size_t run_of(const struct hf_grants *grants, size_t first,
     return n;
 }
 
-/* Send all grants; keep those whose process has ended. */
+/* Send all grants; keep those to processes that have ended. */
 static void send_all(struct hf_local *local)
 {
     struct hf_wake_note notes[HF_WAKE_NOTES_MAX];

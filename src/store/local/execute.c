@@ -19,7 +19,7 @@
 #include <time.h>
 
 /* The floor is the wall clock in us without these bits: it moves every 4.2 s,
- * so that nodes whose clocks differ by less mostly have the same floor. */
+ * so that nodes mostly have the same floor if their clocks differ by less. */
 #define FLOOR_MASK ((UINT64_C(1) << HF_FLOOR_BITS) - 1)
 
 /* Each 64th write sweeps 64 records: one for each write that may have made a

@@ -56,7 +56,7 @@ mode_t hf_folder_file_mode(const struct hf_folder *folder);
 int hf_folder_open_flags(const struct hf_folder *folder);
 
 /* hf_folder_fail() for a file that cannot be opened. In a shared folder the
- * text says what root has to do, or which group has access. */
+ * text gives the command for root, or the group that has access. */
 enum hf_status hf_folder_fail_file(const struct hf_folder *folder,
                                    const char *path, int number,
                                    struct hf_error *error);
@@ -64,8 +64,8 @@ enum hf_status hf_folder_fail_file(const struct hf_folder *folder,
 /** Make @p path a shared folder, with its files. Only for root; idempotent, and
  * held locks stay. A folder that is shared already keeps its group; else the
  * group is "holdfast". share.c
- * @return HF_OK; HF_DENIED, HF_CONFIG, HF_UNAVAILABLE with a text that says
- *         what to do. */
+ * @return HF_OK; HF_DENIED, HF_CONFIG, HF_UNAVAILABLE with a text that gives
+ *         the remedy. */
 enum hf_status hf_folder_share(const char *path, struct hf_error *error);
 
 /* Refuse a file system that other machines may share. filesystem.c */
@@ -75,7 +75,7 @@ enum hf_status hf_folder_check_fs(const char *path, struct hf_error *error);
 const char *hf_folder_fs_name(const char *path);
 
 /* A system call on @p path failed with errno @p number: set @p error to a line
- * that says what failed and what to do. */
+ * with the failure and its remedy. */
 enum hf_status hf_folder_fail(const char *path, int number, const char *doing,
                               struct hf_error *error);
 

@@ -13,8 +13,8 @@
  *
  * The mutex has list pointers, which the kernel and the C library follow: a
  * process that may write the file can attack the others. So owner and mode are
- * checked when the file is opened (folder.h), and SECURITY.md says what members
- * of a shared folder can do to each other. LMDB's offsets in the other file
+ * checked when the file is opened (folder.h), and SECURITY.md lists the attacks
+ * that members of a shared folder can make. LMDB's offsets in the other file
  * have the same power, so a gate without pointers would not reduce the trust
  * that is needed; and fcntl locks cost two system calls a transaction, which
  * makes it three times as long.

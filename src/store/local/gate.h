@@ -51,8 +51,8 @@ struct hf_gate_page {
     uint64_t time_space;  /* inode of the time namespace */
     uint64_t map_bytes;   /* size of the locks' file; allocated on disk */
     uint64_t granted_max; /* greatest counter of any name, ever */
-    uint64_t floor_least; /* least counter of a grant: above each one whose
-                             record was swept or ended with a boot */
+    uint64_t floor_least; /* least counter of a grant: above those of records
+                             that were swept or ended with a boot */
     uint64_t n_writes;
     uint64_t n_entries; /* if it moves, the gate is busy and not stuck */
     int64_t holder_pid; /* the process that entered last */
@@ -89,7 +89,7 @@ typedef enum hf_status
 hf_gate_renew_fn(const struct hf_folder *folder, const char *data_path,
                  uint64_t *map_bytes, struct hf_error *error);
 
-/** @param fence_base  what all clients of the folder must agree on.
+/** @param fence_base  must be the same for all clients of the folder.
  * @return HF_OK: the caller must close the gate; else it is not open. */
 enum hf_status hf_gate_open(struct hf_gate *gate,
                             const struct hf_folder *folder,

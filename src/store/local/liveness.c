@@ -18,7 +18,7 @@
  *   /proc not ours       (a namespace without its own /proc) unknown: alive
  *
  * Cost: kill(2) and one small read for each process, some 10 us; a walk of
- * /proc only for a group whose leader has ended. It runs outside of
+ * /proc only for a group without its leader. It runs outside of
  * transactions, and only if a request meets a name that is held. */
 #include "store/local/liveness.h"
 

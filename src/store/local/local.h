@@ -45,8 +45,8 @@ struct hf_local {
     bool has_news;            /* the socket is bound; env.listen() is due */
     bool has_no_socket;       /* no socket could be made; it has been logged */
     struct hf_grants grants;  /* of the last transaction: to be pushed */
-    struct hf_grants refused; /* grants whose receiver has ended */
-    struct hf_dead_owners suspects; /* owners whose processes are to be checked
+    struct hf_grants refused; /* grants to receivers that have ended */
+    struct hf_dead_owners suspects; /* owners with processes to be checked
                                      */
     char *prefix;
     int64_t fence_keep_ns;

@@ -137,7 +137,7 @@ static void gather(struct hf_txn *txn, void *user)
     hf_entries_each(txn, HF_ENTRY_WAITER, add_entry, &gathering);
 }
 
-/* 1: leave out an exclusive holder whose processes have ended. */
+/* 1: leave out an exclusive holder if its processes have ended. */
 static size_t first_seat(struct entries *entries)
 {
     return hf_processes_are_over(&entries->local->view, &entries->life) ? 1 : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A checksum of each record and entry, to refuse bytes that changed on disk or
- * in memory. It detects accidents, not an attacker, who can compute it too.
+ * in memory. It detects accidents, not attacks: an attacker can compute it.
  * Some 15 ns for a record. */
 #ifndef HF_STORE_LOCAL_SUM_H
 #define HF_STORE_LOCAL_SUM_H

@@ -33,7 +33,7 @@
  * Owner: the caller, of all that `txn` points to; `result` and `record` are
  * copies. Threads: one at a time, across processes: the caller is in the gate.
  * Units: milliseconds in requests, nanoseconds of CLOCK_BOOTTIME in the record.
- * Source: the scripts in store/redis/, whose rules these are. */
+ * Source: the scripts in store/redis/, which have the same rules. */
 #ifndef HF_STORE_LOCAL_TXN_H
 #define HF_STORE_LOCAL_TXN_H
 
@@ -74,7 +74,7 @@ struct hf_result {
     char owner[HF_RECORD_OWNER_MAX];
 };
 
-/* Owners whose processes have ended; in owner_check.c, those to be checked. */
+/* Owners without living processes; in owner_check.c, those to be checked. */
 struct hf_dead_owners {
     bool has_holder; /* `holder` is set */
     struct hf_record holder;
@@ -119,7 +119,7 @@ void hf_txn_show_mark(struct hf_txn *txn);
 size_t hf_txn_emit_ended(const struct hf_txn *txn,
                          char out[HF_RECORD_OWNER_MAX]);
 
-/* Take a grant back from an owner whose process has ended, and serve the next
+/* Take a grant back from an owner without a living process, and serve the next
  * waiter. */
 void hf_txn_revoke(struct hf_txn *txn, const struct hf_grant *grant);
 
@@ -147,7 +147,7 @@ void hf_txn_describe(struct hf_txn *txn);
 void hf_txn_succeed(struct hf_txn *txn, uint64_t counter);
 
 /* Extend the lease. No request may shorten it: an older, shorter one may arrive
- * after a longer one on whose reply the holder relies. */
+ * after a longer one, and the holder relies on the longer one's reply. */
 void hf_txn_prolong(struct hf_txn *txn, int64_t until_ns);
 
 /* Move (b). @p life NULL: only the end of the lease frees the name. */

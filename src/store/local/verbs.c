@@ -37,7 +37,7 @@ static bool is_same_tenure(const struct hf_record *a, const struct hf_record *b)
                   a->life.count * sizeof(a->life.of[0])) == 0;
 }
 
-/* Evict an owner whose processes have ended, if it is still the owner. */
+/* Evict an owner without living processes, if it is still the owner. */
 static void drop_dead(struct hf_txn *txn)
 {
     if (txn->dead == NULL) {
@@ -189,8 +189,8 @@ static void confirm_mine(struct hf_txn *txn)
     hf_txn_succeed(txn, record->counter);
 }
 
-/* A holder whose lock is free again gets it back: move (b), to T above c, or at
- * c for the last owner. A sharer needs a T above c. */
+/* A holder gets its lock back if it is free: move (b), to T above c, or at c
+ * for the last owner. A sharer needs a T above c. */
 static void take_back(struct hf_txn *txn, bool is_last)
 {
     struct hf_entry entry;
@@ -210,8 +210,8 @@ static void take_back(struct hf_txn *txn, bool is_last)
 
 /* CONFIRM. If the asker owns the name: move (c) to T if c < T <= bound and T is
  * not below the floor; else the counter stays, and the reply has its value. If
- * the name is free for the asker: take_back(). No waiter is served, since a
- * holder whose lease has just ended goes before them. */
+ * the name is free for the asker: take_back(). No waiter is served: a holder
+ * goes before them if its lease has just ended. */
 void hf_txn_confirm(struct hf_txn *txn)
 {
     struct hf_entry entry;
