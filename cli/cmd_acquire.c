@@ -70,8 +70,8 @@ static int stop_taking(void *user)
 }
 
 /* From here to the printed line no signal may end us: it would leave a lock
- * whose owner is lost. SIGPIPE too is blocked, and a write says EPIPE. SIGTSTP
- * stops us while we wait. */
+ * with an unknown owner. SIGPIPE too is blocked, and a write says EPIPE.
+ * SIGTSTP stops us while we wait. */
 static int hold_signals(struct cli_signals *signals)
 {
     sigset_t wanted;

@@ -41,8 +41,8 @@ static const struct cli_opt opts[] = {
 struct breaking {
     const struct cli_args *args;
     struct hf_client *client;
-    struct cli_holder from; /* whose it was */
-    struct cli_holder to;   /* whose it is now */
+    struct cli_holder from; /* its holder before */
+    struct cli_holder to;   /* its holder now */
     int64_t two_may_run_ms;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* holdfast complete -- WORD...: what the last word may become, one a line. For
+/* holdfast complete -- WORD...: completions of the last word, one a line. For
  * the completions of shells (completions/), which so have no lists of their
  * own that grow old. */
 #include "cmd.h"
@@ -129,7 +129,7 @@ static void offer_names(struct completion *it, struct cli_args *args)
 struct before {
     const struct cli_cmd *cmd;
     const char *url;
-    const struct cli_opt *open; /* the option whose value is the last word */
+    const struct cli_opt *open; /* the option that takes the last word */
     unsigned n_words;           /* after it, that are no options */
     bool has_dashes;
 };
@@ -231,8 +231,8 @@ static int run(struct cli_args *args)
 const struct cli_cmd cli_cmd_complete = {
     .name = "complete",
     .usage = "-- WORD...",
-    .text = "For the completions of shells: prints what the last word may "
-            "become.\n",
+    .text = "For the completions of shells: prints completions of the last "
+            "word.\n",
     .takes_command = true,
     .run = run,
 };

@@ -95,8 +95,8 @@ const struct cli_cmd cli_cmd_get = {
     .summary = "print a value",
     .text = "Prints the bytes of the value as they are. Exit 1 if there is "
             "none. Values are\nnot locks: a name may have both. --json prints "
-            "name, version (0: no value) and\nvalue; what is not UTF-8 has a "
-            "second member value_hex.\n",
+            "name, version (0: no value) and\nvalue; a value that is not UTF-8 "
+            "has a second member value_hex.\n",
     .opts = opts,
     .words_max = 1,
     .too_many = "one name at a time",

@@ -202,8 +202,8 @@ static int check_install(const struct cli_args *args)
     }
     if (args->is_install && args->reset_name != NULL) {
         return refuse("--install", NULL,
-                      "excludes --reset: stop all writers, then pipe what "
-                      "--reset prints to the database's client");
+                      "excludes --reset: stop all writers, then pipe the "
+                      "output of --reset to the database's client");
     }
     return 0;
 }

@@ -63,7 +63,7 @@ static const char stores_text[] =
     "has a password and all users may read it, it is refused. The variable\n"
     "HOLDFAST_PASSWORD_FILE is used with HOLDFAST_URL and -u.\n";
 
-/* ---- What the stores can do ---------------------------------------------- */
+/* ---- Capabilities of the stores ------------------------------------------ */
 
 static const char kinds_text[] =
     "\nWhat each can do. A lock that is not released ends with its lease,\n"

@@ -115,8 +115,8 @@ static int look(struct hf_client *client, const struct cli_args *args,
     return code;
 }
 
-/* ls -q NAME: the exit code is the answer, as of grep -q. What a holder that
- * has ended keeps taken is not held. */
+/* ls -q NAME: the exit code is the answer, as of grep -q. A name that is only
+ * reserved after the end of its holder is not held. */
 static int is_held(struct hf_client *client, const char *name)
 {
     struct cli_info info;

@@ -187,8 +187,8 @@ static int run(struct cli_args *args)
         return code;
     }
     if (args->status_fd > STDERR_FILENO) {
-        /* Ours alone: the reader sees its end when we are gone, whatever the
-         * command leaves behind. */
+        /* Ours alone: the reader sees its end when we are gone, even if
+         * processes of the command remain. */
         (void)fcntl((int)args->status_fd, F_SETFD, FD_CLOEXEC);
     }
     return cli_wrapper(&it);

@@ -39,11 +39,11 @@ static void begin_line(struct cli_out *out, const struct file *file)
     cli_out_text(out, ": ");
 }
 
-static int complain(const struct file *file, const char *what)
+static int complain(const struct file *file, const char *reason)
 {
     struct cli_out out;
     begin_line(&out, file);
-    cli_out_text(&out, what);
+    cli_out_text(&out, reason);
     return cli_message_end(&out, CLI_EXIT_CONFIG);
 }
 

@@ -118,12 +118,12 @@ static void find_code(struct cli_guard_client *client)
     client->code = error->code;
 }
 
-static bool fail(struct cli_guard_client *client, int code, const char *what,
+static bool fail(struct cli_guard_client *client, int code, const char *subject,
                  const char *text, const char *more)
 {
     struct cli_out out;
     cli_out_init_text(&out, client->error, sizeof(client->error));
-    cli_out_text(&out, what);
+    cli_out_text(&out, subject);
     cli_out_text(&out, text);
     cli_out_text(&out, more);
     client->code = code;

@@ -41,12 +41,12 @@ static bool is_loaded(const char *text)
     return len > 0 && text[len - 1] == '1';
 }
 
-static int refuse(const struct cli_guard_client *client, const char *what,
+static int refuse(const struct cli_guard_client *client, const char *reason,
                   const char *value, const char *remedy)
 {
     struct cli_out out;
     cli_guard_install_begin(&out, client->guard);
-    cli_out_text(&out, what);
+    cli_out_text(&out, reason);
     cli_out_plain(&out, value);
     cli_out_text(&out, remedy);
     return cli_message_end(&out, CLI_EXIT_CONFIG);

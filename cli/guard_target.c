@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The database of holdfast guard --install: a URL, a file, or what the client
- * program takes for its default, as words of that program.
+/* The database of holdfast guard --install: a URL, a file, or the client
+ * program's default, as words of that program.
  *
  * ps shows words, so a password is exported in the variable that the program
  * reads, and overwritten where it was typed. */

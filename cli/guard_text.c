@@ -32,7 +32,8 @@ static void put_quoted(struct cli_out *out, const char *text, size_t len,
     cli_out_bytes(out, &quote, 1);
 }
 
-/* Letters, digits and what cannot end the literal stand for themselves. */
+/* Letters, digits and marks that cannot end the literal stand for themselves.
+ */
 static void put_lua(struct cli_out *out, const char *text, size_t len)
 {
     cli_out_text(out, "'");

@@ -19,12 +19,12 @@ int cli_message_end(struct cli_out *out, int code)
     return code;
 }
 
-int cli_message(int code, const char *what, const char *text)
+int cli_message(int code, const char *subject, const char *text)
 {
     struct cli_out out;
     cli_message_begin(&out);
-    if (what != NULL) {
-        (void)cli_out_shown(&out, what, strlen(what));
+    if (subject != NULL) {
+        (void)cli_out_shown(&out, subject, strlen(subject));
         cli_out_text(&out, ": ");
     }
     cli_out_plain(&out, text);
@@ -37,9 +37,9 @@ const char *cli_message_of(int errnum)
                             : strerror(errnum);
 }
 
-int cli_message_errno(int code, const char *what, int errnum)
+int cli_message_errno(int code, const char *subject, int errnum)
 {
-    return cli_message(code, what, cli_message_of(errnum));
+    return cli_message(code, subject, cli_message_of(errnum));
 }
 
 bool cli_message_fits(int fd)

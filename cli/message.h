@@ -14,11 +14,11 @@ void cli_message_begin(struct cli_out *out);
 /* Write the line, with its newline. @return @p code, to return at once. */
 int cli_message_end(struct cli_out *out, int code);
 
-/* The whole line in one call: TEXT, or WHAT: TEXT if WHAT is not NULL. */
-int cli_message(int code, const char *what, const char *text);
+/* The whole line in one call: TEXT, or SUBJECT: TEXT if SUBJECT is not NULL. */
+int cli_message(int code, const char *subject, const char *text);
 
-/* WHAT: cli_message_of(@p errnum). */
-int cli_message_errno(int code, const char *what, int errnum);
+/* SUBJECT: cli_message_of(@p errnum). */
+int cli_message_errno(int code, const char *subject, int errnum);
 
 /* The text of an errno. If descriptors ran out, it includes the remedy. */
 const char *cli_message_of(int errnum);

@@ -46,7 +46,7 @@ static bool has_owner(const char *text, const char *owner)
     return false;
 }
 
-static ssize_t read_proc(pid_t pid, const char *what, char *text, size_t room)
+static ssize_t read_proc(pid_t pid, const char *entry, char *text, size_t room)
 {
     char path[64];
     struct cli_out out;
@@ -55,7 +55,7 @@ static ssize_t read_proc(pid_t pid, const char *what, char *text, size_t room)
     cli_out_init_text(&out, path, sizeof(path));
     cli_out_text(&out, "/proc/");
     cli_out_int(&out, pid);
-    cli_out_text(&out, what);
+    cli_out_text(&out, entry);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         return -1;

@@ -46,8 +46,8 @@ int cli_opt_parse(struct cli_args *args, const char *command,
 /* Parse leading common options; `argv` is moved to the first other word. */
 int cli_opt_parse_leading(struct cli_args *args, char ***argv);
 
-/* True if this word is an option whose value is the next word. Used to suggest
- * where a command begins. */
+/* True if this word is an option that takes the next word as its value. Used to
+ * suggest where a command begins. */
 bool cli_opt_takes_next(const struct cli_opt *opts, const char *word);
 
 /* The options as help shows them. */

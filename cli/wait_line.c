@@ -260,7 +260,7 @@ static size_t columns_of(const struct holder_parts *parts)
     return cli_width_of(parts->who) + cli_width_of(parts->lease);
 }
 
-/* The holder and its lease, in what is left of the line. What does not fit is
+/* The holder and its lease, in the rest of the line. Parts that do not fit are
  * left out, or cut: first the label, then since when, then "(renewed)". */
 static void put_holder(struct cli_out *out, struct holder_parts *parts)
 {

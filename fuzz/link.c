@@ -34,10 +34,10 @@ static void check_word(const struct cli_ipc *link, struct fuzz_input *in)
     struct cli_ipc_word word;
     uint64_t what = fuzz_u64(in);
     int32_t value = (int32_t)(what >> 32);
-    cli_ipc_send(link->fds[0], (enum cli_ipc_what)(what % 6), value);
+    cli_ipc_send(link->fds[0], (enum cli_ipc_kind)(what % 6), value);
     word = cli_ipc_read(link->fds[1]);
-    FUZZ_CHECK(word.what == (int32_t)(what % 6) && word.value == value);
-    FUZZ_CHECK(cli_ipc_read(link->fds[1]).what == CLI_LINK_NONE);
+    FUZZ_CHECK(word.kind == (int32_t)(what % 6) && word.value == value);
+    FUZZ_CHECK(cli_ipc_read(link->fds[1]).kind == CLI_LINK_NONE);
 }
 
 /* Not the length of a message. */
@@ -50,7 +50,7 @@ static void check_bytes(const struct cli_ipc *link, struct fuzz_input *in)
     }
     FUZZ_CHECK(send(link->fds[0], bytes, len, MSG_NOSIGNAL) == (ssize_t)len);
     struct cli_ipc_word word = cli_ipc_read(link->fds[1]);
-    FUZZ_CHECK(word.what == CLI_LINK_GONE);
+    FUZZ_CHECK(word.kind == CLI_LINK_GONE);
 }
 
 static void check_guard(const struct cli_ipc *link, struct fuzz_input *in)
@@ -87,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     (void)close(link.fds[0]);
     link.fds[0] = -1;
-    FUZZ_CHECK(cli_ipc_read(link.fds[1]).what == CLI_LINK_GONE);
+    FUZZ_CHECK(cli_ipc_read(link.fds[1]).kind == CLI_LINK_GONE);
     close_link(&link);
     return 0;
 }

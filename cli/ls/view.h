@@ -19,8 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One name that is held. More compact than a struct cli_holder, whose texts
- * have fixed sizes. */
+/* One name that is held. More compact than a struct cli_holder: that has texts
+ * of fixed size. */
 struct cli_row {
     const char *name; /* a NUL follows it */
     size_t name_len;
@@ -99,8 +99,8 @@ void cli_row_since(struct cli_out *out, const struct cli_row *row);
 /* The remaining time of the lease as text: "29s", "9.5s", "never". */
 void cli_row_left(struct cli_out *out, const struct cli_row *row);
 
-/* The row whose start, fence and label are shown: for a semaphore with one
- * holder that slot, else the row itself. */
+/* The row that supplies the shown start, fence and label: for a semaphore with
+ * one holder that slot, else the row itself. */
 const struct cli_row *cli_row_told(const struct cli_row *row);
 
 #endif

@@ -88,7 +88,8 @@ static void tell(const struct diff *diff, const struct cli_row *before,
     }
 }
 
-/* A row in `before` whose content moved to `now` is the split one instead. */
+/* If the content of a row in `before` moved to `now`, that row is the split one
+ * instead. */
 static void take_over(struct cli_row **before, struct cli_row **now,
                       int64_t elapsed_ms)
 {

@@ -141,10 +141,10 @@ static void put_fence(struct cli_out *out, const struct cli_row *row)
 }
 
 /* "waiting 3 (+1)". */
-static void put_count(struct cli_out *out, const char *what, int64_t count,
+static void put_count(struct cli_out *out, const char *label, int64_t count,
                       int64_t delta)
 {
-    cli_out_text(out, what);
+    cli_out_text(out, label);
     cli_out_int(out, count);
     cli_out_text(out, delta > 0 ? " (+" : " (");
     cli_out_int(out, delta);

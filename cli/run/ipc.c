@@ -38,15 +38,15 @@ bool cli_ipc_read_guard(const struct cli_ipc *link)
     return read(link->guard, &ticks, sizeof(ticks)) == (ssize_t)sizeof(ticks);
 }
 
-void cli_ipc_send(int fd, enum cli_ipc_what what, int value)
+void cli_ipc_send(int fd, enum cli_ipc_kind kind, int value)
 {
-    struct cli_ipc_word word = {.what = (int32_t)what, .value = value};
+    struct cli_ipc_word word = {.kind = (int32_t)kind, .value = value};
     (void)!send(fd, &word, sizeof(word), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 struct cli_ipc_word cli_ipc_read(int fd)
 {
-    struct cli_ipc_word word = {.what = CLI_LINK_NONE};
+    struct cli_ipc_word word = {.kind = CLI_LINK_NONE};
     /* MSG_TRUNC returns the original length, so a longer message is detected.
      */
     ssize_t n = recv(fd, &word, sizeof(word), MSG_DONTWAIT | MSG_TRUNC);
@@ -54,6 +54,6 @@ struct cli_ipc_word cli_ipc_read(int fd)
         return word;
     }
     bool is_quiet = n < 0 && (errno == EAGAIN || errno == EINTR);
-    word.what = is_quiet ? CLI_LINK_NONE : CLI_LINK_GONE;
+    word.kind = is_quiet ? CLI_LINK_NONE : CLI_LINK_GONE;
     return word;
 }

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum cli_ipc_what {
+enum cli_ipc_kind {
     CLI_LINK_NONE,      /* no message */
     CLI_LINK_GONE,      /* the other process died */
     CLI_LINK_SIGNAL,    /* to the keeper: forward this signal */
@@ -26,7 +26,7 @@ enum cli_ipc_what {
 };
 
 struct cli_ipc_word {
-    int32_t what; /* enum cli_ipc_what */
+    int32_t kind; /* enum cli_ipc_kind */
     int32_t value;
 };
 
@@ -58,7 +58,7 @@ bool cli_ipc_read_guard(const struct cli_ipc *link);
 
 /* Send a message. Never blocks; if the buffer is full, because the other
  * process is stopped, the message is dropped. */
-void cli_ipc_send(int fd, enum cli_ipc_what what, int value);
+void cli_ipc_send(int fd, enum cli_ipc_kind kind, int value);
 
 /* Never blocks. */
 struct cli_ipc_word cli_ipc_read(int fd);

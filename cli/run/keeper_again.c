@@ -63,8 +63,8 @@ static bool stands_again(const struct cli_keeper *keeper)
 
 /* ---- The pause between two rounds ---------------------------------------- */
 
-/* With jitter: hosts whose commands fail at the same time return at different
- * times. */
+/* With jitter: if commands on several hosts fail at the same time, the hosts
+ * return at different times. */
 static int64_t jittered_ms(int64_t ms)
 {
     uint32_t random = 0;

@@ -50,7 +50,7 @@ bool cli_keeper_hear(struct cli_keeper *keeper)
 {
     for (;;) {
         struct cli_ipc_word word = cli_ipc_read(keeper->link);
-        switch ((enum cli_ipc_what)word.what) {
+        switch ((enum cli_ipc_kind)word.kind) {
         case CLI_LINK_NONE:
         case CLI_LINK_STOPPED:
             return true;
@@ -75,13 +75,13 @@ int cli_keeper_stop(void *user)
     const struct cli_keeper *keeper = user;
     for (;;) {
         struct cli_ipc_word word = cli_ipc_read(keeper->link);
-        if (word.what == CLI_LINK_NONE) {
+        if (word.kind == CLI_LINK_NONE) {
             return 0;
         }
-        if (word.what == CLI_LINK_GONE) {
+        if (word.kind == CLI_LINK_GONE) {
             return CLI_STOP_GONE;
         }
-        if (word.what == CLI_LINK_SIGNAL && cli_signals_ends(word.value)) {
+        if (word.kind == CLI_LINK_SIGNAL && cli_signals_ends(word.value)) {
             return word.value;
         }
     }

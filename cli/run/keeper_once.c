@@ -60,8 +60,8 @@ static enum hf_status try_to_hand_on(struct cli_keeper *keeper,
     return hf_lock_adopt(keeper->client, &request, "", &none, error);
 }
 
-/* A store without marks keeps no name taken after its release, either; nor does
- * one whose locks end with the session of their client: better to hear it
+/* A store without marks cannot reserve a name after its release, either, and
+ * neither can one that ends locks with their client's session: better reported
  * before the command than after it. */
 static bool can_reserve(struct cli_keeper *keeper, struct cli_acquire *take)
 {

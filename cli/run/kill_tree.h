@@ -23,8 +23,8 @@ int cli_kill_tree_open(struct cli_kill_tree *tree);
 /* Kill and reap all descendants of this process, which is a subreaper.
  *
  * @param group     the command's process group, killed first; 0: none.
- * @param killed    a descendant that got SIGKILL before and whose end is not
- *                  waited for: the keeper, which may be frozen; 0: none.
+ * @param killed    a descendant that got SIGKILL before and is not waited for:
+ *                  the keeper, which may be frozen; 0: none.
  * @param until_ns  CLOCK_BOOTTIME: the timeout.
  * @return 0 when no process is left that could run; else a process that did not
  * die in time, or -1 if there may be one that /proc does not show.

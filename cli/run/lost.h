@@ -14,7 +14,7 @@ struct cli_lost {
     struct cli_holder by; /* its kind is HF_HOLDER_NONE if that is not known */
 };
 
-/* A majority has replied that @p lock is lost, whose lease would end in
+/* A majority has replied that @p lock is lost; its lease would end in
  * @p left_ms. Request the present holder at once, since a break leaves no trace
  * when it is over. No request is sent if the lease is about to end, or for
  * several names: it must not delay the killing of the command. */

@@ -163,10 +163,10 @@ static void read_signals(struct wrapper *wrapper)
 static void read_link(struct wrapper *wrapper, struct pollfd *watched)
 {
     struct cli_ipc_word word;
-    while ((word = cli_ipc_read(wrapper->link)).what == CLI_LINK_STOPPED) {
+    while ((word = cli_ipc_read(wrapper->link)).kind == CLI_LINK_STOPPED) {
         on_command_stopped(wrapper, word.value);
     }
-    if (word.what == CLI_LINK_GONE) {
+    if (word.kind == CLI_LINK_GONE) {
         watched->fd = -1; /* SIGCHLD will follow */
     }
 }

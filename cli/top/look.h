@@ -18,7 +18,7 @@ struct top_look {
     struct cli_view view;
     int n_nodes;
     struct cli_node nodes[HF_NODES_MAX];
-    char name[HF_NAME_MAX + 1]; /* whose places it has; empty: none */
+    char name[HF_NAME_MAX + 1]; /* of `places`; empty: none */
     size_t name_len;
     struct cli_places places;
 };
