@@ -55,61 +55,61 @@ fences_rise() {
     cut -d' ' -f2 "$W/led" | sort -nuc
 }
 
-election() { # URL WHAT
-    local what=$2 first second
+election() { # URL TITLE
+    local title=$2 first second
     export HOLDFAST_URL=$1
     rm -f "$W"/led "$W"/events.* "$W"/err.* "$W"/out.*
     before=''
     stand A
     first=$stood
-    ok "$what: one leads" wait_until 10 leads A
+    ok "$title: one leads" wait_until 10 leads A
     stand B
     second=$stood
-    ok "$what: the other waits" wait_until 10 queued B 1
+    ok "$title: the other waits" wait_until 10 queued B 1
     vote_out A
-    ok "$what: when the command ends, the waiter is next" \
+    ok "$title: when the command ends, the waiter is next" \
         wait_until 10 leads B
-    ok "$what: and stands again" wait_until 10 queued A 1
-    ok "$what: A said that it gave back" has_said A released 1
+    ok "$title: and stands again" wait_until 10 queued A 1
+    ok "$title: A said that it gave back" has_said A released 1
     vote_out B
-    ok "$what: and leads again" wait_until 10 leads A
+    ok "$title: and leads again" wait_until 10 leads A
 
     # The lock is broken.
     before=$(tail -n 1 "$W/led")
     local old
     old=$(cat "$W/pid.A")
     holdfast break --now seat >/dev/null 2>&1
-    ok "$what: after a break the waiter leads" wait_until 10 leads B
-    ok "$what: its command was ended" wait_until 5 is_gone "$old"
-    ok "$what: the loss was said" wait_until 5 has_said A lost 1
+    ok "$title: after a break the waiter leads" wait_until 10 leads B
+    ok "$title: its command was ended" wait_until 5 is_gone "$old"
+    ok "$title: the loss was said" wait_until 5 has_said A lost 1
     wait_until 5 test -s "$W/err.A"
     like "$(cat "$W/err.A")" '^holdfast: seat: [^'$'\n'']*the command was ended$' \
-        "$what: in one line"
-    ok "$what: and it stands again" wait_until 10 queued A 2
+        "$title: in one line"
+    ok "$title: and it stands again" wait_until 10 queued A 2
     vote_out B
-    ok "$what: and leads once more" wait_until 10 leads A
-    ok "$what: fences only rose" fences_rise
+    ok "$title: and leads once more" wait_until 10 leads A
+    ok "$title: fences only rose" fences_rise
 
     # SIGTERM while leading, and while waiting.
-    ok "$what: B waits" wait_until 10 queued B 3
+    ok "$title: B waits" wait_until 10 queued B 3
     before=$(tail -n 1 "$W/led")
     kill -TERM "$second"
     wait "$second"
-    is $? 143 "$what: SIGTERM while waiting ends it: 143"
+    is $? 143 "$title: SIGTERM while waiting ends it: 143"
     like "$(cat "$W/err.B")" 'stopped by SIGTERM while waiting$' \
-        "$what: and it is said"
+        "$title: and it is said"
     kill -TERM "$first"
     wait "$first"
-    is $? 143 "$what: SIGTERM while leading ends it with the command's code"
-    is "$(tail -n 1 "$W/led")" "$before" "$what: neither has led again"
-    ok "$what: the seat is free" holdfast run -n seat -- true
+    is $? 143 "$title: SIGTERM while leading ends it with the command's code"
+    is "$(tail -n 1 "$W/led")" "$before" "$title: neither has led again"
+    ok "$title: the seat is free" holdfast run -n seat -- true
 }
 
 election "local://$W/store" embedded
 server_start one
 election "${SERVER_URL[one]}?quarantine=off&node_timeout=1s" 'one redis'
 
-# ---- What ends it, and what does not, on the embedded store
+# ---- Its end, and its persistence, on the embedded store
 export HOLDFAST_URL=local://$W/store
 capture holdfast run --again seat -- "$W/nosuch"
 is "$code:$err" "127:holdfast: $W/nosuch: No such file or directory" \
@@ -145,7 +145,7 @@ kill -KILL "$(cat "$W/pid")"
 ok 'a command that was killed is run again' wait_until 10 heard begin 2
 kill -TERM $one
 wait $one
-is $? 5 'SIGTERM ends it with what the command made of it'
+is $? 5 'SIGTERM ends it with the code of the command'
 holdfast run --again seat -- sh -c 'touch "$0"; exec sleep 300' "$W/dies" &
 one=$!
 pids+=("$one")

@@ -12,119 +12,119 @@ waits() { [ "$(holdfast ls --json job | jq .waiting)" = 1 ]; }
 ran() { holdfast run --once 1h "$1" -- echo ran; }
 
 # Broken while a client waits: the waiter is granted it. break's options follow.
-passed_on() { # WHAT OPTION...
-    local what=$1 waiter pid
+passed_on() { # TITLE OPTION...
+    local title=$1 waiter pid
     shift
     mkfifo "$W/go"
     holdfast run job -- cat "$W/go" &
     waiter=$!
-    ok "$what: one waits" wait_until 20 waits
+    ok "$title: one waits" wait_until 20 waits
     capture holdfast break "$@" job
     pid=$(holdfast ls --json job | jq .pid)
     like "$code:$out" "^0:job was taken from [^ ]+ pid [0-9]+ and goes to [^ ]+ pid $pid(;.*)?\$" \
-        "$what: names the waiter that got it"
+        "$title: names the waiter that got it"
     : >"$W/go"
     wait "$waiter"
-    is $? 0 "$what: which runs"
+    is $? 0 "$title: which runs"
     rm "$W/go"
 }
 
-test_store() { # WHAT
-    local what=$1 owner fence breaker waiter start took
+test_store() { # TITLE
+    local title=$1 owner fence breaker waiter start took
     # Only reserved.
     holdfast run --min-hold 1h reserved -- true
     start=$(now_ms)
     capture timeout 60 holdfast break reserved
     took=$(($(now_ms) - start))
     like "$code:$out" '^0:reserved was kept taken after the end of .* and is free$' \
-        "$what: a reserved name is free at once"
-    ok "$what: at once ($took ms)" test "$took" -lt 10000
-    is "$(holdfast run -n reserved -- echo ran)" ran "$what: and can be taken"
-    is "$(ran both)" ran "$what: --once"
+        "$title: a reserved name is free at once"
+    ok "$title: at once ($took ms)" test "$took" -lt 10000
+    is "$(holdfast run -n reserved -- echo ran)" ran "$title: and can be taken"
+    is "$(ran both)" ran "$title: --once"
     holdfast run --min-hold 1h both -- true
     capture timeout 60 holdfast break -n both
-    is "$code" 0 "$what: a mark and a reservation together, also with -n"
-    is "$(ran both)" ran "$what: --once may run again"
+    is "$code" 0 "$title: a mark and a reservation together, also with -n"
+    is "$(ran both)" ran "$title: --once may run again"
 
     # A cancelled break leaves the holder as it was.
     read -r owner fence _ < <(holdfast acquire -t 25s job)
     start=$(now_ms)
     capture holdfast break -n job
     like "$code:$err" '^75:holdfast: job: held by [^ ]+ pid [0-9]+ ' \
-        "$what: -n does not wait"
+        "$title: -n does not wait"
     capture holdfast break -w 2s job
     like "$code:$err" '^75:holdfast: job: held by [^ ]+ pid [0-9]+ ' \
-        "$what: -w less than the lease: at once"
+        "$title: -w less than the lease: at once"
     rm -f "$W/err" # of the store before: it is read once it is not empty
     holdfast break job >"$W/out" 2>"$W/err" &
     breaker=$!
-    ok "$what: it says what it waits for" wait_until 20 test -s "$W/err"
+    ok "$title: it says that it waits" wait_until 20 test -s "$W/err"
     like "$(cat "$W/err")" \
         "^waiting for the lease of job's holder \([^ ]+ pid [0-9]+\) to end, at most until [0-9:]+\$" \
-        "$what: and until when"
+        "$title: and until when"
     kill -TERM "$breaker"
     wait "$breaker"
-    is $? 143 "$what: SIGTERM: 143"
+    is $? 143 "$title: SIGTERM: 143"
     like "$(tail -n 1 "$W/err")" '^holdfast: job: stopped by SIGTERM while waiting$' \
-        "$what: and says so"
-    is "$(wc -c <"$W/out")" 0 "$what: nothing is broken"
+        "$title: and says so"
+    is "$(wc -c <"$W/out")" 0 "$title: nothing is broken"
     capture holdfast extend -t 3s job --owner "$owner"
-    is "$code" 0 "$what: the holder has it still, and renews"
-    is "$(cut -d' ' -f2 <<<"$out")" "$fence" "$what: with its fence"
-    ok "$what: no step waited for a full lease" test $(($(now_ms) - start)) -lt 24000
+    is "$code" 0 "$title: the holder has it still, and renews"
+    is "$(cut -d' ' -f2 <<<"$out")" "$fence" "$title: with its fence"
+    ok "$title: no step waited for a full lease" test $(($(now_ms) - start)) -lt 24000
     capture holdfast release job --owner "$owner"
-    is "$code" 0 "$what: and can release it"
+    is "$code" 0 "$title: and can release it"
     capture holdfast break -n job
-    is "$code:$out" '0:job is free' "$what: nothing is left of the breaks"
+    is "$code:$out" '0:job is free' "$title: nothing is left of the breaks"
 
     # The mark of a run in progress stays.
     mkfifo "$W/end"
     holdfast run --once 1h -t 10s marked -- cat "$W/end" &
     breaker=$!
-    ok "$what: a marked run" wait_until 20 holdfast ls -q marked
+    ok "$title: a marked run" wait_until 20 holdfast ls -q marked
     capture holdfast break -n marked
-    is "$code" 75 "$what: -n: it goes on"
+    is "$code" 75 "$title: -n: it goes on"
     : >"$W/end"
     wait "$breaker"
-    is $? 0 "$what: to its end"
+    is $? 0 "$title: to its end"
     rm "$W/end"
-    is "$(ran marked)" '' "$what: and its mark is kept"
+    is "$(ran marked)" '' "$title: and its mark is kept"
 
     # The old holder's message names the breaker.
     holdfast run -t 5s job -- sleep 60 2>"$W/lost" &
     waiter=$!
-    ok "$what: held" wait_until 20 holdfast ls -q job
+    ok "$title: held" wait_until 20 holdfast ls -q job
     capture holdfast break job
-    is "$code" 0 "$what: broken"
+    is "$code" 0 "$title: broken"
     wait "$waiter"
     like "$?:$(cat "$W/lost")" \
         '^76:holdfast: job: broken by `holdfast break` on [^ ]+ \(pid [0-9]+\) at [0-9:]+; the command was ended$' \
-        "$what: the old holder names the breaker"
+        "$title: the old holder names the breaker"
     holdfast run -t 6s job -- sleep 60 2>"$W/lost" &
     waiter=$!
-    ok "$what: held" wait_until 20 holdfast ls -q job
+    ok "$title: held" wait_until 20 holdfast ls -q job
     mkfifo "$W/go"
     holdfast run -t 20s job -- cat "$W/go" &
     breaker=$!
-    ok "$what: one waits" wait_until 20 waits
+    ok "$title: one waits" wait_until 20 waits
     capture holdfast break --now -q job
     wait "$waiter"
     like "$?:$(cat "$W/lost")" \
         '^76:holdfast: job: the lock was broken, or the store lost it; [^ ]+ pid [0-9]+ has it now; the command was ended$' \
-        "$what: --now: it names the new holder"
+        "$title: --now: it names the new holder"
     : >"$W/go"
     wait "$breaker"
     rm "$W/go"
 
     # Handed over to the next waiter.
     read -r owner fence _ < <(holdfast acquire -t 5s job)
-    passed_on "$what: break"
+    passed_on "$title: break"
     read -r owner fence _ < <(holdfast acquire -t 25s job)
-    passed_on "$what: --now" --now
+    passed_on "$title: --now" --now
     read -r owner fence _ < <(holdfast acquire -t 5s job)
     capture holdfast break -q --json job
     is "$code:$(jq -r '.from + " " + (.to | tostring)' <<<"$out"):$err" \
-        "0:${owner%@*} null:" "$what: --json names both"
+        "0:${owner%@*} null:" "$title: --json names both"
 }
 
 export HOLDFAST_URL=local://$W/store
@@ -150,7 +150,7 @@ is "$(server_cli one GET lock:foreign)" theirs 'and is as it was, given up'
 server_cli one SET lock:foreign theirs PX 9300000000000000 >/dev/null
 capture timeout 60 holdfast break -w 5s foreign
 like "$code:$err" '^75:holdfast: foreign: held by ' \
-    'a key whose lease ends after centuries is not broken'
+    'a key with a lease of centuries is not broken'
 is "$(server_cli one GET lock:foreign)" theirs 'and is as it was'
 
 for s in a b c; do server_start "$s"; done

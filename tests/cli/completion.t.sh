@@ -8,11 +8,11 @@ for name in nightly 'night shift' never 'a*b' 'a1b' $'two\nlines'; do
     holdfast acquire -t 50s "$name" >"$W/log" || fail "acquire $name"
 done
 
-offers() { # WANT WHAT WORD...
-    local want=$1 what=$2
+offers() { # WANT TITLE WORD...
+    local want=$1 title=$2
     shift 2
     capture holdfast complete -- "$@"
-    is "$code:${out//$'\n'/|}" "0:$want" "$what"
+    is "$code:${out//$'\n'/|}" "0:$want" "$title"
 }
 offers 'release' 'a command' rel
 offers 'run|acquire|extend|release|ls|top|break|get|put|update|guard|doctor|help' 'all commands' ''
@@ -23,15 +23,15 @@ offers '--wait' 'an option of break' break --wa
 offers 'kill|warn' 'the values of a choice' run --on-lost ''
 offers '' 'not of a duration' run -w ''
 offers 'night shift|nightly' 'names from the store' release ni
-offers 'nightly' 'behind options with values' run -w 5s --ttl 30s nightl
+offers 'nightly' 'after options with values' run -w 5s --ttl 30s nightl
 offers 'a*b' 'a character of patterns stands for itself' break 'a*'
 offers '' 'no name of two lines' ls tw
-offers '' 'nothing behind --' run job -- ni
+offers '' 'nothing after --' run job -- ni
 offers '' 'no names of another store' ls -u "local://$W/other" ni
 offers 'doctor' 'commands for help' help d
 offers 'postgres' 'the databases of guard' guard p
 offers 'postgres|mysql|sqlite|redis' 'all of them' guard ''
-offers '' 'no database behind one' guard sqlite --install ''
+offers '' 'no database after one' guard sqlite --install ''
 offers '--reset' 'its options' guard postgres --r
 offers '--print-schema' 'those of doctor' doctor --pr
 capture timeout 20 holdfast complete -- ls -u redis://192.0.2.1 n
@@ -48,9 +48,9 @@ in_bash() { # WORD...
 is "$(in_bash release ni)" $'night\\ shift\nnightly' 'bash: names, quoted'
 cd "$W" || exit
 : >bank.db
-is "$(in_bash guard sqlite --install ban)" bank.db 'bash: files behind --install'
+is "$(in_bash guard sqlite --install ban)" bank.db 'bash: files after --install'
 is "$(in_bash run --on-lo)" --on-lost 'bash: options'
-like "$(in_bash run job -- holdfas)" holdfast 'bash: commands behind --'
+like "$(in_bash run job -- holdfas)" holdfast 'bash: commands after --'
 if command -v zsh >/dev/null; then
     cat >"$W/zsh" <<'X'
 _normal() { print "normal $words"; }
@@ -61,7 +61,7 @@ words=(holdfast run job -- l) CURRENT=5
 source "$1"
 X
     is "$(zsh -f "$W/zsh" "$HF_SOURCE/completions/_holdfast")" \
-        $'night shift\nnightly\nnormal l' 'zsh: names, and commands behind --'
+        $'night shift\nnightly\nnormal l' 'zsh: names, and commands after --'
 else
     skip 'zsh' 'not installed'
 fi

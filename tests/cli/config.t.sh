@@ -10,14 +10,14 @@ mkdir -p "$HOME/.config/holdfast"
 file=$HOME/.config/holdfast/config
 
 # Which store is in use? The one where its name is held.
-uses() { # URL WHAT [OPTION...]
-    local url=$1 what=$2
+uses() { # URL TITLE [OPTION...]
+    local url=$1 title=$2
     shift 2
     capture holdfast run "$@" here -- holdfast run -nu "$url" here -- true
-    like "$code:$err" '^64:|held by' "$what"
+    like "$code:$err" '^64:|held by' "$title"
 }
 
-refused() { # REGEX WHAT
+refused() { # REGEX TITLE
     capture holdfast run x -- true
     is "$code" 78 "$2: exit 78"
     like "$err" "^holdfast: [^"$'\n'"]*$1[^"$'\n'"]*$" "$2: one line"
@@ -62,9 +62,9 @@ refused "$file:1: no quotes around values$" 'a value in quotes'
 printf "max_ttl = '5s'\n" >"$file"
 refused "$file:1: no quotes around values$" 'of a parameter'
 printf 'url = local://%s # here\n' "$W/x" >"$file"
-refused "$file:1: a comment needs a line of its own$" 'a comment behind a value'
+refused "$file:1: a comment needs a line of its own$" 'a comment after a value'
 printf 'url = local://%s\nmax_ttl = 5s\t# short\n' "$W/x" >"$file"
-refused "$file:2: a comment needs a line of its own$" 'behind a parameter'
+refused "$file:2: a comment needs a line of its own$" 'after a parameter'
 printf 'url = local://%s/a#b\n' "$W" >"$file"
 capture holdfast run x -- true
 unlike "$err" comment 'a # inside a value is none'
@@ -126,13 +126,13 @@ capture holdfast run -v x -- true
 unlike "$err" secret '-v does not say it'
 out=$(holdfast run x -- sh -c 'cat /proc/$PPID/environ /proc/$PPID/cmdline' |
     tr '\0' '\n')
-unlike "$out" secret 'nor is it in what ps shows'
+unlike "$out" secret 'nor does ps show it'
 
 # ---- Where a password stays: in the keeper, which connects again
 in_memory() { # PID
     echo 'long-and-secret' | "$HF_BUILD/tests/lib/memsearch" "$1"
 }
-not_in() { # PID WHAT
+not_in() { # PID TITLE
     # ASan keeps a copy of the environment of its own.
     [ -z "${HOLDFAST_URL:-}" ] || ! is_sanitized "$HF_BUILD/holdfast" || return 0
     in_memory "$1"
@@ -141,8 +141,8 @@ not_in() { # PID WHAT
 is_started() {
     [ -s "$W/started" ]
 }
-remains() { # WHAT ENVIRONMENT ARG... : a run, and where its password is
-    local what=$1 environment=$2 wrapper keeper command
+remains() { # TITLE ENVIRONMENT ARG... : a run, and where its password is
+    local title=$1 environment=$2 wrapper keeper command
     shift 2
     rm -f "$W/started"
     # shellcheck disable=SC2016
@@ -151,15 +151,15 @@ remains() { # WHAT ENVIRONMENT ARG... : a run, and where its password is
     wrapper=$!
     wait_until 10 is_started
     read -r command keeper <"$W/started"
-    ok "$what: the keeper has it" in_memory "$keeper"
-    not_in "$wrapper" "$what: the wrapper has no copy"
+    ok "$title: the keeper has it" in_memory "$keeper"
+    not_in "$wrapper" "$title: the wrapper has no copy"
     unlike "$(tr '\0' '\n' <"/proc/$keeper/cmdline")" long-and-secret \
-        "$what: ps does not show it"
+        "$title: ps does not show it"
     if [ "$environment" = clean ]; then
         wait_until 5 grep -q sleep "/proc/$command/comm"
-        not_in "$command" "$what: nor has the command"
+        not_in "$command" "$title: nor has the command"
     else
-        ok "$what: the command has the environment that it was given" \
+        ok "$title: the command has the environment that it was given" \
             in_memory "$command"
     fi
     kill $wrapper
@@ -238,7 +238,7 @@ this)" 'nothing configured: it works, with a notice'
         as alice "$hf" ls'
     is "$(grep -c 'no store' <<<"$err")" 1 'once per user'
     in_users 'as alice "$hf" run -q x -- true; as alice "$hf" run x -- true'
-    like "$err" '^no store' 'quiet is not told'
+    like "$err" '^no store' '-q does not use up the notice'
     in_users 'as alice "$hf" run -q x -- true'
     is "$code:$err" 0: '-q silences it'
     in_users 'as alice "$hf" run -u local: x -- true'

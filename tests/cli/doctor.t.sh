@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# holdfast doctor: what --init refuses and declares, what --quarantine does,
+# holdfast doctor: refusals and declarations of --init, effects of --quarantine,
 # and that each missing right is named.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
@@ -64,7 +64,7 @@ capture holdfast doctor --init -u "$three" </dev/null
 is "$code" 69 'no holder left, but a node is away: refused'
 unlike "$out" ': declared' 'since it might show one'
 capture holdfast doctor --init --force -u "$three" </dev/null
-is "$code" 69 '--force: what can be reached is declared'
+is "$code" 69 '--force: reachable servers are declared'
 like "$out" "${SERVER_SOCK[s2]}: declared" 'the node that restarted'
 like "$out" "${SERVER_SOCK[s3]}: counts already" 'not the one that did not'
 like "$err" "${SERVER_SOCK[s1]}" 'and the one that is away is named'
@@ -77,7 +77,7 @@ server_stop s3
 
 server_start one
 one="${SERVER_URL[one]}?max_ttl=10s"
-refused() { # CODE LIKE WHAT
+refused() { # CODE LIKE TITLE
     capture holdfast doctor --init -u "$one" </dev/null
     is "$code" "$1" "$3: refused, $1"
     like "$out" "$2" "$3: listed"
@@ -163,7 +163,7 @@ is "$code" 64 'an address without --quarantine'
 capture holdfast doctor --quarantine "${SERVER_SOCK[s1]}" -u "$three&quarantine=off"
 is "$code" 78 'with quarantine=off it would count: refused'
 
-# The counter of a server whose clock was two hours ahead, with the queue and
+# The counter of a server with a clock that was two hours ahead, with the queue and
 # the lease from that clock.
 fence='hf:{lock:used}:fence'
 far=$(printf '%016d' $((${EPOCHREALTIME/[.,]/} + 7200000000)))

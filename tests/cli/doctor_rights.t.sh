@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 240
 
-# ---- The documented rights, and what the sources call ------------------------
+# ---- The documented rights, and the commands in the sources ------------------
 
 rule=$(sed -n '/^ACL SETUSER holdfast/,/^```/{/^```/!p}' \
     "$HF_SOURCE/docs/stores.md" | tr -s ' \n' '  ')
@@ -21,7 +21,7 @@ called=$(
             subscribe | tr ' ' '\n'
     } | sort -u
 )
-is "$commands" "$called" 'it lists what the sources call, and nothing else'
+is "$commands" "$called" 'it lists the commands in the sources, and no others'
 
 # ---- Each right alone ------------------------------------------------------
 

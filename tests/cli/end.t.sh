@@ -182,7 +182,7 @@ ok 'nested: everything is ended' wait_until 5 all_gone
 ok 'nested: the inner keeper too' wait_until 5 is_gone "$keeper"
 ok 'nested: the outer lock is free' holdfast run -w 20 outer -- true
 
-# ---- The wrapper is told to end: the command decides
+# ---- The wrapper gets SIGTERM: the command decides
 start -t 10s
 kill -TERM "$wrapper"
 kill -TERM "$wrapper"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# fence_base: what users see of a store is its counters plus this number, in all
+# fence_base: users see the counters of a store plus this number, in all
 # places alike, and all clients of a store agree on it.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/databases.sh"
@@ -12,69 +12,69 @@ base=2000000000000000 # more than the clock in microseconds, until 2033
 top=9007199254740991  # the greatest fence
 
 # All fences of one acquisition are equal: HOLDFAST_URL is a store with the base.
-test_store() { # WHAT
+test_store() { # TITLE
     local again
-    what=$1
+    title=$1
     capture holdfast acquire -t 20s job
-    is "$code:$err" 0: "$what: acquire"
+    is "$code:$err" 0: "$title: acquire"
     read -r owner fence _ <<<"$out"
-    ok "$what: the fence is above base and clock ($fence)" \
+    ok "$title: the fence is above base and clock ($fence)" \
         test "$fence" -ge $((base + $(date +%s) * 1000000 - 3600000000))
-    ok "$what: and has 53 bits" test "$fence" -le "$top"
-    is "${owner##*@}" "$fence/20000" "$what: the token has the fence"
-    is "$(holdfast ls --json | jq .fence)" "$fence" "$what: ls"
-    is "$(holdfast ls --json job | jq .fence)" "$fence" "$what: ls NAME"
+    ok "$title: and has 53 bits" test "$fence" -le "$top"
+    is "${owner##*@}" "$fence/20000" "$title: the token has the fence"
+    is "$(holdfast ls --json | jq .fence)" "$fence" "$title: ls"
+    is "$(holdfast ls --json job | jq .fence)" "$fence" "$title: ls NAME"
     is "$(holdfast ls --json job | jq '.nodes[].fence // empty' | sort -u)" \
-        "$fence" "$what: ls NAME, at each node"
+        "$fence" "$title: ls NAME, at each node"
     capture holdfast ls job
-    like "$out" "fence $fence\$" "$what: ls NAME as text"
+    like "$out" "fence $fence\$" "$title: ls NAME as text"
     since=$(holdfast ls --json job | jq .since)
-    ok "$what: the age is that of the counter ($since)" test \
+    ok "$title: the age is that of the counter ($since)" test \
         $(($(date +%s) - since)) -lt 300
     capture holdfast extend job --owner "$owner"
-    is "$code" 0 "$what: extend by that token"
-    is "${out%% *}" "$owner" "$what: which prints it again"
+    is "$code" 0 "$title: extend by that token"
+    is "${out%% *}" "$owner" "$title: which prints it again"
     low=${owner%@*}@$((fence - base))/20000
     capture holdfast release job --owner "$low"
-    is "$code" 64 "$what: a token without the base is refused"
+    is "$code" 64 "$title: a token without the base is refused"
     like "$err" "not an owner of this store: its fence $((fence - base)) is not above fence_base=$base" \
-        "$what: which gives both numbers"
-    is "$(holdfast acquire -n job 2>/dev/null; echo $?)" 75 "$what: and frees nothing"
+        "$title: which gives both numbers"
+    is "$(holdfast acquire -n job 2>/dev/null; echo $?)" 75 "$title: and frees nothing"
     capture holdfast release job --owner "$owner"
-    is "$code:$err" 0: "$what: release by the token"
+    is "$code:$err" 0: "$title: release by the token"
 
     holdfast run --status-fd 3 job -- sh -c 'echo $HOLDFAST_FENCE $HOLDFAST_OWNER' \
         3>"$W/status" >"$W/out"
     read -r again owner <"$W/out"
-    ok "$what: HOLDFAST_FENCE is larger" test "$again" -gt "$fence"
-    is "${owner##*@}" "$again" "$what: as in HOLDFAST_OWNER"
+    ok "$title: HOLDFAST_FENCE is larger" test "$again" -gt "$fence"
+    is "${owner##*@}" "$again" "$title: as in HOLDFAST_OWNER"
     is "$(jq -r 'select(.event == "acquired").fence' "$W/status")" "$again" \
-        "$what: and on the status-fd"
+        "$title: and on the status-fd"
     capture holdfast run -v job -- sh -c 'echo $HOLDFAST_FENCE'
-    like "$err" "job: held, fence $out" "$what: and with -v"
+    like "$err" "job: held, fence $out" "$title: and with -v"
 
     read -r owner fence _ < <(holdfast acquire -t 20s job)
     capture holdfast break --now job
-    is "$code" 0 "$what: break"
+    is "$code" 0 "$title: break"
     capture holdfast release job --owner "$owner"
-    is "$code" 76 "$what: the old holder has lost it"
+    is "$code" 76 "$title: the old holder has lost it"
     again=$(holdfast run job -- sh -c 'echo $HOLDFAST_FENCE')
-    ok "$what: break: the fence moved on" test "$again" -gt "$fence"
+    ok "$title: break: the fence moved on" test "$again" -gt "$fence"
     holdfast run --once 1h daily -- sh -c 'echo $HOLDFAST_FENCE' >"$W/out"
-    ok "$what: --once: a fence above the base" test "$(cat "$W/out")" -gt "$base"
-    is "$(holdfast run --once 1h daily -- echo again)" '' "$what: --once: once"
+    ok "$title: --once: a fence above the base" test "$(cat "$W/out")" -gt "$base"
+    is "$(holdfast run --once 1h daily -- echo again)" '' "$title: --once: once"
     holdfast run -p 2 gpu -- sh -c 'echo $HOLDFAST_FENCE' >"$W/out"
-    ok "$what: a permit: a fence above the base" test "$(cat "$W/out")" -gt "$base"
+    ok "$title: a permit: a fence above the base" test "$(cat "$W/out")" -gt "$base"
     read -r owner fence _ < <(holdfast acquire -t 20s queued)
     holdfast run queued -- sh -c 'echo $HOLDFAST_FENCE' >"$W/out" &
     has_waiter() { [ "$(holdfast ls --json queued | jq .waiting)" = 1 ]; }
     wait_until 20 has_waiter || fail 'a waiter'
     holdfast release queued --owner "$owner"
     wait $!
-    ok "$what: a hand-over: a larger fence" test "$(cat "$W/out")" -gt "$fence"
+    ok "$title: a hand-over: a larger fence" test "$(cat "$W/out")" -gt "$fence"
 }
 
-refused() { # WHAT URL ITS OURS
+refused() { # TITLE URL ITS OURS
     capture holdfast run -n -u "$2" job -- echo ran
     is "$code:$out" 78: "$1: refused"
     like "$err" "belongs to a store with fence_base=$3, this client says $4: all clients of a store must say the same" \

@@ -40,14 +40,14 @@ begin_flood() { # SERVER TRIGGER KIND [CERT KEY]
     done
 }
 
-is_modest() { # WHAT
+is_modest() { # TITLE
     is_sanitized "$HF_BUILD/holdfast" && return
     ok "$1: $(cat "$W/peak") KiB of memory" \
         test "$(cat "$W/peak")" -le $PEAK_KIB
 }
 
 # A try that ends with 69 within its second, with one line that matches.
-fails_in_time() { # URL REGEX WHAT
+fails_in_time() { # URL REGEX TITLE
     local start took
     start=$(now_ms)
     capture timeout 60 "$HF_BUILD/tests/lib/peak" "$W/peak" \
@@ -62,7 +62,7 @@ fails_in_time() { # URL REGEX WHAT
 
 # Held until it was renewed, and for SECONDS, although the third server is
 # flooded.
-holds_anyway() { # URL WHAT [SECONDS]
+holds_anyway() { # URL TITLE [SECONDS]
     : >"$W/renewed"
     capture timeout 60 "$HF_BUILD/tests/lib/peak" "$W/peak" \
         holdfast run -w 5 -t 4s --status-fd 8 -u "$1" x -- sh -c \

@@ -33,86 +33,86 @@ end() { # NAME
     wait "${pids[$1]}" 2>/dev/null
     unset "pids[$1]"
 }
-said() { # FILE REGEX : a line has it behind its time
+said() { # FILE REGEX : a line has it after its time
     grep -qE "^[0-9:]{8}\.[0-9]{3}  $2" "$W/$1"
 }
-says() { # FILE REGEX WHAT
+says() { # FILE REGEX TITLE
     ok "$3" wait_until 10 said "$1" "$2"
 }
 is_listed() { # NAME
     holdfast ls | grep -q "^$1 "
 }
 
-watch() { # URL WHAT
-    local what=$2 who
+watch() { # URL TITLE
+    local title=$2 who
     who="$(uname -n) pid [0-9]+"
     export HOLDFAST_URL=$1
     rm -f "$W"/{f,name,j}
     run old before
-    ok "$what: held before" wait_until 10 is_listed before
+    ok "$title: held before" wait_until 10 is_listed before
     follow f
     says f "before +held by $who since [0-9:]+ \(old\), fence [0-9]+\$" \
-        "$what: what is held at first"
+        "$title: locks held at first"
     run A job
-    says f "job +acquired by $who \(A\), fence [0-9]+\$" "$what: acquired"
+    says f "job +acquired by $who \(A\), fence [0-9]+\$" "$title: acquired"
     run B job
-    says f 'job +waiting 1 \(\+1\)$' "$what: one waits"
+    says f 'job +waiting 1 \(\+1\)$' "$title: one waits"
     run C job
-    says f 'job +waiting 2 \(\+1\)$' "$what: another one"
+    says f 'job +waiting 2 \(\+1\)$' "$title: another one"
     end C
-    says f 'job +waiting 1 \(-1\)$' "$what: and gives up"
+    says f 'job +waiting 1 \(-1\)$' "$title: and gives up"
     end A
     says f "job +handed over: $who \(A\) -> $who \(B\), fence [0-9]+\$" \
-        "$what: handed over"
-    says f 'job +waiting 0 \(-1\)$' "$what: and no client waits"
+        "$title: handed over"
+    says f 'job +waiting 0 \(-1\)$' "$title: and no client waits"
     end B
-    says f "job +released by $who \(B\)\$" "$what: released"
-    is "$(grep -c ' job ' "$W/f")" 7 "$what: and no line more"
+    says f "job +released by $who \(B\)\$" "$title: released"
+    is "$(grep -c ' job ' "$W/f")" 7 "$title: and no line more"
 
     # A lease that is not renewed.
     HOLDFAST_OWNER=$(holdfast acquire -t 1s gone) && unset HOLDFAST_OWNER
-    says f "gone +acquired by $who, fence [0-9]+\$" "$what: taken, and left"
-    says f "gone +expired: $who\$" "$what: its lease is over"
+    says f "gone +acquired by $who, fence [0-9]+\$" "$title: taken, and left"
+    says f "gone +expired: $who\$" "$title: its lease is over"
     # shellcheck disable=SC2016
     holdfast run --min-hold 3s kept -- \
         sh -c 'until grep -q "kept .*acquired" "$0"; do :; done' "$W/f"
-    says f "kept +ended, and kept taken, by $who\$" "$what: ended"
-    says f "kept +(expired|released by|expired:)" "$what: and free in the end"
+    says f "kept +ended, and kept taken, by $who\$" "$title: ended"
+    says f "kept +(expired|released by|expired:)" "$title: and free in the end"
 
     # Readers, and a semaphore.
     run R1 -s book
-    says f 'book +acquired by 1 reader, fence [0-9]+$' "$what: a reader"
+    says f 'book +acquired by 1 reader, fence [0-9]+$' "$title: a reader"
     run R2 -s book
-    says f 'book +readers 2 \(\+1\)$' "$what: another one"
+    says f 'book +readers 2 \(\+1\)$' "$title: another one"
     end R1
-    says f 'book +readers 1 \(-1\)$' "$what: one less"
+    says f 'book +readers 1 \(-1\)$' "$title: one less"
     run W book
-    says f 'book +waiting 1 \(\+1\)$' "$what: a writer waits"
+    says f 'book +waiting 1 \(\+1\)$' "$title: a writer waits"
     end R2
     says f "book +handed over: 1 reader -> $who \(W\), fence" \
-        "$what: and is handed it"
+        "$title: and is handed it"
     end W
     run G1 -p 1 gpu
-    says f "gpu#0 +acquired by $who \(G1\)" "$what: a permit"
+    says f "gpu#0 +acquired by $who \(G1\)" "$title: a permit"
     run G2 -p 1 gpu
-    says f 'gpu +waiting 1 \(\+1\)$' "$what: one waits for it"
+    says f 'gpu +waiting 1 \(\+1\)$' "$title: one waits for it"
     end G1
-    says f "gpu#0 +handed over: $who \(G1\) -> $who \(G2\)" "$what: and gets it"
+    says f "gpu#0 +handed over: $who \(G1\) -> $who \(G2\)" "$title: and gets it"
     end G2
-    says f "gpu#0 +released by $who \(G2\)" "$what: and gives it back"
+    says f "gpu#0 +released by $who \(G2\)" "$title: and gives it back"
     unlike "$(grep ' gpu ' "$W/f")" 'acquired|readers' \
-        "$what: the semaphore itself has no holders"
+        "$title: the semaphore itself has no holders"
     kill -TERM "${pids[follow]}"
     wait "${pids[follow]}"
-    is "$?:$(cat "$W/f.err")" 0: "$what: SIGTERM ends it"
+    is "$?:$(cat "$W/f.err")" 0: "$title: SIGTERM ends it"
 
     # One name, and its slots.
     follow name gpu
     run X gpux
     run G1 -p 1 gpu
-    says name "gpu#0 +(acquired|held) by $who .*\(G1\)" "$what: NAME: its slots"
+    says name "gpu#0 +(acquired|held) by $who .*\(G1\)" "$title: NAME: its slots"
     end follow
-    unlike "$(cat "$W/name")" 'gpux' "$what: NAME: no other name"
+    unlike "$(cat "$W/name")" 'gpux' "$title: NAME: no other name"
 
     # For programs.
     follow j --json 'job*'
@@ -120,24 +120,24 @@ watch() { # URL WHAT
     wait_until 10 grep -qE 'acquired|held' "$W/j"
     end before
     wait_until 10 grep -q released "$W/j"
-    : >"$W/j" # it appends: what was there at first is another matter
+    : >"$W/j" # it appends: the locks held at first do not matter
     run A job
     wait_until 10 grep -q acquired "$W/j"
     run B job
     wait_until 10 grep -q '"waiting":1' "$W/j"
     end A
-    ok "$what: --json: handed over" wait_until 10 grep -q handed-over "$W/j"
+    ok "$title: --json: handed over" wait_until 10 grep -q handed-over "$W/j"
     end B
     wait_until 10 grep -q released "$W/j"
     is "$(jq -r .event "$W/j" | xargs)" \
-        'acquired waiting handed-over waiting released' "$what: --json: events"
+        'acquired waiting handed-over waiting released' "$title: --json: events"
     is "$(jq -r 'select(.event == "handed-over") |
         .name, .label, .from.label' "$W/j" | xargs)" 'job B A' \
-        "$what: --json: the old and the new holder"
+        "$title: --json: the old and the new holder"
     is "$(jq -r 'select(.event == "waiting") | .waiting, .delta' "$W/j" |
-        xargs)" '1 1 0 -1' "$what: --json: how many wait"
+        xargs)" '1 1 0 -1' "$title: --json: how many wait"
     # shellcheck disable=SC2016
-    ok "$what: --json: when" judge --argjson now "$(now_ms)" \
+    ok "$title: --json: when" judge --argjson now "$(now_ms)" \
         '$now - .time_ms < 60000' "$W/j"
     end_runs
 }

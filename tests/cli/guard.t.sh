@@ -144,7 +144,7 @@ at_exit clean_up
 
 # ---- Each of the processes, and pairs --------------------------------------
 
-pids_of() { # SCENARIO WHAT
+pids_of() { # SCENARIO PROCESS
     local process
     for process in ${2//-/ }; do
         pid_of "$1" "$process"
@@ -154,18 +154,18 @@ pids_of() { # SCENARIO WHAT
 
 # Start the scenarios in parallel, freeze the processes in their names, record
 # the time.
-begin() { # HOW WHAT...
-    local how=$1 what scenario
+begin() { # HOW PROCESS...
+    local how=$1 process scenario
     shift
-    for what in "$@"; do
-        start "$how.$what"
+    for process in "$@"; do
+        start "$how.$process"
     done
-    for what in "$@"; do
-        scenario=$how.$what
+    for process in "$@"; do
+        scenario=$how.$process
         wait_until 20 test -s "$W/in/$scenario/command" ||
             fail "$scenario starts"
         # shellcheck disable=SC2046 # one word for each process
-        "freeze_$how" "$scenario" $(pids_of "$scenario" "$what") ||
+        "freeze_$how" "$scenario" $(pids_of "$scenario" "$process") ||
             fail "$scenario: freezes"
         now_ms >"$W/in/$scenario/at"
     done
@@ -333,7 +333,7 @@ is "$(cat "$W/in/late/err")" 'holdfast: late: the lease was over before the '\
 'command could be started' 'late: one line'
 ok 'late: the command was not started' test ! -e "$W/in/late/ran"
 
-# ---- A store that cannot be told which processes keep the lock --------------
+# ---- A store that cannot know the processes that keep the lock --------------
 
 gate=$HF_BUILD/tests/lib/gate
 close_store() {
@@ -391,7 +391,7 @@ kill -9 "$(pid_of group wrapper)"
 wait "$(pid_of group tracer)"
 is $? 137 'not of the group: wrapper and keeper are killed'
 holdfast run -n group -- true 2>/dev/null
-is $? 75 'not of the group: the store was told of it with a renewal'
+is $? 75 'not of the group: the store learned that from a renewal'
 
 # ---- The freezer -------------------------------------------------------------
 

@@ -1,37 +1,37 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What a command can learn about its lock from inside: the environment, which
-# must not contain the owner, and ps.
+# A command's view of its own lock: the environment, which must not contain the
+# owner, and ps.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 60
 
-test_store() { # WHAT
-    local what=$1 verb
+test_store() { # TITLE
+    local title=$1 verb
     for verb in release extend; do
         capture holdfast run job -- sh -c "holdfast $verb job; code=\$?
             env -u HOLDFAST_OWNER holdfast run -n job -- true 2>/dev/null
             echo \$code \$?"
-        is "$out" '64 75' "$what: $verb inside is refused, and the lock still held"
-        is "$code" 0 "$what: $verb inside: the command goes on"
+        is "$out" '64 75' "$title: $verb inside is refused, and the lock still held"
+        is "$code" 0 "$title: $verb inside: the command goes on"
         like "$err" '^holdfast: job: held by the `holdfast run` that this command runs under' \
-            "$what: $verb inside: says so"
+            "$title: $verb inside: says so"
     done
     capture holdfast run a b -- sh -c 'holdfast release b; echo $?'
-    is "$out" 64 "$what: one of several names"
+    is "$out" 64 "$title: one of several names"
     name=$'two\nlines'
     capture holdfast run "$name" -- sh -c 'holdfast release "$HOLDFAST_NAME"; echo $?'
-    is "$out" 64 "$what: a name of two lines"
+    is "$out" 64 "$title: a name of two lines"
     # On purpose.
     capture holdfast run job -- sh -c 'holdfast release job --owner "$HOLDFAST_OWNER"; echo $?'
-    like "$code:$err" '^76:holdfast: job: ' "$what: --owner releases it, and run says so"
+    like "$code:$err" '^76:holdfast: job: ' "$title: --owner releases it, and run says so"
     # A lock of the command's own.
     # shellcheck disable=SC2016 # the command's
     capture holdfast run job -- sh -c '
         line=$(holdfast acquire other) || exit
         export HOLDFAST_OWNER=${line%% *}
         holdfast extend other >/dev/null && holdfast release other'
-    is "$code:$err" 0: "$what: acquire, extend and release inside of another name"
+    is "$code:$err" 0: "$title: acquire, extend and release inside of another name"
 }
 
 export HOLDFAST_URL=local://$W/store

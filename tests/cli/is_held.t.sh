@@ -7,13 +7,13 @@
 # timeout: 60
 pty=$HF_BUILD/tests/lib/pty
 
-answers() { # CODE WHAT NAME
+answers() { # CODE TITLE NAME
     capture holdfast ls -q "$3"
-    is "$code:$out$err" "$1:" "$what: $2: exit $1, and no word"
+    is "$code:$out$err" "$1:" "$title: $2: exit $1, and no word"
 }
 
-test_store() { # WHAT
-    local what=$1 owner
+test_store() { # TITLE
+    local title=$1 owner
     answers 1 'free' job
     owner=$(holdfast acquire -t 30s job | cut -d' ' -f1)
     answers 0 'held' job

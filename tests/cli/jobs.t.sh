@@ -7,7 +7,7 @@ pty=$HF_BUILD/tests/lib/pty
 cd "$W" || exit 1
 
 # A command that prints the signals it gets. A line may come in pieces while the
-# shell hands over the terminal: `read` keeps what it has at its timeout.
+# shell hands over the terminal: `read` keeps a part of a line at its timeout.
 cat >"$W/talk" <<'X'
 #!/bin/bash
 trap 'echo "heard-""INT"; exit 4' INT
@@ -54,9 +54,9 @@ step() { # STEP: prints it as pty reads it
     esac
 }
 
-# In an interactive bash. What is typed is echoed, so commands print words that
+# In an interactive bash. Input is echoed, so commands print words that
 # were not typed whole.
-run_row() { # WHAT STEP...
+run_row() { # TITLE STEP...
     local step
     {
         # shellcheck disable=SC2016
@@ -68,7 +68,7 @@ run_row() { # WHAT STEP...
     ok "$1" "$pty" env PS1='$' bash --norc --noprofile -i <script
 }
 
-# A table: what a row shows, at the left margin, and its steps, indented.
+# A table: the title of a row, at the left margin, and its steps, indented.
 rows() { # table on stdin
     local line row=()
     while IFS= read -r line; do

@@ -38,8 +38,8 @@ is_unloaded() {
     [[ $code = 127 && $err =~ 'error while loading shared libraries' ]]
 }
 
-sweep() { # WHAT WANTED-OUTPUT COMMAND...
-    local what=$1 want=$2 limit enough='' wrong=''
+sweep() { # TITLE WANTED-OUTPUT COMMAND...
+    local title=$1 want=$2 limit enough='' wrong=''
     shift 2
     for ((limit = first; limit <= last; limit++)); do
         timed limited "$limit" "$@"
@@ -49,8 +49,8 @@ sweep() { # WHAT WANTED-OUTPUT COMMAND...
             wrong+="limit $limit, $ms ms, code $code: $err"$'\n'
         fi
     done
-    is "$wrong" '' "$what: works from $enough descriptors on, says so below"
-    ok "$what: few are enough" test "${enough:-99}" -le 20
+    is "$wrong" '' "$title: works from $enough descriptors on, says so below"
+    ok "$title: few are enough" test "${enough:-99}" -le 20
 }
 
 # With stdin, stdout and stderr closed as well, no descriptor of ours replaces
@@ -95,7 +95,7 @@ for HOLDFAST_URL in "${stores[@]}"; do
     sweep_closed
     sweep_wait
     HOLDFAST_OWNER=${shown%% *} holdfast release shown
-    ok "$store: nothing is left behind" holdfast run -w 20 job lent -- true
+    ok "$store: no lock remains" holdfast run -w 20 job lent -- true
     is "$(holdfast ls -q)" '' "$store: nor held"
 done
 finish

@@ -42,98 +42,98 @@ no_row() {
     [ -z "$(row "$1")" ]
 }
 
-see() { # URL WHAT
-    local what=$2 host
+see() { # URL TITLE
+    local title=$2 host
     host=$(uname -n)
     export HOLDFAST_URL=$1
-    is "$(holdfast ls)" '' "$what: nothing is held: not even a header"
+    is "$(holdfast ls)" '' "$title: nothing is held: not even a header"
 
     # Exclusive, with a queue.
     run --label first job
-    ok "$what: held" wait_until 10 held job
+    ok "$title: held" wait_until 10 held job
     run --label second job
-    ok "$what: one waits" wait_until 10 queued job 1
+    ok "$title: one waits" wait_until 10 queued job 1
     run -s --label 'the third' job
-    ok "$what: two wait" wait_until 10 queued job 2
+    ok "$title: two wait" wait_until 10 queued job 2
     like "$(row job)" "^job exclusive ${host//./\\.} [0-9]+ [0-9:]{8} [0-9.]+s [0-9]+ 2 first\$" \
-        "$what: a row of the table"
+        "$title: a row of the table"
     like "$(holdfast ls | head -n 1)" \
         '^NAME +MODE +HOLDER +SINCE +LEFT +FENCE +WAITING +LABEL$' \
-        "$what: under its header"
+        "$title: under its header"
     capture holdfast ls job
     like "$out" "^job: held by $host pid [0-9]+ since [0-9:]+ \(first\), frees by [0-9:]+, fence [0-9]+, 2 waiting"$'\n' \
-        "$what: the name, in a line"
+        "$title: the name, in a line"
     like "$out" $'\n'"       1\. $host pid [0-9]+, exclusive, waiting since [0-9:]+ \(second\)"$'\n'"       2\. $host pid [0-9]+, shared, waiting since [0-9:]+ \(the third\)\$" \
-        "$what: and its queue, in order"
+        "$title: and its queue, in order"
     is "$(place job '.holders[0] | .label, .mode' | xargs)" 'first exclusive' \
-        "$what: --json: the holder"
+        "$title: --json: the holder"
     is "$(place job '.queue[] | "\(.ahead) \(.label) \(.mode)"' | xargs)" \
-        '0 second exclusive 1 the third shared' "$what: --json: the queue"
+        '0 second exclusive 1 the third shared' "$title: --json: the queue"
     # shellcheck disable=SC2016
-    ok "$what: --json: since when they wait" judge --argjson now "$(now_ms)" \
+    ok "$title: --json: since when they wait" judge --argjson now "$(now_ms)" \
         '[.nodes[0].queue[] | $now - .waiting_since_ms] |
          .[0] >= .[1] and .[0] < 60000 and .[1] > -1000' \
         <<<"$(holdfast ls --json job)"
     is "$(holdfast ls --json 'job*' | jq -r '.state, .waiting' | xargs)" \
-        'held 2' "$what: --json of the list"
+        'held 2' "$title: --json of the list"
 
     # Readers.
     run -s --label r1 book
     run -s --label r2 book
     # shellcheck disable=SC2317
     two_read() { [ "$(place book '.holders | length')" = 2 ]; }
-    ok "$what: two read" wait_until 10 two_read
+    ok "$title: two read" wait_until 10 two_read
     run book
     wait_until 10 queued book 1
     like "$(row book)" '^book shared 2 - - [0-9.]+s [0-9]+ 1$' \
-        "$what: a row of readers"
+        "$title: a row of readers"
     capture holdfast ls book
     like "$out" '^book: held by 2 readers, frees by [^,]*, fence [0-9]+, 1 waiting' \
-        "$what: readers in a line"
+        "$title: readers in a line"
     is "$(grep -oE '\(r[12]\)' <<<"$out" | sort | xargs)" '(r1) (r2)' \
-        "$what: and each of them"
+        "$title: and each of them"
     is "$(holdfast ls --json 'book*' | jq -r '.state, .sharers, .permits' |
-        xargs)" 'shared 2 0' "$what: readers in JSON"
+        xargs)" 'shared 2 0' "$title: readers in JSON"
 
     # A semaphore.
     run -p 2 --label g1 gpu
     # shellcheck disable=SC2317
     permits() { [[ $(row gpu) == "gpu permits $1 "* ]]; }
-    ok "$what: one permit" wait_until 10 permits 1/2
+    ok "$title: one permit" wait_until 10 permits 1/2
     like "$(row gpu)" "^gpu permits 1/2 $host [0-9]+ [0-9:]{8} [0-9.]+s [0-9]+ - g1\$" \
-        "$what: one holder of a semaphore is told of"
+        "$title: one holder of a semaphore is shown"
     run -p 2 --label g2 gpu
     run -p 2 --label g3 gpu
-    ok "$what: one waits for a permit" wait_until 10 queued gpu 1
-    ok "$what: two permits" wait_until 10 permits 2/2
+    ok "$title: one waits for a permit" wait_until 10 queued gpu 1
+    ok "$title: two permits" wait_until 10 permits 2/2
     like "$(row gpu)" "^gpu permits 2/2 $host [0-9]+ \+1 - [0-9.]+s - 1\$" \
-        "$what: a row of a full semaphore"
-    unlike "$(holdfast ls)" 'gpu#' "$what: its slots have no rows"
+        "$title: a row of a full semaphore"
+    unlike "$(holdfast ls)" 'gpu#' "$title: its slots have no rows"
     is "$(holdfast ls --json 'gpu*' | jq -r .name | xargs)" 'gpu gpu#0 gpu#1' \
-        "$what: programs get every name"
+        "$title: programs get every name"
     capture holdfast ls gpu
     like "$out" '^gpu: 2 of 2 permits held, .*, 1 waiting'$'\n' \
-        "$what: a semaphore in a line"
+        "$title: a semaphore in a line"
     is "$(grep -oE '^ +(#[01]|1\.) .*\(g[123]\)' <<<"$out" |
         sed -E 's/^ +(#?[01]\.?) .*/\1/' | xargs)" '#0 #1 1.' \
-        "$what: slot by slot, and one queue"
+        "$title: slot by slot, and one queue"
     is "$(holdfast ls --json gpu |
         jq -r '[.nodes[0].slots[].holders[].label] | sort | length')" 2 \
-        "$what: slots in JSON"
+        "$title: slots in JSON"
     is "$(holdfast ls --json gpu | jq -r '.nodes[0].slots[0].queue | length')" \
-        1 "$what: each with its queue"
+        1 "$title: each with its queue"
 
     # Names that only resemble a slot.
     run 'gpu#7'
     run 'gpu#01'
     run 'cpu#0'
-    ok "$what: gpu#7 is no slot of two" \
+    ok "$title: gpu#7 is no slot of two" \
         wait_until 10 row_begins 'gpu#7 '
-    ok "$what: gpu#01 is none" \
+    ok "$title: gpu#01 is none" \
         wait_until 10 row_begins 'gpu#01 '
-    ok "$what: cpu#0 is none" wait_until 10 row_begins 'cpu#0 '
+    ok "$title: cpu#0 is none" wait_until 10 row_begins 'cpu#0 '
     end_runs
-    ok "$what: all gone" wait_until 10 no_row job
+    ok "$title: all gone" wait_until 10 no_row job
 }
 
 see "local://$W/store" embedded
@@ -156,7 +156,7 @@ all_agree() {
 ok 'three nodes: all agree' wait_until 10 all_agree
 server_kill s3
 capture holdfast ls job
-is "$code" 0 'three nodes, one away: told'
+is "$code" 0 'three nodes, one away: exit 0'
 one_line_of_both() {
     out=$(holdfast ls job)
     [ "$(grep -cE '^ +1\. .*\(next\)' <<<"$out")" = 1 ] &&
@@ -165,7 +165,7 @@ one_line_of_both() {
 ok 'three nodes: one line, and one queue, of those that agree' \
     wait_until 10 one_line_of_both
 like "$out" "${SERVER_SOCK[s3]} +(down|connecting)" \
-    'three nodes: what is with the third'
+    'three nodes: the state of the third'
 # It comes back without data: it shows another holder, or none.
 server_restart s3
 each_for_itself() {

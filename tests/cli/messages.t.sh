@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Messages that were misread in the past: each quotes what was typed, and names
+# Messages that were misread in the past: each quotes the input, and names
 # the remedy.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"

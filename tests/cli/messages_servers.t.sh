@@ -5,14 +5,14 @@
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 120
 
-says() { # CODE LINE WHAT COMMAND...
-    local want=$1 line=$2 what=$3
+says() { # CODE LINE TITLE COMMAND...
+    local want=$1 line=$2 title=$3
     shift 3
     capture "$@"
     # Of servers with the same fault, the first one that replies is named.
     is "$code:$(sed -E 's/ [0-9]+ (ms|s)\>/ N \1/g
         s,/s[23]/s belongs,/s1/s belongs,' <<<"$err")" \
-        "$want:holdfast: $line" "$what"
+        "$want:holdfast: $line" "$title"
 }
 
 pids=()
@@ -32,11 +32,11 @@ late='no answer to the TLS handshake within N ms (a plain port? use redis://)'
 for command in 'run -n a -- true' 'acquire -w 0.2 a' 'ls'; do
     # shellcheck disable=SC2086 # the words of a command
     set -- $command
-    what=a
-    [ "$1" != ls ] || what='ls'
-    says 69 "$what: $tls $closed" "$1: no TLS to a TLS port" \
+    title=a
+    [ "$1" != ls ] || title='ls'
+    says 69 "$title: $tls $closed" "$1: no TLS to a TLS port" \
         holdfast "$1" -u "redis://$tls?quarantine=off" "${@:2}"
-    says 69 "$what: $plain $late" "$1: TLS to a plain port" \
+    says 69 "$title: $plain $late" "$1: TLS to a plain port" \
         holdfast "$1" -u "rediss://$plain?$trust" "${@:2}"
 done
 capture holdfast doctor -u "redis://$tls"
@@ -124,7 +124,7 @@ says 69 "a: no majority (1 of 3 nodes): $(
 
 # ---- Which product ---------------------------------------------------------
 
-# Valkey reports its version in a field of its own. So does Redis behind this
+# Valkey reports its version in a field of its own. So does Redis under this
 # filter.
 sock=$W/valkey.s
 cat >"$W/filter" <<END

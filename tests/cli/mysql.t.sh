@@ -6,13 +6,13 @@
 . "$(dirname "$0")/../lib/mariadb.sh"
 . "$(dirname "$0")/../lib/values.sh"
 
-# Exit code, and a pattern of what it prints and says.
-gives() { # CODE PATTERN WHAT COMMAND...
-    local want=$1 pattern=$2 what=$3
+# Exit code, and a pattern of its output and messages.
+gives() { # CODE PATTERN TITLE COMMAND...
+    local want=$1 pattern=$2 title=$3
     shift 3
     capture timeout 60 "$@"
-    is "$code" "$want" "$what: exit $want"
-    like "$err$out" "$pattern" "$what: the message"
+    is "$code" "$want" "$title: exit $want"
+    like "$err$out" "$pattern" "$title: the message"
 }
 sql_is() { # CONDITION
     [ "$(sql -e "SELECT $1" 2>/dev/null)" = 1 ]
@@ -20,7 +20,7 @@ sql_is() { # CONDITION
 
 # ---- The URL, and the schema as a text -----------------------------------------------
 
-refuses() { # CODE PATTERN WHAT URL
+refuses() { # CODE PATTERN TITLE URL
     gives "$1" "$2" "$3" holdfast run -n -u "$4" job -- echo ran
     unlike "$err$out" 'secret|^ran' "$3: no password is shown, and nothing runs"
 }

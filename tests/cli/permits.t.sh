@@ -27,56 +27,56 @@ rmdir "in.$HOLDFAST_SLOT"
 X
 chmod +x "$W/work"
 
-of_two() { # URL WHAT
-    local what=$2 one two three
+of_two() { # URL TITLE
+    local title=$2 one two three
     export HOLDFAST_URL=$1
     begin one -p 2 pool
     one=$begun
     begin two --permits 2 pool
     two=$begun
-    ok "$what: two have it" wait_until 10 eval 'holds one && holds two'
+    ok "$title: two have it" wait_until 10 eval 'holds one && holds two'
     is "$(cat "$W/on.one" "$W/on.two" | sort | xargs)" '0 1' \
-        "$what: each a slot"
+        "$title: each a slot"
     like "$(cat "$W/events.one")" '"acquired".*"fence":[0-9]+,"slot":[01],' \
-        "$what: the slot in the events"
-    gives 75 "$what: a third is too many" run -n -p 2 pool -- true
-    like "$err" '^holdfast: pool: .*2 permits' "$what: says how many there are"
-    gives 75 "$what: an exclusive request for the name" run -n pool -- true
-    gives 75 "$what: or a shared one" run -n -s pool -- true
-    gives 64 "$what: a request with another number" run -p 3 pool -- true
-    like "$err" 'semaphore of 2 permits, not of 3' "$what: names both numbers"
-    gives 75 "$what: -w" run -w 300ms -p 2 pool -- true
+        "$title: the slot in the events"
+    gives 75 "$title: a third is too many" run -n -p 2 pool -- true
+    like "$err" '^holdfast: pool: .*2 permits' "$title: says how many there are"
+    gives 75 "$title: an exclusive request for the name" run -n pool -- true
+    gives 75 "$title: or a shared one" run -n -s pool -- true
+    gives 64 "$title: a request with another number" run -p 3 pool -- true
+    like "$err" 'semaphore of 2 permits, not of 3' "$title: names both numbers"
+    gives 75 "$title: -w" run -w 300ms -p 2 pool -- true
     begin three -p 2 pool
     three=$begun
-    ok "$what: a third waits" wait_until 10 has_said three waiting
+    ok "$title: a third waits" wait_until 10 has_said three waiting
     end one
-    ok "$what: and gets what is given back" wait_until 10 holds three
+    ok "$title: and gets the returned permit" wait_until 10 holds three
     wait "$one"
     begin one -p 2 pool
     one=$begun
-    ok "$what: another waits" wait_until 10 has_said one waiting
+    ok "$title: another waits" wait_until 10 has_said one waiting
     kill -TERM "$one"
     wait "$one"
-    is $? 143 "$what: until SIGTERM"
+    is $? 143 "$title: until SIGTERM"
     end two
     end three
     wait "$two" "$three"
-    is $? 0 "$what: all end well"
-    gives 0 "$what: another number when all have gone" \
+    is $? 0 "$title: all end well"
+    gives 0 "$title: another number when all have gone" \
         run -n -p 3 pool -- sh -c 'echo "$HOLDFAST_SLOT"'
-    like "$out" '^[012]$' "$what: has more slots"
-    gives 0 "$what: or the name alone" run -n pool -- true
-    gives 0 "$what: one permit" run -n -p 1 pool -- \
+    like "$out" '^[012]$' "$title: has more slots"
+    gives 0 "$title: or the name alone" run -n pool -- true
+    gives 0 "$title: one permit" run -n -p 1 pool -- \
         sh -c 'echo "$HOLDFAST_SLOT"'
-    is "$out" 0 "$what: is slot 0"
-    gives 64 "$what: of an ancestor's" run -p 2 pool -- \
+    is "$out" 0 "$title: is slot 0"
+    gives 64 "$title: of an ancestor's" run -p 2 pool -- \
         holdfast run -p 2 pool -- true
     like "$err" '^holdfast: pool: held by the `holdfast run` that' \
-        "$what: is refused"
+        "$title: is refused"
 }
 
-crowd() { # URL WHAT N
-    local what=$2 n=$3 who i pid waits=()
+crowd() { # URL TITLE N
+    local title=$2 n=$3 who i pid waits=()
     export HOLDFAST_URL=$1
     rm -rf "$W/crowd"
     mkdir "$W/crowd"
@@ -91,12 +91,12 @@ crowd() { # URL WHAT N
     done
     for pid in "${waits[@]}"; do
         wait "$pid"
-        is $? 0 "$what: one of six is served five times"
+        is $? 0 "$title: one of six is served five times"
     done
-    is "$(wc -l <"$W/crowd/done")" 30 "$what: all have run"
+    is "$(wc -l <"$W/crowd/done")" 30 "$title: all have run"
     is "$(cat "$W/crowd/wrong" 2>/dev/null)" '' \
-        "$what: never more than $n, a slot each, fences that rise"
-    ok "$what: and the slots were used" \
+        "$title: never more than $n, a slot each, fences that rise"
+    ok "$title: and the slots were used" \
         test "$(sort -u "$W/crowd/done" | wc -l)" = "$n"
 }
 

@@ -15,12 +15,12 @@ is_plain() { # TEXT: newlines apart
     ! LC_ALL=C grep -qP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf|\xf3\xa0[\x80\x81]|(?<![\xc2-\xf4])(?<![\x80-\xbf])[\x80-\xbf]' \
         <<<"$1"
 }
-plain() { # WHAT COMMAND...: says something, and only what may be seen
-    local what=$1
+plain() { # TITLE COMMAND...: says something, in visible characters only
+    local title=$1
     shift
     capture "$@"
-    isnt "$out$err" '' "$what: says something"
-    ok "$what: plain" is_plain "$out$err"
+    isnt "$out$err" '' "$title: says something"
+    ok "$title: plain" is_plain "$out$err"
     is_plain "$out$err" || diag "$(cat -v <<<"$out$err")"
 }
 
@@ -61,7 +61,7 @@ plain 'a host' holdfast run -n host -- true
 plain 'a host in ls' holdfast ls host
 plain 'a host in JSON' holdfast ls --json host
 
-# ---- What was typed
+# ---- The input
 plain 'a command' holdfast "$evil"
 plain 'an option' holdfast run "--$evil" x -- true
 plain 'a value' holdfast run -t "$evil" x -- true
@@ -84,7 +84,7 @@ plain 'a file' env -u HOLDFAST_URL "XDG_CONFIG_HOME=$W/$evil" \
 capture holdfast run x "echo $esc'\\"
 suggested=${err#*meant: holdfast run x -- }
 # shellcheck disable=SC2154
-is "$(eval "printf %s $suggested")" "echo $esc'\\" 'a suggestion is what was typed'
+is "$(eval "printf %s $suggested")" "echo $esc'\\" 'a suggestion repeats the input'
 
 # ---- JSON: every byte of a name
 names() { # KEY: of all names listed, in hexadecimal
@@ -92,11 +92,11 @@ names() { # KEY: of all names listed, in hexadecimal
 }
 latin_hex=$(printf %s "n$latin" | od -An -tx1 | tr -d ' \n')
 server_cli one set "lock:n$latin" x >/dev/null
-is "$(names)" "$latin_hex" 'what is not UTF-8: name_hex has all of it'
+is "$(names)" "$latin_hex" 'a name that is not UTF-8: name_hex has all of it'
 is "$(holdfast ls --json "n$latin" | jq -r .name_hex)" "$latin_hex" \
     'also of one name'
 is "$(holdfast ls --json "$evil" | jq -j .name | od -An -tx1 | xargs)" \
-    "$(printf %s "$evil" | od -An -tx1 | xargs)" 'what is UTF-8: name has all of it'
+    "$(printf %s "$evil" | od -An -tx1 | xargs)" 'a name in UTF-8: name has all of it'
 is "$(holdfast ls --json "$evil" | jq -r '.name_hex // "none"')" none \
     'and there is no second form'
 back=$(printf '%b' "$(sed 's/../\\x&/g' <<<"$latin_hex")")

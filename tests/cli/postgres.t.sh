@@ -6,17 +6,17 @@
 . "$(dirname "$0")/../lib/databases.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 
-says() { # CODE PATTERN WHAT COMMAND...
-    local want=$1 pattern=$2 what=$3
+says() { # CODE PATTERN TITLE COMMAND...
+    local want=$1 pattern=$2 title=$3
     shift 3
     capture timeout 60 "$@"
-    is "$code" "$want" "$what: exit $want"
-    like "$err$out" "$pattern" "$what: the message"
+    is "$code" "$want" "$title: exit $want"
+    like "$err$out" "$pattern" "$title: the message"
 }
 
 # ---- The URL -------------------------------------------------------------------
 
-refuses() { # CODE PATTERN WHAT URL
+refuses() { # CODE PATTERN TITLE URL
     says "$1" "$2" "$3" holdfast run -n -u "$4" job -- echo ran
     unlike "$err$out" 'secret|^ran' "$3: no password is shown, and nothing runs"
 }
@@ -173,7 +173,7 @@ is "$(grep -c '^many' <<<"$out")" 10 'ls with a pattern'
 
 pg -c "INSERT INTO holdfast.lock (name)
     SELECT convert_to('idle' || i, 'UTF8') FROM generate_series(1, 50) AS i"
-# As a client does, each alone: a new row deletes what is idle on one page, drawn at
+# As a client does, each alone: a new row deletes idle names on one page, drawn at
 # random, of some two hundred. All of them miss two pages in one of 10^6 runs.
 pg -c "SELECT count(holdfast.acquire(convert_to('lock:sweep' || i, 'UTF8'), 'psql', 60000, 0,
         alone => true))

@@ -48,12 +48,12 @@ worker="postgres://worker@/app?host=$PGHOST&node_timeout=3s&connect_timeout=10s"
 export HOLDFAST_URL=$worker
 capture by_hand dba
 isnt "$code" 0 'a role that may not create a schema'
-like "$err" 'permission denied for database app' 'is told so'
+like "$err" 'permission denied for database app' 'reports it'
 pg -c 'GRANT CREATE ON DATABASE app TO dba'
 capture by_hand dba
 is "$code:$err" 0: 'a role that may: no error, no warning'
 gives 77 'a role without the right' run -n job -- true
-like "$err" 'GRANT USAGE ON SCHEMA holdfast TO "worker"' 'is told which'
+like "$err" 'GRANT USAGE ON SCHEMA holdfast TO "worker"' 'names the right'
 grant=$(sed -n 's/^-- *\(GRANT .*;\)$/\1/p' "$schema")
 is "$grant" 'GRANT USAGE ON SCHEMA holdfast TO worker;' 'the rights that the schema prints'
 pg_as dba -c "$grant"
@@ -152,7 +152,7 @@ like "$out$err" 'use a newer holdfast' 'too'
 capture by_hand dba
 isnt "$code" 0 'the printed schema'
 like "$err" 'schema holdfast has version 3, newer than 2' 'does not replace it'
-like "$err" 'Use a newer holdfast' 'and says what to do'
+like "$err" 'Use a newer holdfast' 'and gives the remedy'
 ok 'and changes nothing' pg_is '(SELECT version FROM holdfast.version) = 3'
 pg -c 'ALTER FUNCTION holdfast.facts() RENAME TO facts_of_1' -c "CREATE FUNCTION holdfast.facts()
     RETURNS TABLE (field text, content text) LANGUAGE sql

@@ -55,14 +55,14 @@ end_rest() {
 }
 at_exit end_rest
 
-refused() { # WHAT PREFIX...
-    local what=$1
+refused() { # TITLE PREFIX...
+    local title=$1
     shift
     capture "$@" holdfast run -n job -- touch "$W/ran"
-    is "$code" 78 "$what: exit 78"
+    is "$code" 78 "$title: exit 78"
     like "$err" "^holdfast: job: /proc does not show [^"$'\n'"]*$" \
-        "$what: one line"
-    ok "$what: the command is not started" test ! -e "$W/ran"
+        "$title: one line"
+    ok "$title: the command is not started" test ! -e "$W/ran"
 }
 cat >"$W/covered" <<'COVERED'
 #!/bin/sh
@@ -80,7 +80,7 @@ is "$code:$out:$err" '3:ran:' '--on-no-proc run: as if nothing were missing'
 prepare hidden
 capture unshare -m "$W/covered" holdfast run -n --on-no-proc run -t 20s \
     --max-hold 300ms --kill-grace 100ms job -- "$W/daemon" "$dir"
-is "$code" 76 '--on-no-proc run: what could not be ended is an error'
+is "$code" 76 '--on-no-proc run: a process that was not ended is an error'
 like "$err" '^holdfast: job: lost; without /proc it is not known whether [^'$'\n'']*$' \
     '--on-no-proc run: one line'
 ok '--on-no-proc run: the process group is ended' is_ended command
@@ -88,7 +88,7 @@ ok '--on-no-proc run: a process that left it is not' \
     kill -0 "$(pid_of orphan)"
 kill -9 "$(pid_of orphan)"
 
-# ---- What does not hide it ---------------------------------------------------
+# ---- Without effect on it ----------------------------------------------------
 
 # Processes of other users are hidden, and those that may not be traced.
 cat >"$W/hidepid" <<'HIDEPID'

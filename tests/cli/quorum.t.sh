@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Servers that lose their data and clocks that are wrong, with a majority of
-# them: what the command still guarantees, and what it does not.
+# them: the guarantees that the command keeps, and their limits.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 180
@@ -155,7 +155,7 @@ wait $taking
 is $? 0 'and ends when that has'
 ok 'with all five' have s1 s2 s3 s4 s5
 read -r owner fence left <"$W/line"
-ok "what is left is without the waiting ($left, $waited ms)" \
+ok "the remaining time is without the wait ($left, $waited ms)" \
     test "${left/./}" -le $((296998 - waited))
 server_kill s5
 server_pause s4

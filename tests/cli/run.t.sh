@@ -81,12 +81,12 @@ is "$out" holdfast-keeper 'its parent is the keeper'
 is "$(code_of sh -c 'holdfast run x -- true <&- >&- 2>&-')" 0 \
     'closed stdin, stdout and stderr'
 out=$(holdfast run x -- sh -c '[ -e /proc/$$/fd/0 ] || echo closed' <&-)
-is "$out" closed 'what was closed is closed for the command'
+is "$out" closed 'a closed descriptor is closed for the command'
 
-# ---- A daemon that the command leaves behind is left alone
+# ---- A daemon that the command leaves running is left alone
 holdfast run x -- sh -c 'sleep 300 >/dev/null 2>&1 & echo $! >"$0"' "$W/daemon"
 daemon=$(cat "$W/daemon")
-ok 'what the command left running is left alone' kill -0 "$daemon"
+ok 'a daemon that the command left running is left alone' kill -0 "$daemon"
 ok 'and the lock is free' holdfast run -n x -- true
 kill -9 "$daemon"
 for _ in 1 2 3; do holdfast run x -- sh -c 'true & true & exit 0'; done

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# docs/screens.md: what a terminal of 80 columns shows, compared with what the
+# docs/screens.md: screens on a terminal of 80 columns, compared with those that the
 # commands print against real servers. Times, pids, fences, durations and
 # versions may differ, but not in width, except in doctor's sentences. In
 # namespaces, so that hosts, addresses and pids are those of the page.
@@ -47,7 +47,7 @@ done
 export HOLDFAST_URL='redis://10.0.0.1 redis://10.0.0.2 redis://10.0.0.3'
 holdfast doctor --init --force -q >"$W/log" 2>&1
 
-# What runs here is killed with the first process of the namespace: us.
+# All processes here are killed with the first one of the namespace: us.
 run() { # HOST ARG...
     echo "$1" >/proc/sys/kernel/hostname
     holdfast run "${@:2}" -- sleep 300 2>/dev/null &
@@ -111,7 +111,7 @@ stop 2
 waits waiting-down 'holdfast run -w 5m nightly -- ./report.sh' ' down: cannot'
 
 # ---- Compare
-# What may differ, in the same width.
+# Text that may differ, in the same width.
 normal() { # of stdin
     sed -E 's/[0-9]{2}:[0-9]{2}:[0-9]{2}/HH:MM:SS/g
         s/[0-9]{16}/FFFFFFFFFFFFFFFF/g

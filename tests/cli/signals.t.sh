@@ -37,7 +37,7 @@ ok 'the keeper does not mind signals' kill -0 "$keeper"
 ok 'and hands none on' test "$(grep -c TERM "$W/log")" = 0
 kill -TERM $wrapper
 wait $wrapper
-is $? 9 'SIGTERM is handed on, and the code is what the command made of it'
+is $? 9 'SIGTERM is forwarded, and the code is that of the command'
 is "$(cat "$W/err")" '' 'no word of ours'
 
 # The whole group of the command gets the signal, as from a terminal.
@@ -46,7 +46,7 @@ wrapper=$!
 wait_until 10 test -s "$W/child"
 kill -TERM $wrapper
 wait $wrapper
-is $? 143 'killed by what was handed on: 143'
+is $? 143 'killed by the forwarded signal: 143'
 ok 'its children in the group too' wait_until 5 is_gone "$(cat "$W/child")"
 
 # As the first process of a container.

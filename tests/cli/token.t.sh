@@ -6,104 +6,104 @@
 # timeout: 120
 
 # Cases that are the same on every store.
-test_store() { # WHAT
-    local what=$1 line owner fence left again start
+test_store() { # TITLE
+    local title=$1 line owner fence left again start
     capture holdfast acquire -t 20s --label 'me & "you"' job
-    is "$code:$err" 0: "$what: acquire"
+    is "$code:$err" 0: "$title: acquire"
     like "$out" '^[0-9a-f]{32}:[^ @]+@[0-9]+/20000 [0-9]+ [0-9]+\.[0-9]{3}$' \
-        "$what: prints OWNER@FENCE/TTL FENCE SECONDS_LEFT"
+        "$title: prints OWNER@FENCE/TTL FENCE SECONDS_LEFT"
     read -r owner fence left <<<"$out"
-    is "${owner##*@}" "$fence/20000" "$what: the fence twice"
-    ok "$what: the lease ($left s)" test "${left%.*}" -ge 10
-    is "$(holdfast acquire -n job 2>/dev/null; echo $?)" 75 "$what: taken"
+    is "${owner##*@}" "$fence/20000" "$title: the fence twice"
+    ok "$title: the lease ($left s)" test "${left%.*}" -ge 10
+    is "$(holdfast acquire -n job 2>/dev/null; echo $?)" 75 "$title: taken"
     capture holdfast run -n job -- true
-    is "$code" 75 "$what: run does not get it"
+    is "$code" 75 "$title: run does not get it"
 
     capture holdfast ls
-    like "$out" '^NAME +MODE +HOLDER +SINCE +LEFT +FENCE +WAITING +LABEL' "$what: ls: a table"
-    like "$out" "job +exclusive +[^ ]+ +[0-9]+ .*$fence +- +me & \"you\"" "$what: ls: the holder"
+    like "$out" '^NAME +MODE +HOLDER +SINCE +LEFT +FENCE +WAITING +LABEL' "$title: ls: a table"
+    like "$out" "job +exclusive +[^ ]+ +[0-9]+ .*$fence +- +me & \"you\"" "$title: ls: the holder"
     capture holdfast ls --json 'j*'
     is "$(printf '%s' "$out" | jq -r '[.name,.state,.label,.fence]|@csv')" \
-        "\"job\",\"held\",\"me & \"\"you\"\"\",$fence" "$what: ls --json"
+        "\"job\",\"held\",\"me & \"\"you\"\"\",$fence" "$title: ls --json"
     capture holdfast ls 'k*'
-    is "$code:$out" 0: "$what: ls: nothing that does not match"
+    is "$code:$out" 0: "$title: ls: nothing that does not match"
     capture holdfast ls job
     like "$out" "^job: held by .* pid [0-9]+ since .* \\(me & \"you\"\\), frees by .*, fence $fence" \
-        "$what: ls NAME"
+        "$title: ls NAME"
     lines=$(printf '%s\n' "$out" | wc -l)
-    ok "$what: ls NAME: node by node, those that agree in one line" \
+    ok "$title: ls NAME: node by node, those that agree in one line" \
         test "$lines" -ge 2 -a "$lines" -le $((1 + nodes))
     capture holdfast ls --json job
     is "$(printf '%s' "$out" | jq '.nodes|length')" "$nodes" \
-        "$what: ls --json NAME: nodes"
+        "$title: ls --json NAME: nodes"
     capture holdfast ls nothing
-    like "$code:$out" '^0:nothing: free' "$what: ls of a free name"
+    like "$code:$out" '^0:nothing: free' "$title: ls of a free name"
 
     # extend
     HOLDFAST_OWNER=$owner capture holdfast extend job -t 30s
-    is "$code:$err" 0: "$what: extend by HOLDFAST_OWNER"
+    is "$code:$err" 0: "$title: extend by HOLDFAST_OWNER"
     read -r again _ left <<<"$out"
-    is "$again" "${owner%/*}/30000" "$what: extend: the same owner and fence"
-    ok "$what: extend: the new lease ($left s)" test "${left%.*}" -ge 20
+    is "$again" "${owner%/*}/30000" "$title: extend: the same owner and fence"
+    ok "$title: extend: the new lease ($left s)" test "${left%.*}" -ge 20
     capture holdfast extend job --owner "${owner/[0-9a-f]/x}"
-    is "$code" 64 "$what: extend: malformed owner"
+    is "$code" 64 "$title: extend: malformed owner"
     other=$(tr 0-9a-f 1-9a-f0 <<<"${owner%%:*}"):${owner#*:}
     capture holdfast extend job --owner "$other"
-    is "$code" 76 "$what: extend of another owner: 76"
-    like "$err" '^holdfast: job: ' "$what: extend: one line"
+    is "$code" 76 "$title: extend of another owner: 76"
+    like "$err" '^holdfast: job: ' "$title: extend: one line"
     capture holdfast release job --owner "$other"
-    is "$code" 76 "$what: release of another owner: 76"
+    is "$code" 76 "$title: release of another owner: 76"
     is "$(holdfast acquire -n job 2>/dev/null; echo $?)" 75 \
-        "$what: which changed nothing"
+        "$title: which changed nothing"
 
     # release
     HOLDFAST_OWNER=$owner capture holdfast release job
-    is "$code:$out$err" 0: "$what: release"
+    is "$code:$out$err" 0: "$title: release"
     capture holdfast release job --owner "$owner"
-    is "$code" 76 "$what: release again: 76"
+    is "$code" 76 "$title: release again: 76"
     capture holdfast extend job --owner "$owner"
-    is "$code" 76 "$what: extend never brings it back"
+    is "$code" 76 "$title: extend never brings it back"
     read -r again now _ < <(holdfast acquire -n -t 300ms job)
-    ok "$what: the fence rose" test "$now" -gt "$fence"
-    ok "$what: the lease ends by itself" holdfast run -w 20 job -- true
+    ok "$title: the fence rose" test "$now" -gt "$fence"
+    ok "$title: the lease ends by itself" holdfast run -w 20 job -- true
     capture holdfast extend job --owner "$again"
-    is "$code" 76 "$what: extend after the end: 76"
+    is "$code" 76 "$title: extend after the end: 76"
     diag "$err"
 
     # JSON
     out=$(holdfast acquire --json 'a "b"' -t 10s)
-    is "$(jq -r .name <<<"$out")" 'a "b"' "$what: acquire --json"
-    ok "$what: release by it" holdfast release 'a "b"' \
+    is "$(jq -r .name <<<"$out")" 'a "b"' "$title: acquire --json"
+    ok "$title: release by it" holdfast release 'a "b"' \
         --owner "$(jq -r .owner <<<"$out")"
     name=$'bad\xffname\n'
     owner=$(holdfast acquire "$name" | cut -d' ' -f1)
     is "$(holdfast ls --json 'bad*' | jq -r .name_hex)" 626164ff6e616d650a \
-        "$what: ls --json: bytes that are not UTF-8"
-    like "$(holdfast ls)" 'bad\\xffname\\x0a' "$what: ls: shown, not sent raw"
+        "$title: ls --json: bytes that are not UTF-8"
+    like "$(holdfast ls)" 'bad\\xffname\\x0a' "$title: ls: shown, not sent raw"
     holdfast release "$name" --owner "$owner"
 
     # break
     read -r owner fence _ < <(holdfast acquire -t 2s job)
     capture holdfast break --now job
-    is "$code" 0 "$what: break --now"
+    is "$code" 0 "$title: break --now"
     like "$out" '^job was taken from [^ ]+ pid [0-9]+ and is free; two may run until [0-9:]+ \(' \
-        "$what: break --now says until when two may run"
+        "$title: break --now says until when two may run"
     capture holdfast release job --owner "$owner"
-    is "$code" 76 "$what: break: the old holder has lost it"
+    is "$code" 76 "$title: break: the old holder has lost it"
     again=$(holdfast run -n job -- sh -c 'echo $HOLDFAST_FENCE')
-    ok "$what: break: the fence moved on" test "$again" -gt "$fence"
+    ok "$title: break: the fence moved on" test "$again" -gt "$fence"
     start=$(now_ms)
     read -r owner fence _ < <(holdfast acquire -t 1s job)
     capture holdfast break job
     like "$code:$out" '^0:job was taken from [^ ]+ pid [0-9]+ and is free$' \
-        "$what: break waits"
+        "$title: break waits"
     start=$(($(now_ms) - start))
-    ok "$what: break: until the lease was over ($start ms)" \
+    ok "$title: break: until the lease was over ($start ms)" \
         test $start -ge 980 -a $start -lt 10000
     capture holdfast break job
-    is "$code" 0 "$what: break of a free name"
+    is "$code" 0 "$title: break of a free name"
     is "$(holdfast break --json --now job | jq .two_may_run_ms)" 0 \
-        "$what: break --json"
+        "$title: break --json"
 }
 
 command -v jq >/dev/null || skip_all 'no jq'

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# top: what it shows, its keys, other terminals, an outage, and that it leaves
+# top: its screen, its keys, other terminals, an outage, and that it leaves
 # the terminal as it was.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
@@ -28,7 +28,7 @@ state() { # NAME STATE WAITING
 # shellcheck disable=SC2016
 kept='trap : INT; before=$(stty -g); eval "$0"; echo "code-$?"
     [ "$before" = "$(stty -g)" ] && echo kept-"it"'
-top() { # WHAT COMMAND [CODE] : steps on stdin
+top() { # TITLE COMMAND [CODE] : steps on stdin
     cat - >"$W/script"
     cat >>"$W/script" <<S
 expect [?1049l
@@ -342,7 +342,7 @@ export HOLDFAST_URL=$URLS
 run --label L1 job
 wait_until 10 state job held 0
 server_kill s3
-top 'a node that is away is told of' 'holdfast top' <<'S'
+top 'a node that is away is reported' 'holdfast top' <<'S'
 drawn 2 of 3 nodes up, 1 down
 drawn job
 send \n

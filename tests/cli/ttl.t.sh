@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The length of a lease: its default, its limit, and what extend keeps.
+# The length of a lease: its default, its limit, and its value after extend.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 120
@@ -11,22 +11,22 @@ seconds() {
     echo "${left%.*}"
 }
 
-test_store() { # WHAT URL-FOR-12s URL-FOR-10m
-    local what=$1 short="$2max_ttl=12s" long="$3max_ttl=10m" line owner left
+test_store() { # TITLE URL-FOR-12s URL-FOR-10m
+    local title=$1 short="$2max_ttl=12s" long="$3max_ttl=10m" line owner left
 
     # The default.
     capture holdfast run -u "$short" job -- true
-    is "$code:$err" 0: "$what: run in a store with a short max_ttl"
+    is "$code:$err" 0: "$title: run in a store with a short max_ttl"
     capture holdfast acquire -u "$short" job
-    is "$code:$err" 0: "$what: acquire there"
-    ok "$what: for max_ttl ($(seconds "$out") s)" \
+    is "$code:$err" 0: "$title: acquire there"
+    ok "$title: for max_ttl ($(seconds "$out") s)" \
         test "$(seconds "$out")" -ge 4 -a "$(seconds "$out")" -le 12
     capture holdfast extend -u "$short" job --owner "${out%% *}"
-    is "$code:$err" 0: "$what: extend there"
-    ok "$what: release" holdfast release -u "$short" job --owner "${out%% *}"
+    is "$code:$err" 0: "$title: extend there"
+    ok "$title: release" holdfast release -u "$short" job --owner "${out%% *}"
     holdfast run -u "$short" --status-fd 3 job -- true 3>"$W/events"
     left=$(sed -nE '/"acquired"/s/.*"remaining_ms":([0-9]+).*/\1/p' "$W/events")
-    ok "$what: run holds it for max_ttl ($left ms)" \
+    ok "$title: run holds it for max_ttl ($left ms)" \
         test "$left" -ge 4000 -a "$left" -le 12000
 
     # The limit.
@@ -34,38 +34,38 @@ test_store() { # WHAT URL-FOR-12s URL-FOR-10m
         args=(holdfast "$command" -u "$short" -t 2m job)
         [ $command != run ] || args+=(-- true)
         HOLDFAST_OWNER=$(printf '%032d:h:1:1@1' 0) capture "${args[@]}"
-        is "$code" 64 "$what: $command -t 2m"
+        is "$code" 64 "$title: $command -t 2m"
         like "$err" '^holdfast: -t/--ttl 2m: this store allows at most 12s \(max_ttl\); the ttl is not how long ' \
-            "$what: $command says what a ttl is not"
-        is "$(wc -l <"$W/.err")" 1 "$what: $command: one line"
+            "$title: $command explains the ttl"
+        is "$(wc -l <"$W/.err")" 1 "$title: $command: one line"
     done
     capture holdfast run -u "$short" --kill-grace 10s job -- true
-    is "$code" 64 "$what: --kill-grace above half of max_ttl"
-    like "$err" 'at most half of the ttl, which is 12s' "$what: says of what"
+    is "$code" 64 "$title: --kill-grace above half of max_ttl"
+    like "$err" 'at most half of the ttl, which is 12s' "$title: and its value"
 
     # extend
     line=$(holdfast acquire -u "$long" -t 5m job)
     owner=${line%% *}
-    like "$owner" '@[0-9]+/300000$' "$what: acquire names the ttl"
+    like "$owner" '@[0-9]+/300000$' "$title: acquire names the ttl"
     capture holdfast extend -u "$long" job --owner "$owner"
-    is "$code:$err" 0: "$what: extend without --ttl"
-    ok "$what: keeps the lock's ttl ($(seconds "$out") s)" \
+    is "$code:$err" 0: "$title: extend without --ttl"
+    ok "$title: keeps the lock's ttl ($(seconds "$out") s)" \
         test "$(seconds "$out")" -gt 200
-    is "${out%% *}" "$owner" "$what: and the text"
+    is "${out%% *}" "$owner" "$title: and the text"
     capture holdfast extend -u "$long" -t 1m job --owner "$owner"
-    ok "$what: extend --ttl ($(seconds "$out") s)" \
+    ok "$title: extend --ttl ($(seconds "$out") s)" \
         test "$(seconds "$out")" -le 60
-    like "${out%% *}" '@[0-9]+/60000$' "$what: which the text names"
+    like "${out%% *}" '@[0-9]+/60000$' "$title: which the text names"
     capture holdfast extend -u "$long" job --owner "${out%% *}"
-    ok "$what: and the next extend keeps ($(seconds "$out") s)" \
+    ok "$title: and the next extend keeps ($(seconds "$out") s)" \
         test "$(seconds "$out")" -gt 25 -a "$(seconds "$out")" -le 60
     capture holdfast extend -u "$long" job --owner "${owner%/*}"
-    is "$code:$err" 0: "$what: extend by a text that names no ttl"
-    ok "$what: the default ($(seconds "$out") s)" \
+    is "$code:$err" 0: "$title: extend by a text that names no ttl"
+    ok "$title: the default ($(seconds "$out") s)" \
         test "$(seconds "$out")" -gt 10 -a "$(seconds "$out")" -le 30
     capture holdfast extend -u "$long" job --owner "$owner/7"
-    is "$code" 64 "$what: a text with two ttls"
-    ok "$what: release by a text that names none" \
+    is "$code" 64 "$title: a text with two ttls"
+    ok "$title: release by a text that names none" \
         holdfast release -u "$long" job --owner "${owner%/*}"
 }
 

@@ -11,21 +11,21 @@
 late_ms=3000
 
 # COMMAND ends with CODE within MS, with one line that matches.
-ends() { # CODE MS REGEX WHAT COMMAND...
-    local want=$1 limit=$2 regex=$3 what=$4 start took
+ends() { # CODE MS REGEX TITLE COMMAND...
+    local want=$1 limit=$2 regex=$3 title=$4 start took
     shift 4
     start=$(now_ms)
     capture timeout 30 "$@"
     took=$(($(now_ms) - start))
-    is "$code" "$want" "$what: exit $want"
-    ok "$what: in time ($took of $limit ms)" test $took -le $((limit + late_ms))
-    like "$err" "^holdfast: [^"$'\n'"]*$" "$what: one line"
-    like "$err" "$regex" "$what: says why"
-    is "$out" '' "$what: the command does not run"
+    is "$code" "$want" "$title: exit $want"
+    ok "$title: in time ($took of $limit ms)" test $took -le $((limit + late_ms))
+    like "$err" "^holdfast: [^"$'\n'"]*$" "$title: one line"
+    like "$err" "$regex" "$title: says why"
+    is "$out" '' "$title: the command does not run"
 }
 
 # A server that accepts connections and never replies, one that is not Redis,
-# one behind a firewall that drops packets, one that refuses connections.
+# one cut off by a firewall that drops packets, one that refuses connections.
 hanging=$(free_port)
 timeout 170 socat "TCP-LISTEN:$hanging,bind=127.0.0.1,fork,reuseaddr" \
     SYSTEM:'sleep 170' 2>/dev/null &
@@ -120,7 +120,7 @@ wait_until 10 grep -q waiting "$W/events"
 kill $holder
 wait $holder
 wait $waiter
-is "$?:$(cat "$W/out"):$(cat "$W/err")" '0:ran:' 'a waiter behind a holder'
+is "$?:$(cat "$W/out"):$(cat "$W/err")" '0:ran:' 'a waiter for a held lock'
 
 # ---- The lease cannot be kept
 holdfast run -t 6s --kill-grace 1s --status-fd 9 x -- sh -c \

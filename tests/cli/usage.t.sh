@@ -5,14 +5,14 @@
 export HOLDFAST_URL=local://$W/store
 
 # One line on stderr that begins "holdfast: ", nothing on stdout, the code.
-refused() { # CODE REGEX WHAT COMMAND...
-    local want=$1 regex=$2 what=$3
+refused() { # CODE REGEX TITLE COMMAND...
+    local want=$1 regex=$2 title=$3
     shift 3
     capture "$@"
-    is "$code" "$want" "$what: exit $want"
-    like "$err" "^holdfast: [^"$'\n'"]*$" "$what: one line"
-    like "$err" "$regex" "$what: says it"
-    is "$out" '' "$what: nothing on stdout"
+    is "$code" "$want" "$title: exit $want"
+    like "$err" "^holdfast: [^"$'\n'"]*$" "$title: one line"
+    like "$err" "$regex" "$title: says it"
+    is "$out" '' "$title: nothing on stdout"
 }
 
 refused 64 'which command' 'no command' holdfast
@@ -35,14 +35,14 @@ refused 64 '--try takes no value' 'a value too many' \
 refused 64 'probably meant: holdfast run nightly -- ./report.sh -v$' \
     'run without --' holdfast run nightly ./report.sh -v
 refused 64 "meant: holdfast run -w 5 a -- echo 'b c' d\$" \
-    'run without -- behind options' holdfast run -w 5 a echo 'b c' d
+    'run without -- after options' holdfast run -w 5 a echo 'b c' d
 refused 64 'meant: holdfast run --ttl=3s --name=-x -- ls -l$' \
     'run without -- with --name' holdfast run --ttl=3s --name=-x ls -l
 refused 64 'meant: holdfast run nightly -- COMMAND$' 'run with a name only' \
     holdfast run nightly
 refused 64 'meant: holdfast run NAME -- COMMAND$' 'run with nothing' \
     holdfast run
-refused 64 'no command behind --' 'nothing behind --' holdfast run x --
+refused 64 'no command behind --' 'nothing after --' holdfast run x --
 refused 64 'a name is missing' 'no name' holdfast run -- true
 refused 64 'this one has 0' 'an empty name among several' \
     holdfast run a '' b -- true
@@ -211,7 +211,7 @@ for args in '--help' 'help' 'help run' 'run --help' 'acquire -h' \
 done
 like "$out" '^holdfast [0-9]+\.[0-9]+\.[0-9]+$' '--version'
 table=$(holdfast help stores | sed -n '/^  store  /,$p')
-is "$(wc -l <<<"$table")" 11 'help stores ends with what each store can do'
+is "$(wc -l <<<"$table")" 11 'help stores ends with the capabilities of each store'
 is "$table" "$(grep -xFf <(echo "$table") "$HF_SOURCE/docs/stores.md")" \
     '… as docs/stores.md has it'
 mkdir "$W/empty"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-# get, put and update: what they print, their exit codes, and increments by
+# get, put and update: their output, their exit codes, and increments by
 # several processes; in an embedded store and on one Redis. values_postgres.t.sh
 # has PostgreSQL.
 . "$(dirname "$0")/../lib/tap.sh"

@@ -54,7 +54,7 @@ in_docs() {
         "$HF_SOURCE/docs/stores.md"
 }
 is "$(in_docs | pg | cut -d '|' -f 1)" $'0\n1' 'the calls of docs/stores.md'
-says 0 on '' 'write what the commands read' holdfast get config
+says 0 on '' 'write values that the commands read' holdfast get config
 is "$(in_docs | pg | cut -d '|' -f 1)" "$(holdfast get --with-version config |
     head -n 1)"$'\n0' 'and read it'
 

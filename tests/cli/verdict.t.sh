@@ -6,14 +6,14 @@
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 120
 
-verdict() { # CODE LINE WHAT [OPTION...]
-    local want=$1 line=$2 what=$3
+verdict() { # CODE LINE TITLE [OPTION...]
+    local want=$1 line=$2 title=$3
     capture holdfast doctor -u "$three" "${@:4}"
-    is "$code" "$want" "$what: exit $want"
-    is "$(tail -n 1 <<<"$out")" "$line" "$what: the last line"
-    is "$(sort <<<"$out" | uniq -d)" '' "$what: no finding twice"
+    is "$code" "$want" "$title: exit $want"
+    is "$(tail -n 1 <<<"$out")" "$line" "$title: the last line"
+    is "$(sort <<<"$out" | uniq -d)" '' "$title: no finding twice"
     for name in s1 s2 s3; do
-        ok "$what: $name has at most one finding that is not ok" test \
+        ok "$title: $name has at most one finding that is not ok" test \
             "$(grep -v '^ok' <<<"$out" | grep -c "${SERVER_SOCK[$name]}")" -le 1
     done
 }
@@ -26,7 +26,7 @@ verdict 2 'NOT fit for locks: 0 of 3 servers count, 2 are needed' 'new servers'
 is "$(grep -c 'shows no trace' <<<"$out")" 1 'new servers: one line for all'
 holdfast doctor --init -q -u "$three"
 verdict 0 'fit for locks: 3 of 3 servers count, 2 are needed' 'all count'
-is "$(grep -c 'after a restart' <<<"$out")" 1 'what is true of all is one line'
+is "$(grep -c 'after a restart' <<<"$out")" 1 'a finding on all servers is one line'
 capture holdfast doctor -q -u "$three"
 is "$code:$out" '0:fit for locks: 3 of 3 servers count, 2 are needed' \
     'quiet: the verdict alone'
@@ -40,7 +40,7 @@ like "$out" "warning: ${SERVER_SOCK[s1]}: cannot be examined: .*refused" \
     'a dead minority: is a warning'
 capture holdfast doctor -q -u "$three"
 like "$out" '^warning: [^'$'\n'']*'$'\n''fit for locks, with [^'$'\n'']*$' \
-    'quiet: what is wrong, and the verdict'
+    'quiet: the errors, and the verdict'
 capture holdfast run -n -t 5s -u "$three" job -- echo ran
 is "$code:$out" 0:ran 'and locks can be acquired'
 server_kill s2

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What proves that a server still has all locks: its marker, its disk, a host
-# that has watched it for max_ttl, and the operator. Uptime and wall clocks do
-# not: each of these servers reports an uptime of two hours.
+# Proofs that a server still has all locks: its marker, its disk, a host
+# that has watched it for max_ttl, and the operator. Uptime and wall clocks
+# prove nothing: each of these servers reports an uptime of two hours.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 120
@@ -31,7 +31,7 @@ hold() { # URL
     [ "$code" = 0 ]
 }
 
-refused() { # URL WHAT
+refused() { # URL TITLE
     capture holdfast run -n -t 5s -u "$1" held -- echo overlap
     is "$code:$out" 69: "$2"
 }
@@ -106,8 +106,8 @@ server_stop primary
 
 # ---- Durable is all of it, then and now ------------------------------------------
 
-durable() { # WHAT CODE BEFORE-ARGS... -- AFTER-ARGS...
-    local what=$1 want=$2 before=()
+durable() { # TITLE CODE BEFORE-ARGS... -- AFTER-ARGS...
+    local title=$1 want=$2 before=()
     shift 2
     while [ "$1" != -- ]; do
         before+=("$1")
@@ -117,14 +117,14 @@ durable() { # WHAT CODE BEFORE-ARGS... -- AFTER-ARGS...
     server_start disk --aof always -- "${before[@]}"
     local url=${SERVER_URL[disk]}$query
     servers_declare "$url"
-    hold "$url" || fail "$what: granted before"
+    hold "$url" || fail "$title: granted before"
     [ -z "${change:-}" ] || server_cli disk config set $change >/dev/null
     [ -z "${look:-}" ] || holdfast ls -u "$url" >/dev/null
     server_kill disk
     SERVER_ARGS[disk]="--appendonly yes --appendfsync always $*"
     server_restart disk
     capture holdfast run -n -t 5s -u "$url" held -- echo overlap
-    is "$code:$out" "$want:" "$what"
+    is "$code:$out" "$want:" "$title"
     server_stop disk
     rm -rf "$W/disk"
 }
@@ -148,7 +148,7 @@ is_past() {
 if unshare -T --boottime 100000 true 2>/dev/null; then
     capture unshare -T --boottime 100000 \
         holdfast run -n -t 5s -u "$watched" x -- echo ran
-    is "$code:$out" 69: 'a host whose clock began otherwise watches for itself'
+    is "$code:$out" 69: 'a host with another start of its clock watches for itself'
     is "$(server_cli watched hkeys hf:node | grep -c '^at:')" 2 \
         'under a name of its own'
 else

@@ -26,15 +26,15 @@ state() { # NAME STATE WAITING
     [ "$(holdfast ls --json "$1" | jq -r '.state, .waiting' | xargs)" = \
         "$2 $3" ]
 }
-# Steps on stdin; the terminal has 24 rows. $out: what `screen` wrote.
-terminal() { # WHAT COLS COMMAND...
-    local what=$1 columns=$2
+# Steps on stdin; the terminal has 24 rows. $out: the text that `screen` wrote.
+terminal() { # TITLE COLS COMMAND...
+    local title=$1 columns=$2
     shift 2
     {
         echo "size 24 $columns"
         cat
     } >"$W/steps"
-    ok "$what" timeout 100 "$pty" "$@" <"$W/steps"
+    ok "$title" timeout 100 "$pty" "$@" <"$W/steps"
     out=$(cat "$W/screen" 2>/dev/null)
 }
 
@@ -240,7 +240,7 @@ like "$out" '^waiting [1-9]s for job: ' 'no majority: after a second'
 server_restart s2
 hold -w 60s job
 ok 'a majority' wait_until 10 state job held 0
-terminal 'a minority that is away is not told of' 300 \
+terminal 'a minority that is away is not mentioned' 300 \
     holdfast run job -- true <<S
 shows for job: next, held by
 S

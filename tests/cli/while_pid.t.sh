@@ -45,70 +45,70 @@ is_known() {
     grep -qE "$1" "$W/err.$2"
 }
 
-test_store() { # WHAT
-    local what=$1 owner keeper start
+test_store() { # TITLE
+    local title=$1 owner keeper start
     begin job -t 1s
-    ok "$what: a script acquires for its own life" test -s "$W/line.job"
+    ok "$title: a script acquires for its own life" test -s "$W/line.job"
     like "$(cat "$W/line.job")" '^[0-9a-f]{32}:[^ @]+@[0-9]+/1000 [0-9]+ [0-9.]+$' \
-        "$what: prints the line, and the command substitution ends"
+        "$title: prints the line, and the command substitution ends"
     keeper=$(keeper_of job)
-    is "$(cat "/proc/$keeper/comm")" holdfast-keeper "$what: its keeper in ps"
+    is "$(cat "/proc/$keeper/comm")" holdfast-keeper "$title: its keeper in ps"
     isnt "$(ps -o sid= -p "$keeper")" "$(ps -o sid= -p $script)" \
-        "$what: has a session of its own"
-    is "$(readlink "/proc/$keeper/fd/1")" /dev/null "$what: and no stdout"
+        "$title: has a session of its own"
+    is "$(readlink "/proc/$keeper/fd/1")" /dev/null "$title: and no stdout"
     # Three leases later.
     start=$(now_ms)
     wait_until 10 eval "[ \$(now_ms) -gt $((start + 3000)) ]"
-    ok "$what: is renewed" is_held job
+    ok "$title: is renewed" is_held job
     touch "$W/go.job"
     wait "$script"
-    is "$?" 0 "$what: the script ends by itself"
-    ok "$what: and the lock with it" wait_until 5 is_free job
-    ok "$what: and the keeper" wait_until 5 is_gone "$keeper"
-    is "$(cat "$W/err.job")" '' "$what: without a word"
+    is "$?" 0 "$title: the script ends by itself"
+    ok "$title: and the lock with it" wait_until 5 is_free job
+    ok "$title: and the keeper" wait_until 5 is_gone "$keeper"
+    is "$(cat "$W/err.job")" '' "$title: without a word"
 
     # SIGKILL.
     begin job -t 20s
     keeper=$(keeper_of job)
     kill -9 "$script"
     wait "$script" 2>/dev/null
-    ok "$what: the script is killed: the lock is free" wait_until 4 is_free job
-    ok "$what: and the keeper gone" wait_until 5 is_gone "$keeper"
+    ok "$title: the script is killed: the lock is free" wait_until 4 is_free job
+    ok "$title: and the keeper gone" wait_until 5 is_gone "$keeper"
 
     # Released by the script.
     begin job -t 1s
     keeper=$(keeper_of job)
     HOLDFAST_OWNER=$(cut -d' ' -f1 "$W/line.job") capture holdfast release job
-    is "$code:$err" 0: "$what: release"
-    ok "$what: release: free at once" is_free job
-    ok "$what: release: the keeper ends" wait_until 5 is_gone "$keeper"
-    ok "$what: release: the script goes on" kill -0 "$script"
-    is "$(cat "$W/err.job")" '' "$what: release: is no loss"
+    is "$code:$err" 0: "$title: release"
+    ok "$title: release: free at once" is_free job
+    ok "$title: release: the keeper ends" wait_until 5 is_gone "$keeper"
+    ok "$title: release: the script goes on" kill -0 "$script"
+    is "$(cat "$W/err.job")" '' "$title: release: is no loss"
     HOLDFAST_OWNER=$(cut -d' ' -f1 "$W/line.job") capture holdfast release job
-    is "$code" 76 "$what: release again: 76"
+    is "$code" 76 "$title: release again: 76"
     touch "$W/go.job"
     wait "$script"
-    is "$?" 0 "$what: release: the script ends by itself"
+    is "$?" 0 "$title: release: the script ends by itself"
 
     # Broken.
     begin job -t 1s
     keeper=$(keeper_of job)
     HOLDFAST_OWNER=$(cut -d' ' -f1 "$W/line.job") capture holdfast release other
-    is "$code" 76 "$what: release of another name: 76"
+    is "$code" 76 "$title: release of another name: 76"
     holdfast break --now job >/dev/null
     wait "$script"
-    is "$?" 143 "$what: broken: the script gets SIGTERM"
-    ok "$what: broken: the keeper ends" wait_until 5 is_gone "$keeper"
+    is "$?" 143 "$title: broken: the script gets SIGTERM"
+    ok "$title: broken: the keeper ends" wait_until 5 is_gone "$keeper"
     like "$(cat "$W/err.job")" \
         "^holdfast: job: the lock .*; process $script was sent SIGTERM\$" \
-        "$what: broken: and says why"
+        "$title: broken: and says why"
     begin job -t 1s --on-lost warn
     keeper=$(keeper_of job)
     holdfast break --now job >/dev/null
-    ok "$what: --on-lost warn: is told" \
+    ok "$title: --on-lost warn: a message" \
         wait_until 5 is_known "process $script goes on" job
-    ok "$what: --on-lost warn: the keeper ends" wait_until 5 is_gone "$keeper"
-    ok "$what: --on-lost warn: the script goes on" kill -0 "$script"
+    ok "$title: --on-lost warn: the keeper ends" wait_until 5 is_gone "$keeper"
+    ok "$title: --on-lost warn: the script goes on" kill -0 "$script"
     kill -9 "$script"
 }
 

@@ -51,7 +51,7 @@ narrow() { # COLS COMMAND [VARIABLE=...]
 columns_of() { # the widest line of $out, as wcwidth() has it
     "$HF_BUILD/tests/lib/columns" <<<"$out"
 }
-fits() { # COLS WHAT
+fits() { # COLS TITLE
     local widest
     widest=$(columns_of)
     ok "$2: no line is wider ($widest)" \
@@ -69,7 +69,7 @@ declare -A shown=(
 for columns in 160 80 40 20; do
     narrow $columns 'holdfast ls'
     fits $columns "ls in $columns columns"
-    is "$(titles)" "${shown[$columns]}" "ls in $columns columns: what matters"
+    is "$(titles)" "${shown[$columns]}" "ls in $columns columns: the main columns"
     is "$(wc -l <<<"$out")" 6 "ls in $columns columns: one line for a row"
     like "$out" $'\n''xxx*…  ' "ls in $columns columns: a name is cut"
     like "$out" $'\n''名名名*… ' "ls in $columns columns: between characters"
@@ -81,7 +81,7 @@ for columns in 160 80 40 20; do
 done
 narrow 80 'holdfast ls'
 like "$out" "nightly +exclusive +${host:0:8}[^ ]* .* night" 'label and holder'
-is "$(grep -c … <<<"$out")" 3 'what fits is not cut'
+is "$(grep -c … <<<"$out")" 3 'a row that fits is not cut'
 narrow 300 'holdfast ls "n*"'
 unlike "$out" '…' 'a wide terminal: nothing is cut'
 

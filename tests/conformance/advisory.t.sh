@@ -9,12 +9,12 @@ postgres_start
 plain="postgres://postgres@/postgres?host=$PGHOST&node_timeout=3s&connect_timeout=10s"
 export HOLDFAST_URL="$plain&lock=advisory"
 
-says() { # CODE PATTERN WHAT COMMAND...
-    local want=$1 pattern=$2 what=$3
+says() { # CODE PATTERN TITLE COMMAND...
+    local want=$1 pattern=$2 title=$3
     shift 3
     capture timeout 60 "$@"
-    is "$code" "$want" "$what: exit $want"
-    like "$err$out" "$pattern" "$what: the message"
+    is "$code" "$want" "$title: exit $want"
+    like "$err$out" "$pattern" "$title: the message"
 }
 
 runs=()
@@ -24,7 +24,7 @@ end_runs() {
 }
 at_exit end_runs
 
-# A holder whose command ends when $W/NAME.end exists. Its code is in $W/NAME.code.
+# A holder: its command ends when $W/NAME.end exists. Its code is in $W/NAME.code.
 hold() { # NAME [ARG...]
     local name=$1
     shift
@@ -62,7 +62,7 @@ taken_for_psql() {
 
 # ---- The URL ---------------------------------------------------------------------
 
-refuses() { # PATTERN WHAT PARAMETERS
+refuses() { # PATTERN TITLE PARAMETERS
     says 64 "$1" "$2" holdfast run -n -u "$plain$3" job -- true
 }
 refuses 'lock": "row" is not "advisory"' 'another kind' '&lock=row'
@@ -110,7 +110,7 @@ says 0 'ran' 'until its end' holdfast run -n job -- echo ran
 
 # ---- Keys -----------------------------------------------------------------------------
 
-excludes() { # WHAT KEY PARAMETERS NAME
+excludes() { # TITLE KEY PARAMETERS NAME
     session_do other "SELECT pg_advisory_lock($2)"
     says 75 'session_other' "$1" holdfast run -n -u "$HOLDFAST_URL$3" "$4" -- true
     session_do other 'SELECT pg_advisory_unlock_all()'
@@ -141,7 +141,7 @@ says 78 'another name of this client holds the same key: with key= all names are
     'two names with one key' timeout 60 holdfast run -u "$HOLDFAST_URL&key=1" a b -- true
 says 0 'ran' 'several names' holdfast run -n a b c -- echo ran
 
-# ---- What it cannot do ------------------------------------------------------------------
+# ---- Its limits -------------------------------------------------------------------------
 
 says 78 'it has no permits' 'permits' holdfast run -n -p 2 job -- echo ran
 says 78 'nothing of a run is kept' 'once' holdfast run -n --once 1h job -- echo ran

@@ -43,7 +43,7 @@ at_exit end_holder
 ok 'a client of another machine holds the key' wait_until 30 test -e "$W/held"
 ok 'psql does not get it' pg_is 'NOT pg_try_advisory_lock(7)'
 
-# What arrives is dropped on either side, and neither is told. psql has a unix
+# Packets are dropped on either side, and neither side knows. psql has a unix
 # socket.
 cut='add table inet cut; add chain inet cut in { type filter hook prerouting priority -300; policy drop; }'
 start=$(now_ms)

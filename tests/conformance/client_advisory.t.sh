@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 400
 # The contract of the client on advisory locks of a PostgreSQL session, except
-# for what needs a record of the lock: fences, owners' names, breaking, marks,
+# for features that need a record of the lock: fences, owners' names, breaking, marks,
 # permits, a queue.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/contract.sh"

@@ -129,9 +129,9 @@ static void await_owner(const struct scene *scene)
     }
 }
 
-/* The holder is owner again, as soon as the background work is done. It was all
- * the time if the server is behind: what the break has asked for is executed
- * before the next request of its client. */
+/* The holder is owner again, as soon as the background work is done. It never
+ * lost the lock if the server is late: the requests of the break are executed
+ * before the next one of its client. */
 static void assert_given_back(struct scene *scene)
 {
     await_owner(scene);
@@ -316,7 +316,7 @@ static void test_token(void **state)
         assert_int_equal(hf_op_start_break(scene.client, "a", 1, true, NULL,
                                            on_broken, &scene, NULL, NULL),
                          HF_CANCELLED);
-        hf_client_close(scene.client); /* whose loop no longer runs */
+        hf_client_close(scene.client); /* its loop no longer runs */
         scene.client = NULL;
         assert_given_back(&scene);
         scene_close(&scene);

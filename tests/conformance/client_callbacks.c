@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What callbacks may do. on_state runs without the client's mutex, at the same
+/* Calls from callbacks. on_state runs without the client's mutex, at the same
  * time as other threads' calls, even a release of its own lock. A callback of
  * an operation may make blocking calls. Any callback may close the client.
  * Closing runs all pending callbacks. */

@@ -213,7 +213,7 @@ static void session(enum hf_thread_mode mode)
     hf_client_close(client);
 }
 
-/* What a failed session left ends with its lease: then all names can be
+/* The locks of a failed session end with their leases: then all names can be
  * acquired. */
 static void all_is_free(void)
 {

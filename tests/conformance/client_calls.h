@@ -223,7 +223,8 @@ WRAP(int, mdb_cursor_get, errno,
 WRAP(int, mdb_cursor_del, errno, (void *cursor, unsigned flags),
      (cursor, flags))
 
-/* Calls of libpq, whose own are not reached. Weak: a build may lack it. */
+/* Calls of libpq; those that it makes are not reached. Weak: a build may lack
+ * it. */
 #define WRAP_PQ(type, name, failure, params, args)                             \
     type __real_##name params __attribute__((weak));                           \
     type __wrap_##name params;                                                 \

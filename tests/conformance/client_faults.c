@@ -134,7 +134,7 @@ static void test_at_risk_then_lost(void **state)
     }
     assert_int_equal(news, HF_STATE_LOST);
     go_on(one_pid());
-    /* By then the client has read what the server answers late. */
+    /* By then the client has read the server's late replies. */
     assert_int_equal(hf_lock_release(take(client, fresh_name(), LEASE_MS)),
                      HF_OK);
     assert_int_equal(hf_lock_state(lock), HF_STATE_LOST);

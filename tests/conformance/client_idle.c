@@ -110,7 +110,7 @@ static void test_server_stood_still(enum hf_thread_mode mode)
     kill(server.pid, SIGSTOP);
     ok(try_it(client) == HF_UNAVAILABLE, "not while the server stands still");
     kill(server.pid, SIGCONT);
-    told(&server, "PING"); /* it has answered what came before */
+    told(&server, "PING"); /* it has answered all earlier requests */
     enum hf_status status = HF_INTERNAL;
     for (int i = 0; i < 5 && status != HF_OK; i++) {
         jump_ms(IDLE_MS);

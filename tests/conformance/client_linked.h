@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --wrap does not reach a module. So the store of PostgreSQL is linked into the
- * programs that make calls fail, and this is what they get instead of its
- * module. The rest of the way to a module, its path and its checks, is walked.
+ * programs that make calls fail, and this replaces its module. The rest of the
+ * way to a module, its path and its checks, is walked.
  * The program is linked with --wrap=dlopen and --wrap=dlsym; one program
  * includes this file. */
 #ifndef CLIENT_LINKED_H

@@ -56,37 +56,37 @@ static struct hf_client *open_logged(const char *url, struct journal *journal)
     return client;
 }
 
-/* After the last line found there is one of this level that begins with `who`,
- * the name of a lock or node, and continues with `what`. */
-static bool is_told(struct journal *journal, enum hf_log_level level,
-                    const char *who, const char *what)
+/* After the last line found there is one of this level that begins with
+ * `subject`, the name of a lock or node, and continues with `text`. */
+static bool is_logged(struct journal *journal, enum hf_log_level level,
+                      const char *subject, const char *text)
 {
     bool is_found = false;
     pthread_mutex_lock(&journal->mutex);
     for (int i = journal->next; i < journal->n && !is_found; i++) {
         const char *line = journal->lines[i];
-        size_t len = strlen(who);
+        size_t len = strlen(subject);
         is_found = journal->levels[i] == level &&
-                   strncmp(line, who, len) == 0 &&
+                   strncmp(line, subject, len) == 0 &&
                    strncmp(line + len, ": ", 2) == 0 &&
-                   strncmp(line + len + 2, what, strlen(what)) == 0;
+                   strncmp(line + len + 2, text, strlen(text)) == 0;
         journal->next = is_found ? i + 1 : journal->next;
     }
     pthread_mutex_unlock(&journal->mutex);
     return is_found;
 }
 
-static void assert_told(struct journal *journal, enum hf_log_level level,
-                        const char *who, const char *what)
+static void assert_logged(struct journal *journal, enum hf_log_level level,
+                          const char *subject, const char *text)
 {
     int64_t end = now_ms() + PATIENCE_MS;
-    while (!is_told(journal, level, who, what)) {
+    while (!is_logged(journal, level, subject, text)) {
         if (now_ms() > end) {
             for (int i = 0; i < journal->n; i++) {
                 print_message("%d %s\n", (int)journal->levels[i],
                               journal->lines[i]);
             }
-            fail_msg("not told: %d %s: %s", (int)level, who, what);
+            fail_msg("not logged: %d %s: %s", (int)level, subject, text);
         }
         pause_ms(2);
     }
@@ -103,7 +103,7 @@ static const char *one_address(struct hf_client *client)
     return address;
 }
 
-static void test_outage_is_told(void **state)
+static void test_outage_is_logged(void **state)
 {
     (void)state;
     static struct journal journal;
@@ -111,26 +111,28 @@ static void test_outage_is_told(void **state)
     const char *name = fresh_name();
     const char *address = one_address(client);
     struct hf_lock *lock = take(client, name, 3000);
-    assert_told(&journal, HF_LOG_INFO, name, "asking for a lease of 3000 ms");
-    assert_told(&journal, HF_LOG_INFO, address, "connected");
-    assert_told(&journal, HF_LOG_DEBUG, name, "acquire to ");
-    assert_told(&journal, HF_LOG_DEBUG, name, "acquire at ");
-    assert_told(&journal, HF_LOG_INFO, name, "held, fence ");
+    assert_logged(&journal, HF_LOG_INFO, name, "asking for a lease of 3000 ms");
+    assert_logged(&journal, HF_LOG_INFO, address, "connected");
+    assert_logged(&journal, HF_LOG_DEBUG, name, "acquire to ");
+    assert_logged(&journal, HF_LOG_DEBUG, name, "acquire at ");
+    assert_logged(&journal, HF_LOG_INFO, name, "held, fence ");
     stop();
-    assert_told(&journal, HF_LOG_DEBUG, name, "renew to ");
-    assert_told(&journal, HF_LOG_INFO, name, "renewal late: no answer from ");
-    assert_told(&journal, HF_LOG_WARN, name, "at risk: renewal not confirmed");
+    assert_logged(&journal, HF_LOG_DEBUG, name, "renew to ");
+    assert_logged(&journal, HF_LOG_INFO, name, "renewal late: no answer from ");
+    assert_logged(&journal, HF_LOG_WARN, name,
+                  "at risk: renewal not confirmed");
     go_on();
-    assert_told(&journal, HF_LOG_INFO, name, "held again");
+    assert_logged(&journal, HF_LOG_INFO, name, "held again");
     stop();
-    assert_told(&journal, HF_LOG_WARN, name, "at risk: renewal not confirmed");
-    assert_told(&journal, HF_LOG_ERROR, name, "lost: not renewed in time");
+    assert_logged(&journal, HF_LOG_WARN, name,
+                  "at risk: renewal not confirmed");
+    assert_logged(&journal, HF_LOG_ERROR, name, "lost: not renewed in time");
     go_on();
     assert_int_equal(hf_lock_release(lock), HF_LOST);
     lock = take(client, name, LEASE_MS);
-    assert_told(&journal, HF_LOG_INFO, name, "held");
+    assert_logged(&journal, HF_LOG_INFO, name, "held");
     assert_int_equal(hf_lock_release(lock), HF_OK);
-    assert_told(&journal, HF_LOG_INFO, name, "released");
+    assert_logged(&journal, HF_LOG_INFO, name, "released");
     hf_client_close(client);
 }
 
@@ -150,7 +152,7 @@ static void *wait_for_it(void *arg)
     return NULL;
 }
 
-static void test_hand_over_is_told(void **state)
+static void test_hand_over_is_logged(void **state)
 {
     (void)state;
     static struct journal journal;
@@ -160,25 +162,25 @@ static void test_hand_over_is_told(void **state)
     struct hf_lock *held = take(other, name, LEASE_MS);
     struct waiting waiting = {.client = client, .name = name};
     assert_int_equal(try_take(client, name, NULL), HF_BUSY);
-    assert_told(&journal, HF_LOG_INFO, name, "not acquired: held by ");
+    assert_logged(&journal, HF_LOG_INFO, name, "not acquired: held by ");
     pthread_t thread;
     pthread_create(&thread, NULL, wait_for_it, &waiting);
-    assert_told(&journal, HF_LOG_INFO, name, "waiting, 0 ahead: held by ");
+    assert_logged(&journal, HF_LOG_INFO, name, "waiting, 0 ahead: held by ");
     assert_int_equal(hf_lock_release(held), HF_OK);
     pthread_join(thread, NULL);
     assert_int_equal(waiting.status, HF_OK);
-    assert_told(&journal, HF_LOG_INFO, name, "held, handed over, fence ");
+    assert_logged(&journal, HF_LOG_INFO, name, "held, handed over, fence ");
     let_go(waiting.lock);
     held = take(client, name, 2000);
     assert_int_equal(
         hf_client_break(other, name, strlen(name), true, NULL, NULL), HF_OK);
-    assert_told(&journal, HF_LOG_ERROR, name, "lost: a majority no longer");
+    assert_logged(&journal, HF_LOG_ERROR, name, "lost: a majority no longer");
     assert_int_equal(hf_lock_release(held), HF_LOST);
     hf_client_close(client);
     hf_client_close(other);
 }
 
-static void test_quarantine_is_told(void **state)
+static void test_quarantine_is_logged(void **state)
 {
     (void)state;
     static struct journal journal;
@@ -192,16 +194,16 @@ static void test_quarantine_is_told(void **state)
     struct hf_lock *lock = NULL;
     assert_int_equal(hf_lock_acquire(client, &request, &lock, NULL),
                      HF_QUARANTINED);
-    assert_told(&journal, HF_LOG_WARN, address, "in quarantine: ");
-    assert_told(&journal, HF_LOG_INFO, name, "not acquired: ");
+    assert_logged(&journal, HF_LOG_WARN, address, "in quarantine: ");
+    assert_logged(&journal, HF_LOG_INFO, name, "not acquired: ");
     assert_int_equal(hf_client_init_nodes(client, 0, NULL, NULL, NULL), HF_OK);
     assert_int_equal(try_take(client, name, NULL), HF_OK);
-    assert_told(&journal, HF_LOG_INFO, address, "quarantine is over");
-    assert_told(&journal, HF_LOG_INFO, name, "held");
+    assert_logged(&journal, HF_LOG_INFO, address, "quarantine is over");
+    assert_logged(&journal, HF_LOG_INFO, name, "held");
     hf_client_close(client);
 }
 
-static void test_lost_node_is_told(void **state)
+static void test_lost_node_is_logged(void **state)
 {
     (void)state;
     static struct journal journal;
@@ -210,18 +212,18 @@ static void test_lost_node_is_told(void **state)
     const char *name = fresh_name();
     const char *address = one_address(client);
     assert_int_equal(try_once(client, name, NULL), HF_UNAVAILABLE);
-    assert_told(&journal, HF_LOG_WARN, address, "lost: ");
-    assert_told(&journal, HF_LOG_INFO, name, "not acquired: ");
+    assert_logged(&journal, HF_LOG_WARN, address, "lost: ");
+    assert_logged(&journal, HF_LOG_INFO, name, "not acquired: ");
     hf_client_close(client);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_outage_is_told, go_on_again),
-        cmocka_unit_test(test_hand_over_is_told),
-        cmocka_unit_test(test_quarantine_is_told),
-        cmocka_unit_test(test_lost_node_is_told),
+        cmocka_unit_test_teardown(test_outage_is_logged, go_on_again),
+        cmocka_unit_test(test_hand_over_is_logged),
+        cmocka_unit_test(test_quarantine_is_logged),
+        cmocka_unit_test(test_lost_node_is_logged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ static void test_inspect(void **state)
     assert_int_equal(hf_holder_fence(holder), hf_lock_fence(lock));
     assert_in_range((unsigned long)hf_holder_remaining_ms(holder), 30000,
                     LEASE_MS);
-    /* Not time(), which may be some milliseconds behind the server's clock. */
+    /* Not time(), which may lag the server's clock by some milliseconds. */
     struct timespec wall;
     clock_gettime(CLOCK_REALTIME, &wall);
     assert_in_range((unsigned long)hf_holder_since_s(holder),

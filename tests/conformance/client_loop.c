@@ -202,7 +202,7 @@ static void test_close_with_operations(void **state)
     hf_client_close(other);
 }
 
-/* A callback cancels another operation whose callback is queued as well. */
+/* A callback cancels another operation with a queued callback. */
 struct pair {
     int called;
     struct hf_op *ops[2];

@@ -77,7 +77,7 @@ static void scene_hand_on(struct scene *scene)
     scene->lock = NULL;
 }
 
-/* ---- What is done ------------------------------------------------------ */
+/* ---- The calls --------------------------------------------------------- */
 
 static enum hf_status do_open(struct scene *scene)
 {
@@ -300,7 +300,7 @@ static enum hf_status do_op_acquire(struct scene *scene)
     return status;
 }
 
-/* Behind a holder of the same client, which releases. */
+/* Queued after a holder of the same client, which releases. */
 static enum hf_status do_op_wait(struct scene *scene)
 {
     struct hf_op *op = NULL;
@@ -485,7 +485,7 @@ static void wrong(const char *format, ...)
 
 /* ---- A try ------------------------------------------------------------- */
 
-static void assert_all_free(const char *what)
+static void assert_all_free(const char *title)
 {
     struct hf_client *client = open_mode(HF_THREAD_NONE);
     const struct hf_name names[] = {{"second", 6, HF_EXCLUSIVE},
@@ -497,12 +497,12 @@ static void assert_all_free(const char *what)
     request.more = names;
     request.n_more = 2;
     if (hf_lock_acquire(client, &request, &lock, &error) != HF_OK) {
-        wrong("%s: not free: %s", what, error.text);
+        wrong("%s: not free: %s", title, error.text);
         hf_client_close(client);
         return;
     }
     if (now_ms() - began > TTL_MS / 2) {
-        wrong("%s: free after %lld ms", what, (long long)(now_ms() - began));
+        wrong("%s: free after %lld ms", title, (long long)(now_ms() - began));
     }
     hf_lock_release(lock);
     hf_client_close(client);
@@ -537,11 +537,11 @@ static void end(struct scene *scene)
 /* @return false: no allocation was left to fail. */
 static bool try_act(const struct act *act, enum shape shape, long number)
 {
-    char what[100];
+    char title[100];
     struct scene scene = {.shape = shape};
     scene_name = fresh_name();
     request_init(&scene);
-    snprintf(what, sizeof(what), "%s of %s, allocation %ld", act->name,
+    snprintf(title, sizeof(title), "%s of %s, allocation %ld", act->name,
              shapes[shape], number);
     long n_before = atomic_load(&n_live);
     act->prepare(&scene);
@@ -553,15 +553,15 @@ static bool try_act(const struct act *act, enum shape shape, long number)
     bool is_right = status == HF_OK || (failed && status == HF_NO_MEMORY) ||
                     (failed && act->may_be_unknown && status == HF_UNKNOWN);
     if (!is_right) {
-        wrong("%s: %s: %s", what, hf_status_name(status), scene.error.text);
+        wrong("%s: %s: %s", title, hf_status_name(status), scene.error.text);
     }
     if (act->keeps && !is_held(&scene)) {
-        wrong("%s: the lock is lost", what);
+        wrong("%s: the lock is lost", title);
     }
     end(&scene);
-    assert_all_free(what);
+    assert_all_free(title);
     if (atomic_load(&n_live) != n_before) {
-        wrong("%s: %ld blocks leak", what, atomic_load(&n_live) - n_before);
+        wrong("%s: %ld blocks leak", title, atomic_load(&n_live) - n_before);
     }
     return failed;
 }

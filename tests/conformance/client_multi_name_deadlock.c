@@ -8,8 +8,8 @@
 
 enum {
     PHILOSOPHERS = 5,
-    ENOUGH_MS = 2000, /* a server that agrees on each write is busy for minutes
-                         with what Redis does in a second: */
+    ENOUGH_MS = 2000,   /* a server that agrees on each write needs minutes for
+                           the work that Redis does in a second: */
     ROUNDS_LEAST = 100, /* beyond these rounds, no new one begins after that */
 };
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 400
 # The contract of the client, as on the embedded store, on a MariaDB server,
-# except for what needs a request to be executed before the reply to an earlier
+# except for parts that need a request executed before the reply to an earlier
 # one is read: such cases would wait for it in vain.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/contract.sh"

@@ -496,9 +496,10 @@ static void test_broken(void **state)
     struct hf_client *other = open_client();
     for (int i = 0; i < 2; i++) {
         struct hf_lock *lock = take_permit(client, name, 2, 600);
-        const char *what = i == 0 ? slot_name(name, hf_lock_slot(lock)) : name;
+        const char *broken =
+            i == 0 ? slot_name(name, hf_lock_slot(lock)) : name;
         assert_int_equal(
-            hf_client_break(other, what, strlen(what), true, NULL, NULL),
+            hf_client_break(other, broken, strlen(broken), true, NULL, NULL),
             HF_OK);
         enum hf_state news = HF_STATE_HELD;
         int64_t end = now_ms() + PATIENCE_MS;

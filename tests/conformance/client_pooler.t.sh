@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-# The contract of the client on a PostgreSQL server behind PgBouncer, in
+# The contract of the client on a PostgreSQL server through PgBouncer, in
 # transaction mode. Its waiters poll.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/contract.sh"

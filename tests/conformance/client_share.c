@@ -17,7 +17,7 @@ static void test_readers_and_a_writer(void **state)
     await(second); /* together with the first */
     ask(writer, name);
     await_queued(writer, name, 1);
-    ask_shared(third, name); /* behind the writer, although a reader could join
+    ask_shared(third, name); /* after the writer, although a reader could join
                                 now */
     await_queued(third, name, 2);
     ask_shared(fourth, name);

@@ -50,8 +50,7 @@ static void cancel_started(enum hf_thread_mode mode)
     request.more = &more;
     request.n_more = 1;
     started(client, &request, &seen[2]);
-    request = want(fresh_name(), LEASE_MS, PATIENCE_MS); /* whose callback
-                                                            runs */
+    request = want(fresh_name(), LEASE_MS, PATIENCE_MS); /* its callback runs */
     request.cancel = cancel;
     started(client, &request, &seen[3]);
     run_loop(client, &seen[3].count, 1, PATIENCE_MS);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values: versions, compare-and-set, updates by several processes, and requests
- * whose reply is lost. HF_TEST_SOCKET: of the server of HF_TEST_URL, for the
+ * without a reply. HF_TEST_SOCKET: of the server of HF_TEST_URL, for the
  * proxy that loses replies; an embedded store has no replies to lose. */
 #include "client_world.h"
 #include "proxy.h"
@@ -130,7 +130,7 @@ static void test_bytes(void **state)
     hf_client_close(client);
 }
 
-/* A name is bytes: NUL, quotes, and what is no text. */
+/* A name is bytes: NUL, quotes, and bytes that are no text. */
 static void test_names(void **state)
 {
     static const char *const suffixes[] = {
@@ -357,8 +357,8 @@ static struct proxy proxy;
 static struct hf_client *direct;
 static const char *lost_name;
 
-/* A client whose PUTs go through the proxy, and one whose do not. Their scripts
- * are known to the server. */
+/* A client with its PUTs through the proxy, and one without. Their scripts are
+ * known to the server. */
 static struct hf_client *open_proxied(void)
 {
     static int port = 5500; /* the name of a socket of PostgreSQL ends with it

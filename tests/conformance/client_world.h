@@ -254,8 +254,8 @@ static inline void assert_free(struct hf_client *client, const char *name)
 }
 
 /* Wait until a majority has granted `name` to another client, and has answered
- * that client: a server answers what it was asked before, at the latest, with
- * what it is asked now. So the answers wait there to be read. */
+ * that client: a server answers earlier requests at the latest together with
+ * this one. So the answers wait there to be read. */
 static inline void await_granted(struct hf_client *client, const char *name)
 {
     int64_t end = now_ms() + PATIENCE_MS;

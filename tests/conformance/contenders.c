@@ -44,7 +44,7 @@
 #define LAST_MS 60000
 
 struct crowd {
-    const char *what;
+    const char *title;
     const char *url;
     char witness[200];
     char log[200];
@@ -70,9 +70,9 @@ static bool is_stopped(const struct crowd *crowd)
 }
 
 /* stdout is written a line at a time: many processes write at once. */
-static int fail(const char *what, const struct hf_error *error)
+static int fail(const char *title, const struct hf_error *error)
 {
-    printf("# %s: %s\n", what, error != NULL ? error->text : strerror(errno));
+    printf("# %s: %s\n", title, error != NULL ? error->text : strerror(errno));
     return FAILED;
 }
 
@@ -93,7 +93,7 @@ static int hold(const struct crowd *crowd, struct hf_lock *lock, int log)
     return FINE;
 }
 
-/* Continues until told to stop, and then once more. */
+/* Continues until it is stopped, and then once more. */
 static int live(const struct crowd *crowd)
 {
     struct hf_client *client;
@@ -223,10 +223,10 @@ static void make_file(char out[200], const char *dir, const char *name)
     close(open(out, O_CREAT | O_RDWR | O_TRUNC | O_CLOEXEC, 0600));
 }
 
-static void run(const char *what, const char *url, const char *dir,
+static void run(const char *title, const char *url, const char *dir,
                 int64_t for_ms)
 {
-    struct crowd crowd = {.what = what, .url = url};
+    struct crowd crowd = {.title = title, .url = url};
     make_file(crowd.witness, dir, "witness");
     make_file(crowd.log, dir, "log");
     if (pipe2(crowd.stop, O_CLOEXEC) != 0) {
@@ -239,10 +239,10 @@ static void run(const char *what, const char *url, const char *dir,
     unsigned left = stop_all(&crowd);
     unsigned long grants = read_log(&crowd);
     ok(crowd.failures == 0, "%s: no two holders at once, no process failed",
-       what);
-    ok(left == 0, "%s: every process was served, %u were not", what, left);
+       title);
+    ok(left == 0, "%s: every process was served, %u were not", title, left);
     ok(grants > CROWD, "%s: fences rose in all of %lu grants, %u were killed",
-       what, grants, crowd.kills);
+       title, grants, crowd.kills);
     close(crowd.stop[0]);
 }
 

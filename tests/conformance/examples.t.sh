@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Every example runs, on the embedded store and on a server, and prints what its
+# Every example runs, on the embedded store and on a server, and prints the text that its
 # comment promises.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 
-busy() { # NAME LIKE WHAT
+busy() { # NAME LIKE TITLE
     capture holdfast run -n -u "$L" "$1" -- true
     is "$code" 75 "$3: busy"
     like "$err" "$2" "$3: says so"
@@ -55,7 +55,7 @@ server_cli s3 set lock:two third >"$W/log"
 capture holdfast ls --json -u "$three"
 is "$code" 0 "ls, of servers that disagree"
 is "$(jq -r .name <<<"$out" | sort | tr '\n' ' ')" "three two " \
-    "what no majority has free is shown"
+    "a name that no majority has free is shown"
 capture holdfast ls -u "$three" three
 is "$code" 0 "ls, of a name that all have otherwise"
 L=$three
@@ -71,7 +71,7 @@ server_stop s3
 # ---- doctor ----------------------------------------------------------------
 
 L=${SERVER_URL[one]}
-diagnosed() { # CODE LIKE WHAT
+diagnosed() { # CODE LIKE TITLE
     capture holdfast doctor -u "$L"
     is "$code" "$1" "doctor, $3: $1"
     like "$out" "$2" "doctor, $3: says so"
@@ -116,7 +116,7 @@ server_resume one
 
 # ---- Addresses -------------------------------------------------------------
 
-unreached() { # URL WHAT
+unreached() { # URL TITLE
     capture holdfast run -n -u "$1" x -- true
     is "$code" 69 "$2: 69"
     is "$(wc -l <<<"$err")" 1 "$2: one line"

@@ -18,7 +18,7 @@ PUT='{"key":"YQ==","value":"MQ=="}' # a = 1
 GET='{"key":"YQ=="}'
 WATCH='{"create_request":{"key":"YQ=="}}'
 
-answers() { # CA WHAT
+answers() { # CA TITLE
     capture ask "$1" 20000 /v3/kv/put "$PUT" /v3/kv/range "$GET" \
         /v3/kv/range '{' /v3/lease/timetolive '{"ID":"77"}' /nothing ''
     is "$code $err" "0 " "$2: the program ends"
@@ -79,7 +79,7 @@ rm -rf "$W/e1"
 ok "etcd starts with TLS" etcd_start --tls
 answers "$W/tls/ca.crt" TLS
 capture ask '' 20000 /v3/kv/range "$GET"
-like "$out" 'closed: .*\(a TLS port\? use etcds://\)' "a plain request to it is told apart"
+like "$out" 'closed: .*\(a TLS port\? use etcds://\)' "a plain request to it is recognised"
 capture ask "$W/tls/other.crt" 20000 /v3/kv/range "$GET"
 like "$out" '^1 lost, unsent
 closed: .*certificate' "another authority's certificate is refused"

@@ -21,7 +21,7 @@ is_taken() {
     ! holdfast run -u "$L" -n "$1" -- true 2>/dev/null
 }
 
-one_line() { # WHAT: $err is one line of Holdfast's
+one_line() { # TITLE: $err is one line of Holdfast's
     like "$err" '^holdfast: [^'$'\n'']+$' "$1: one line"
 }
 
@@ -73,7 +73,7 @@ else
     skip "network namespaces" "none here"
 fi
 is "$(ls "$F" | tr '\n' ' ')" "locks.gate locks.mdb values.mdb " \
-    "nothing is left behind"
+    "no file remains"
 
 # ---- Folders ---------------------------------------------------------------
 
@@ -146,7 +146,7 @@ if unshare -m true 2>/dev/null; then
 waiter 69 1
 extend 0
 release 0
-held 75" "a disk that becomes full: 69, and what is held stays so"
+held 75" "a disk that becomes full: 69, and held locks stay held"
 like "$(cat "$W/waiter")" '^holdfast: [^'$'\n'']*the disk is full$' \
     "a waiter without a place ends and says why, in one line"
     one_line "full while growing"
@@ -206,7 +206,7 @@ printf 'xxxxxxxx' | dd of="$W/bad/locks.gate" conv=notrunc status=none
 capture holdfast run -u "local://$W/bad" x -- true
 is "$code" 78 "a foreign file: 78"
 one_line "foreign"
-like "$err" 'then remove it' "says what to do"
+like "$err" 'then remove it' "gives the remedy"
 
 # ---- Process namespaces ----------------------------------------------------
 

@@ -8,7 +8,7 @@
 users_skip
 notice='no store configured: this lock covers only this user on this machine (set HOLDFAST_URL or /etc/holdfast/config; -u local: silences this)'
 
-one_line() { # REGEX WHAT: $err is one line of Holdfast's
+one_line() { # REGEX TITLE: $err is one line of Holdfast's
     like "$err" "^holdfast: [^"$'\n'"]*$1[^"$'\n'"]*\$" "$2"
 }
 
@@ -140,7 +140,7 @@ one_line 'no group holdfast.*groupadd --system holdfast' "and the remedy"
 in_users 'as alice "$hf" doctor --init -u local:///var/lib/holdfast'
 is "$code" 77 "doctor --init by a user: 77"
 one_line 'only root.*sudo holdfast doctor --init -u local:///var/lib/holdfast' \
-    "and what is needed"
+    "and the remedy"
 in_users 'as alice "$hf" doctor --init -u local: && as root "$hf" doctor --init \
     -u local: && ls /var/lib'
 is "$code:$out:$err" "0::" "the default folder needs no --init"
@@ -173,7 +173,7 @@ in_users 'as alice "$hf" acquire -q x >/dev/null
     "$hf" run -u "local://$PWD/alice/.local/state/holdfast" x -- true'
 is "$code" 77 "root does not map another user's files: 77"
 
-# After COMMAND in the folder, opening the store fails: WHAT COMMAND REGEX
+# After COMMAND in the folder, opening the store fails: TITLE COMMAND REGEX
 files_refused() {
     in_users "as alice \"\$hf\" acquire -q -t 60s job >/dev/null
         cd alice/.local/state/holdfast; $2
@@ -196,7 +196,7 @@ files_refused "a link for the data" 'mv locks.mdb ../m; ln -s ../m locks.mdb' \
 files_refused "a pipe" 'rm locks.gate; mkfifo -m 600 locks.gate; chown alice \
     locks.gate' 'locks.gate is not a file'
 
-# The same for values: WHAT COMMAND REGEX
+# The same for values: TITLE COMMAND REGEX
 values_refused() {
     in_users "as alice \"\$hf\" put -q v 1
         cd alice/.local/state/holdfast; $2
@@ -216,10 +216,10 @@ is "$out" "600 alice" "values are the user's own"
 
 # ---- doctor ----------------------------------------------------------------
 
-doctor_says() { # WHAT CODE COMMANDS REGEX
+doctor_says() { # TITLE CODE COMMANDS REGEX
     in_users "share; $3; \"\$hf\" doctor"
     is "$code" "$2" "doctor: $1: $2"
-    like "$out" "$4" "and what is wrong"
+    like "$out" "$4" "and the reason"
 }
 doctor_says "fit" 0 ':' 'group 4010 shares.*each member can'
 doctor_says "a wrong mode" 2 'chmod 666 /var/lib/holdfast/locks.gate' \

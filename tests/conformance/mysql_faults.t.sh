@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 400
-# Faults of a real MariaDB server: sessions that are killed, commits whose reply
-# is lost, locked rows, a crash, a server that stands still, a schema that is
+# Faults of a real MariaDB server: sessions that are killed, commits with a lost
+# reply, locked rows, a crash, a server that stands still, a schema that is
 # gone, another server on the same data.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/mariadb.sh"
@@ -26,7 +26,7 @@ end_runs() {
 }
 at_exit end_runs
 
-# A holder whose command ends when $W/NAME.end exists. Its code is in $W/NAME.code.
+# A holder: its command ends when $W/NAME.end exists. Its code is in $W/NAME.code.
 # shellcheck disable=SC2016 # the command's own variables
 hold() { # NAME [ARG...]
     local name=$1
@@ -100,7 +100,7 @@ let_end busy >/dev/null
 ok 'the waiter runs' wait $waiter
 is "$(cat "$W/after")" after 'after its session had been killed'
 
-# ---- A commit whose reply is lost ----------------------------------------------------
+# ---- A commit with a lost reply ------------------------------------------------------
 
 # A commit waits for a replica that does not exist. It is done at this server, but
 # its reply is missing: the client must not count it, and must not count it as a

@@ -11,12 +11,12 @@ maria=$W/maria
 plain="mysql://root@/?socket=$maria/s&node_timeout=3s&connect_timeout=10s"
 export HOLDFAST_URL="$plain&lock=named"
 
-says() { # CODE PATTERN WHAT COMMAND...
-    local want=$1 pattern=$2 what=$3
+says() { # CODE PATTERN TITLE COMMAND...
+    local want=$1 pattern=$2 title=$3
     shift 3
     capture timeout 60 "$@"
-    is "$code" "$want" "$what: exit $want"
-    like "$err$out" "$pattern" "$what: the message"
+    is "$code" "$want" "$title: exit $want"
+    like "$err$out" "$pattern" "$title: the message"
 }
 sql_is() { # CONDITION
     [ "$(sql -e "SELECT $1" 2>/dev/null)" = 1 ]
@@ -29,7 +29,7 @@ end_runs() {
 }
 at_exit end_runs
 
-# A holder whose command ends when $W/NAME.end exists. Its code is in $W/NAME.code.
+# A holder: its command ends when $W/NAME.end exists. Its code is in $W/NAME.code.
 hold() { # NAME [ARG...]
     local name=$1
     shift
@@ -63,7 +63,7 @@ taken_for_mariadb() { [ "$(sql -e "SELECT GET_LOCK('$1', 0)")" = 0 ]; }
 
 # ---- The URL ---------------------------------------------------------------------
 
-refuses() { # PATTERN WHAT PARAMETERS
+refuses() { # PATTERN TITLE PARAMETERS
     says 64 "$1" "$2" holdfast run -n -u "$plain${3:-}" job -- true
 }
 refuses 'add lock=named' 'a key alone' '&key=a'
@@ -132,7 +132,7 @@ session_do other 'DO RELEASE_ALL_LOCKS()'
 
 # ---- Names on the server ---------------------------------------------------------------
 
-excludes() { # WHAT NAME-ON-SERVER PARAMETERS NAME
+excludes() { # TITLE NAME-ON-SERVER PARAMETERS NAME
     session_do other "SELECT GET_LOCK('$2', 0)"
     says 75 'session:' "$1" holdfast run -n -u "$HOLDFAST_URL$3" "$4" -- true
     session_do other 'DO RELEASE_ALL_LOCKS()'
@@ -155,7 +155,7 @@ says 78 'another name of this client holds the same key: with key= all names are
 # shellcheck disable=SC2046 # a list
 says 0 ran 'as many names as may be' holdfast run $(printf 'name-%s ' {1..64}) -- echo ran
 
-# ---- What it cannot do ------------------------------------------------------------------
+# ---- Its limits -------------------------------------------------------------------------
 
 says 78 'one holder at a time: neither read locks nor permits' 'shared' holdfast run -n --shared job -- echo ran
 says 78 'neither read locks nor permits' 'permits' holdfast run -n -p 2 job -- echo ran
@@ -278,7 +278,7 @@ listen() {
     mariadb_restart --skip-networking=0 --bind-address=127.0.0.1 --port="$port"
 }
 ok 'the server listens' listen || listen || listen # the port may be taken meanwhile
-tcp() { # CODE PATTERN WHAT HOST PARAMETERS
+tcp() { # CODE PATTERN TITLE HOST PARAMETERS
     says "$1" "$2" "$3" holdfast run -n \
         -u "mysql://tcp:x@$4:$port/?lock=named&node_timeout=3s&connect_timeout=10s${5:-}" job -- echo ran
 }

@@ -38,7 +38,7 @@ begin holder -u "$direct" -t 60s nightly
 ok 'a holder, without the pooler' wait_until 20 holds holder
 begin waiter -w 120 nightly
 waits() { [ "$(holdfast ls -u "$direct" --json nightly | jq -r .waiting)" = 1 ]; }
-ok 'a waiter behind the pooler' wait_until 20 waits
+ok 'a waiter through the pooler' wait_until 20 waits
 # The waiter asks once in two seconds, and the answer is a second late at most: later
 # ones would be given back.
 is_answered() {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-# A PostgreSQL server whose disk is full: no table can grow. Its log is on another
+# A PostgreSQL server with a full disk: no table can grow. Its log is on another
 # disk. A server that cannot write its log stops: postgres_faults.t.sh has that.
 if [ -z "${HF_TEST_DISK:-}" ]; then
     if [ "$(id -u)" != 0 ] || ! unshare -m true 2>/dev/null; then

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 400
-# Faults of a real PostgreSQL server: sessions that are ended, commits whose
-# reply is lost, a crash, a server that stands still, another time-line.
+# Faults of a real PostgreSQL server: sessions that are ended, commits with
+# a lost reply, a crash, a server that stands still, another time-line.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/databases.sh"
 
@@ -25,7 +25,7 @@ end_runs() {
 }
 at_exit end_runs
 
-# A holder whose command ends when $W/NAME.end exists. Its code is in $W/NAME.code.
+# A holder: its command ends when $W/NAME.end exists. Its code is in $W/NAME.code.
 # shellcheck disable=SC2016 # the command's own variables
 hold() { # NAME [ARG...]
     local name=$1
@@ -82,7 +82,7 @@ let_end busy >/dev/null
 ok 'the waiter runs' wait $waiter
 is "$(cat "$W/after")" after 'after its session had been ended'
 
-# ---- Commits whose reply is lost -----------------------------------------------------
+# ---- Commits with a lost reply -------------------------------------------------------
 
 # A commit waits for a standby that does not exist. It is done at this server,
 # but its reply is missing: the client must not count it, and must not count it
@@ -92,7 +92,7 @@ sync_is() { # NAMES
     wait_until 10 pg_is "current_setting('synchronous_standby_names') = '$1'"
 }
 in_commit="$sessions AND wait_event = 'SyncRep'"
-lost_reply() { # WHAT FUNCTION
+lost_reply() { # TITLE FUNCTION
     sync_is absent
     {
         timeout 60 holdfast run -vv --ttl 10 -w 20 "lost-$2" -- sh -c 'echo ran' >"$W/lost.out" 2>"$W/lost.err"

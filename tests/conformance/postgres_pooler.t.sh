@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 400
-# PostgreSQL behind PgBouncer, whose two sessions take turns: every command, a
+# PostgreSQL through PgBouncer, which alternates two sessions: every command, a
 # queue, no trace in the sessions, and the ends of the pooler and the server.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/databases.sh"
@@ -11,7 +11,7 @@ command -v pgbouncer >/dev/null || skip_all 'no pgbouncer'
 gives_s=60
 postgres_start -c fsync=on -c wal_writer_delay=10s
 pg -c 'CREATE ROLE app LOGIN' -c 'GRANT CREATE ON DATABASE postgres TO app'
-# What a role may have set, and what a session of its own would replace.
+# Settings of a role, which a session of its own would replace.
 pg -c "ALTER ROLE app SET synchronous_commit = off;
     ALTER ROLE app SET client_min_messages = error;
     ALTER ROLE app SET idle_session_timeout = '1h'"
@@ -153,24 +153,24 @@ sync_is() { # NAMES
 }
 in_commit="FROM pg_stat_activity WHERE application_name = 'holdfast' AND wait_event = 'SyncRep'"
 pg -c 'ALTER ROLE app SET synchronous_commit = on'
-lost_reply() { # WHAT COMMAND...
-    local what=$1 waiter
+lost_reply() { # TITLE COMMAND...
+    local title=$1 waiter
     shift
     # Sessions with the settings of now.
     pg -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'" >/dev/null
-    ok "$what: two sessions" wait_until 20 has_turns
+    ok "$title: two sessions" wait_until 20 has_turns
     sync_is absent
     timeout 60 holdfast run -vv --ttl 10 -w 40 lost -- echo ran >"$W/lost.out" 2>"$W/lost.err" &
     waiter=$!
-    ok "$what: the commit waits" wait_until 20 pg_is "EXISTS (SELECT $in_commit)"
-    is "$(cat "$W/lost.out")" '' "$what: an answer does not count before its commit"
+    ok "$title: the commit waits" wait_until 20 pg_is "EXISTS (SELECT $in_commit)"
+    is "$(cat "$W/lost.out")" '' "$title: an answer does not count before its commit"
     pg -c 'SET synchronous_commit = local' -c 'ALTER SYSTEM RESET synchronous_standby_names' >/dev/null
     "$@"
     pg -c 'SELECT pg_reload_conf()' >/dev/null
     wait $waiter
-    is "$?:$(cat "$W/lost.out")" 0:ran "$what: asked again, and granted"
-    like "$(cat "$W/lost.err")" 'acquire at .*: no answer' "$what: the first answer is unknown"
-    unlike "$(cat "$W/lost.err")" 'acquire at [^:]*: refused' "$what: and no refusal"
+    is "$?:$(cat "$W/lost.out")" 0:ran "$title: asked again, and granted"
+    like "$(cat "$W/lost.err")" 'acquire at .*: no answer' "$title: the first answer is unknown"
+    unlike "$(cat "$W/lost.err")" 'acquire at [^:]*: refused' "$title: and no refusal"
 }
 end_commit() {
     pg -c "SELECT $1(pid) $in_commit" >/dev/null
@@ -215,14 +215,14 @@ pg -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE query LIKE '%pg_sleep(1000)%' AND pid <> pg_backend_pid()" >/dev/null
 gives 0 'one is free' run -w 40 job -- true
 
-# ---- What cannot work ------------------------------------------------------------------------
+# ---- Not supported ---------------------------------------------------------------------------
 
 gives 78 'options for the session' run -n -u "$HOLDFAST_URL&options=-c%20geqo=off" job -- true
 like "$err" 'unsupported startup parameter: options \(.*leave it out of the URL' 'are refused with the remedy'
 gives 78 'a database that the pooler does not know' run -n -u "${HOLDFAST_URL/\/postgres?/\/none?}" job -- true
 pg -c "ALTER ROLE app SET default_transaction_isolation = serializable"
 pg -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'" >/dev/null
-gives 78 'a role whose transactions are serializable' run -n job -- true
+gives 78 'a role with serializable transactions' run -n job -- true
 like "$err" "transactions are serializable: ALTER ROLE \"app\" SET default_transaction_isolation = 'read committed'" 'is refused with the remedy'
 pg -c "ALTER ROLE app RESET default_transaction_isolation"
 pg -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'" >/dev/null

@@ -37,11 +37,11 @@ owners() {
     pg -c "SELECT encode(name, 'escape'), owner, counter FROM holdfast.lock
         WHERE owner IS NOT NULL ORDER BY 1"
 }
-still_all() { # WHAT
+still_all() { # TITLE
     is "$(owners | diff - "$W/owners" | head -n 5)" '' \
         "$1: each lock has been held since the beginning"
 }
-all_move() { # WHAT
+all_move() { # TITLE
     ends >"$W/ends"
     ok "$1: each lock is renewed" wait_until 20 moved "$W/ends"
 }
@@ -114,10 +114,10 @@ if command -v pgbouncer >/dev/null && pooler_start transaction; then
     before=$(calls renew)
     holdfast run --ttl 6 pooled-{1..9} -- sh -c 'until [ -e "$0" ]; do sleep 0.02; done' "$W/over" &
     holder=$!
-    ok 'behind a pooler: in batches, too' wait_until 30 called renew $((before + 2))
+    ok 'through a pooler: in batches, too' wait_until 30 called renew $((before + 2))
     touch "$W/over"
     ok 'and none is lost' wait $holder
 else
-    skip 'behind a pooler' 'no pgbouncer'
+    skip 'through a pooler' 'no pgbouncer'
 fi
 finish

@@ -42,7 +42,7 @@ static void test_give_back(struct rig *rig, struct server *server)
     told(server, "DEL lock:g");
     give_back(rig, B_OWNER, A_OWNER);
     ok(strcmp(told(server, "EXISTS lock:g"), "0") == 0,
-       "what is free is not given back");
+       "a free name is not given back");
     told(server, "SET lock:g stranger PX 20000");
     break_it(rig, "g", B_OWNER, false);
     give_back(rig, B_OWNER, "stranger");
@@ -65,7 +65,7 @@ static void test_break_years(struct rig *rig, struct server *server)
     said = break_it(rig, "y", C_OWNER, false);
     left = told_number(server, "PTTL", "lock:y");
     ok(said.left_ms == 10000 && left <= 10000,
-       "nor is what another break left");
+       "nor is a name that another break has left");
     told(server, "SET lock:y stranger PX 3600000");
     said = break_it(rig, "y", B_OWNER, false);
     left = told_number(server, "PTTL", "lock:y");
@@ -84,7 +84,7 @@ static void test_break_ended(struct rig *rig, struct server *server)
     struct said said = break_it(rig, "e", B_OWNER, false);
     ok(said.verdict == HF_VERDICT_OK &&
            strcmp(told(server, "EXISTS lock:e"), "0") == 0,
-       "what is only kept taken is free at once");
+       "a name that is only reserved is free at once");
 }
 
 static void test_break(struct rig *rig, struct server *server)

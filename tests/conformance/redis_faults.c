@@ -286,7 +286,7 @@ static void test_reply_lost(struct server *server)
     kill(server->pid, SIGCONT);
     ok(rig_votes(&rig, 0), "back, it votes again");
     said = inspect(&rig, "l");
-    ok(strcmp(said.owner, "o") == 0, "what was unknown had been granted");
+    ok(strcmp(said.owner, "o") == 0, "the unknown request had been granted");
     struct said again = acquire(&rig, "l", "o", 0);
     ok(again.verdict == HF_VERDICT_OK && again.counter == said.counter,
        "and is granted once more to the same owner");
@@ -309,7 +309,8 @@ static void test_killed(void)
     struct said lost = rig_await(&rig, sent);
     struct said unsent = rig_await(&rig, queued);
     ok(lost.verdict == HF_VERDICT_UNKNOWN, "killed with a request: unknown");
-    ok(unsent.verdict == HF_VERDICT_UNSENT, "what was not written: unsent");
+    ok(unsent.verdict == HF_VERDICT_UNSENT,
+       "a request that was not written: unsent");
     ok(until_status(&rig, 0, HF_NODE_STATUS_DOWN), "and it is down: %s",
        rig.reason[0]);
     server_run(&server, NULL);
@@ -331,7 +332,7 @@ static void test_bounded(struct server *server)
     }
     rig_flush(&rig);
     ok(rig.n_said > 0 && most < 70000,
-       "what a hung server is sent is bounded: %u requests", most);
+       "requests to a hung server are bounded: %u", most);
     rig_until(&rig, rig.n_said == 100000, PATIENCE_MS);
     ok(rig.n_said == 100000, "each is answered, once");
     kill(server->pid, SIGCONT);
@@ -351,7 +352,7 @@ static void test_close(struct server *server)
         usleep(1000);
         is_gone = told_number(server, "EXISTS", "lock:z") == 0;
     }
-    ok(is_gone, "what is queued is written at close");
+    ok(is_gone, "queued requests are written at close");
 
     rig_open(&rig, server);
     acquire(&rig, "z", "o", 0);

@@ -203,7 +203,7 @@ struct stage {
     struct server server;
     redisContext *mute; /* a user without the right to publish */
     redisContext *ears;
-    unsigned queued;  /* commands whose replies were not read yet */
+    unsigned queued;  /* commands without a reply so far */
     int64_t begin_ns; /* for scene 0: the start of a step of the clock floor */
     unsigned heard;   /* scenes in which a grant was published */
 };
@@ -415,7 +415,7 @@ static struct result run(struct stage *stage, const struct scene *scene,
 /* ---- Scripts ------------------------------------------------------------- */
 
 struct change {
-    const char *what;
+    const char *title;
     const char *text;
     const char *instead;
 };
@@ -437,7 +437,7 @@ static void load(struct stage *stage, const struct change *change,
     redisReply *reply = redisCommand(stage->server.control, "SCRIPT LOAD %b",
                                      text, (size_t)len);
     if (reply->type != REDIS_REPLY_STRING) {
-        printf("Bail out! %s: %s\n", change->what, reply->str);
+        printf("Bail out! %s: %s\n", change->title, reply->str);
         exit(1);
     }
     snprintf(sha1, 41, "%s", reply->str);
@@ -556,7 +556,7 @@ static void a_mistake_is_seen(struct stage *stage, const struct change *change)
     while (seed < PATIENCE && play(stage, seed, sha1s, false)) {
         seed++;
     }
-    ok(seed < PATIENCE, "seen: %s", change->what);
+    ok(seed < PATIENCE, "seen: %s", change->title);
     printf("# in scene %" PRIu64 "\n", seed);
 }
 

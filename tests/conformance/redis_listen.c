@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The connection for pushed grants, on a real server: when it is open, what it
- * delivers, and how it closes.
+/* The connection for pushed grants, on a real server: when it is open, the
+ * messages it delivers, and how it closes.
  *
  * timeout: 120 */
 #include "redis_world.h"
@@ -242,7 +242,7 @@ static void test_garbage(struct server *server)
     publish(&ears, server, "7 8", 3);
     ok(ears_until(&ears, ears.n_pushed > 0) && ears.n_pushed == 1 &&
            ears.cookie == 7 && ears.counter == 8,
-       "what is no grant is not taken for one");
+       "only a grant is taken for one");
     ok(ears.n_ignored == n && ears.n_ended == 0,
        "each is noted, and the connection stays (%u of %u)", ears.n_ignored, n);
     ears_close(&ears);

@@ -519,7 +519,7 @@ static long long release_us(struct script_trace *trace, struct server *server,
     return least;
 }
 
-/* On a server whose clock runs, since the server measures its commands with
+/* On a server with a running clock, since the server measures its commands with
  * it. */
 static void test_crowd(void)
 {

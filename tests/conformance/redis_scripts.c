@@ -38,7 +38,7 @@ static void test_acquire(struct rig *rig, struct server *server)
     struct said b = acquire(rig, "a", "owner-b", 0);
     ok(b.verdict == HF_VERDICT_REFUSED && b.counter == a.counter &&
            strcmp(b.owner, "owner-a") == 0 && b.left_ms > 9000,
-       "held: refused with counter, owner and what is left");
+       "held: refused with counter, owner and remaining time");
     told(server, "PEXPIRE lock:a 500");
     struct said again = acquire(rig, "a", "owner-a", 0);
     ok(again.verdict == HF_VERDICT_OK && again.counter == a.counter,
@@ -195,7 +195,7 @@ static void test_release(struct rig *rig, struct server *server)
     said = release(rig, "late", "a", last);
     ok(said.verdict == HF_VERDICT_REFUSED &&
            strcmp(told(server, "GET lock:late"), "foreign") == 0,
-       "nor what another library has taken since");
+       "nor a name that another library has taken since");
     said = release(rig, "r", "a", t);
     ok(said.verdict == HF_VERDICT_OK && said.counter == t &&
            strcmp(told(server, "EXISTS lock:r"), "0") == 0,
@@ -218,7 +218,7 @@ static void test_release(struct rig *rig, struct server *server)
     ok(acquire(rig, "r", "b", 0).counter == t + 51, "the next one follows it");
     said = release(rig, "r", "b", t + 60);
     ok(said.verdict == HF_VERDICT_OK && said.counter == t + 60,
-       "a release raises what it frees");
+       "a release raises the counter");
     acquire(rig, "r", "c", 0);
     said = release(rig, "r", "c", 0);
     ok(said.verdict == HF_VERDICT_OK && said.counter == t + 61,
@@ -274,7 +274,7 @@ static void test_foreign(struct rig *rig, struct server *server)
     said = inspect(rig, "h");
     ok(said.verdict == HF_VERDICT_OK && said.kind == HF_HOLDER_TYPE &&
            strcmp(said.owner, "hash") == 0,
-       "and is shown as what it is");
+       "and is shown as such");
     told(server, "DEL lock:h");
     told(server, "SET lock:p stranger");
     said = acquire(rig, "p", "a", 0);
@@ -294,7 +294,7 @@ static void test_inspect(struct rig *rig, struct server *server)
     said = inspect(rig, "i");
     ok(said.kind == HF_HOLDER_FOREIGN && strcmp(said.owner, "a") == 0 &&
            said.counter == t && said.left_ms > 9000,
-       "a taken one shows owner, counter and what is left");
+       "a taken one shows owner, counter and remaining time");
     release(rig, "i", "a", t);
     said = inspect(rig, "i");
     ok(said.kind == HF_HOLDER_NONE && said.counter == t,
@@ -321,7 +321,7 @@ static void test_names(struct rig *rig, struct server *server)
     static const struct {
         const char *name;
         size_t len;
-        const char *what;
+        const char *label;
     } names[] = {
         {"two words", 9, "a blank"},
         {"line\nbreak", 10, "a newline"},
@@ -355,7 +355,7 @@ static void test_names(struct rig *rig, struct server *server)
         ok(taken.verdict == HF_VERDICT_OK && is_there &&
                refused.verdict == HF_VERDICT_REFUSED &&
                freed.verdict == HF_VERDICT_OK,
-           "a name with %s", names[i].what);
+           "a name with %s", names[i].label);
     }
     char longest[HF_NAME_MAX + 1];
     memset(longest, '}', HF_NAME_MAX);
@@ -386,7 +386,7 @@ static void test_marks(struct rig *rig, struct server *server)
     ok(keeps(&said, 0, "") && said.kind == HF_HOLDER_NONE, "no mark yet");
     said = mark(rig, "m", 7, "a", 5000);
     ok(keeps(&said, 7, "a") && said.left_ms > 4000 && said.left_ms <= 5000,
-       "a mark is kept, with what is left of it");
+       "a mark is kept, with its remaining time");
     said = mark(rig, "m", 7, "a", 60000);
     ok(keeps(&said, 7, "a") && said.left_ms <= 5000,
        "written again it ends no later");
@@ -456,7 +456,7 @@ static void test_scan(struct rig *rig, struct server *server)
            strstr(said.names, "two ") != NULL &&
            strstr(said.names, "four ") != NULL &&
            strstr(said.names, "{fi}ve ") != NULL,
-       "a scan names what is under the prefix, without it: %s", said.names);
+       "a scan lists the names under the prefix, without it: %s", said.names);
     said = rig_ask(rig, (struct hf_ask){
                             .verb = HF_VERB_SCAN, .name = "t*", .name_len = 2});
     ok(said.n_names == 1 && strcmp(said.names, "two ") == 0,

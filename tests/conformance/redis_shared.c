@@ -25,7 +25,7 @@ static const struct trace_line together[] = {
     {"a wait s", "ok new"},
 };
 
-/* A reader behind a writer waits for it; adjacent readers are granted the name
+/* A reader after a writer waits for it; adjacent readers are granted the name
  * together. */
 static const struct trace_line queue[] = {
     {"a try s", "ok new"},
@@ -54,7 +54,7 @@ static const struct trace_line queue[] = {
     {"d release T=own", "ok"},
 };
 
-/* A writer leaves the queue: the readers behind it are granted the name. */
+/* A writer leaves the queue: the readers after it are granted the name. */
 static const struct trace_line writer_gives_up[] = {
     {"a try s", "ok new"},
     {"w wait", "queued"},

@@ -12,8 +12,8 @@
  * A line is "CLIENT VERB [WORD ...]". Verbs: try, wait, yield, raise (CONFIRM),
  * hold (CONFIRM of a holder), release, break, break-now, inspect, queue.
  * Words: s, s=N (together, terms N), unfair, t=TICKET, q=MS (place), ttl=MS,
- * keep=MS (release), T=N or v=N: its counter, as `own`, `own+N` (own: what
- * CLIENT was granted last), `top`, `top+N` (largest seen in the trace) or a
+ * keep=MS (release), T=N or v=N: its counter, as `own`, `own+N` (own: of the
+ * last grant to CLIENT), `top`, `top+N` (largest seen in the trace) or a
  * number.
  *
  * Instead of CLIENT: `!` a command to the server (its reply is expected), where
@@ -23,7 +23,7 @@
  * `gone KEY` passes time until the key has expired.
  *
  * Expected: words, each a word of the answer (ok, refused, queued, error, new:
- * its counter is above all before, own: it is what CLIENT was granted last),
+ * its counter is above all before, own: it is that of CLIENT's last grant),
  * its counter as c=top+5, or a comparison like ahead=1, left<6000, floor>0;
  * then `>` and the clients to which the name was pushed, in order, and no
  * others. Every push names a counter above all before.
@@ -67,7 +67,7 @@ struct script_trace {
     uint64_t top;     /* largest counter so far */
     uint64_t before;  /* the same before this line and its pushes */
     char pushed[400]; /* waiters that got a push since the last line */
-    char why[400];    /* the difference from what was expected */
+    char why[400];    /* the difference from the expected words */
 };
 
 /* ---- Channels ------------------------------------------------------------ */
@@ -177,7 +177,7 @@ static inline void ask_word(const struct script_trace *trace,
     } else if (word[0] == 'T' || word[0] == 'v') {
         ask->counter = counter_word(trace, client, value);
     } else {
-        printf("Bail out! what is %s?\n", word);
+        printf("Bail out! unknown word %s\n", word);
         exit(1);
     }
 }

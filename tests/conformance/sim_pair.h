@@ -254,7 +254,7 @@ static inline void send_real(redisContext *to, const struct request *request)
 /* ---- Comparing ----------------------------------------------------------- */
 
 static inline bool is_same(const struct pair *pair,
-                           const struct outcome *expected, const char *what,
+                           const struct outcome *expected, const char *part,
                            const struct sim_text *simulated,
                            const struct sim_text *real)
 {
@@ -264,7 +264,7 @@ static inline bool is_same(const struct pair *pair,
         return true;
     }
     printf("# request %" PRId64 " at %" PRId64 " us:%s\n# the %s differs\n",
-           pair->n, pair->calls.wall_us, expected->told.data, what);
+           pair->n, pair->calls.wall_us, expected->told.data, part);
     printf("# simulated:\n%.*s\n# real:\n%.*s\n", (int)simulated->len,
            simulated->data, (int)real->len, real->data);
     return false;
@@ -273,7 +273,7 @@ static inline bool is_same(const struct pair *pair,
 /* @return the number of replies that this many bytes must give. */
 static inline bool is_same_reply(struct pair *pair, redisContext *from,
                                  const struct outcome *expected,
-                                 const char *what)
+                                 const char *part)
 {
     struct sim_text real = {0};
     sim_text_add(&real, "", 0);
@@ -289,7 +289,7 @@ static inline bool is_same_reply(struct pair *pair, redisContext *from,
         encode(&real, reply);
         freeReplyObject(reply);
     }
-    bool same = is_same(pair, expected, what, &expected->reply, &real);
+    bool same = is_same(pair, expected, part, &expected->reply, &real);
     sim_text_fini(&real);
     return same;
 }

@@ -189,7 +189,7 @@ static void test_looks(struct sim_redis *redis, struct sim_session *session)
     ok(is_there && sim_redis_count(redis) == 1 &&
            sim_redis_get(redis, "a", 1, &len) == NULL &&
            is_dump(redis, "\"h\" hash -1 \"f\" \"v\"\n"),
-       "what has expired is not seen, though it was not looked for");
+       "an expired key is not seen, though no command read it");
 }
 
 static void test_images(struct sim_redis *redis, struct sim_session *session,

@@ -33,12 +33,12 @@ is "$(awk '$NF ~ /^(hf|skeleton)_/ { print $(NF - 1), $NF }' <<<"$out")" \
 
 # ---- Its URL and its commands -------------------------------------------------
 
-says() { # CODE PATTERN WHAT COMMAND...
-    local want=$1 pattern=$2 what=$3
+says() { # CODE PATTERN TITLE COMMAND...
+    local want=$1 pattern=$2 title=$3
     shift 3
     capture "$@"
-    is "$code" "$want" "$what: exit $want"
-    like "$err$out" "$pattern" "$what: the reason"
+    is "$code" "$want" "$title: exit $want"
+    like "$err$out" "$pattern" "$title: the reason"
 }
 says 64 'unknown URL parameter "dc" \(known: prefix, ' 'a parameter of none' \
     holdfast run -n -u 'skeleton:?dc=1' job -- true

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-# Values on a real PostgreSQL server that fails: sessions that end, commits whose
-# reply is lost, rows that stay locked, a crash.
+# Values on a real PostgreSQL server that fails: sessions that end, commits with
+# a lost reply, rows that stay locked, a crash.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/databases.sh"
 . "$(dirname "$0")/../lib/values.sh"
@@ -41,11 +41,11 @@ sum=$(holdfast get sum)
 written=$(grep -cx 0 "$W/codes")
 unknown=$(grep -c 'reply to the write was lost' "$W/errors")
 is "$(grep -vx '0\|69' "$W/codes")" '' \
-    'an update whose session is ended may exit with 69 alone'
+    'an update without its session may exit with 69 alone'
 ok "$written updates, $unknown with a lost reply: $sum" \
     test "$sum" -ge "$written" -a "$sum" -le $((written + unknown))
 
-# ---- Commits whose reply is lost -----------------------------------------------------
+# ---- Commits with a lost reply -------------------------------------------------------
 
 # A commit waits for a standby that does not exist. It is done at this server,
 # and its reply is missing.
@@ -60,14 +60,14 @@ end_commit() { # FUNCTION
     sync_is ''
 }
 in_commit="$sessions AND wait_event = 'SyncRep'"
-lost_reply() { # WHAT FUNCTION ARG...: how the session ends, and what to put
-    local what=$1 function=$2
+lost_reply() { # TITLE FUNCTION ARG...: how the session ends, and what to put
+    local title=$1 function=$2
     shift 2
     sync_is absent
     holdfast put "$@" >"$W/put.out" 2>"$W/put.err" &
     put=$!
-    ok "$what: the commit waits" wait_until 20 pg_is "EXISTS (SELECT $in_commit)"
-    is "$(cat "$W/put.out")" '' "$what: nothing counts before its commit"
+    ok "$title: the commit waits" wait_until 20 pg_is "EXISTS (SELECT $in_commit)"
+    is "$(cat "$W/put.out")" '' "$title: nothing counts before its commit"
     end_commit "$function"
     wait $put
     code=$?
@@ -90,19 +90,19 @@ done
 
 # A reader sees a write that the standby lacks: it counts only when a copy of it
 # has been confirmed, too.
-unconfirmed() { # WHAT ARG...
-    local what=$1
+unconfirmed() { # TITLE ARG...
+    local title=$1
     shift
     sync_is absent
     holdfast put "$@" >"$W/put.out" 2>"$W/put.err" &
     put=$!
-    ok "$what: the commit waits" wait_until 20 pg_is "EXISTS (SELECT $in_commit)"
+    ok "$title: the commit waits" wait_until 20 pg_is "EXISTS (SELECT $in_commit)"
     first=$(pg -c "SELECT pg_terminate_backend(pid), pid $in_commit" | cut -d '|' -f 2)
-    ok "$what: its copy waits, too" wait_until 4 pg_is \
+    ok "$title: its copy waits, too" wait_until 4 pg_is \
         "EXISTS (SELECT $in_commit AND pid <> $first)"
     sync_is ''
     wait $put
-    is "$?" 0 "$what: then it is known"
+    is "$?" 0 "$title: then it is known"
 }
 unconfirmed 'version 0' unsure new --if-version 0
 unconfirmed 'any version' unsure any

@@ -12,21 +12,21 @@ install() { # [ARG...]
     capture holdfast guard mysql --install "$@"
 }
 
-installs() { # WHAT REGEX [ARG...]
-    local what=$1 regex=$2
+installs() { # TITLE REGEX [ARG...]
+    local title=$1 regex=$2
     shift 2
     install "$@"
-    is "$code:$out" 0: "$what"
-    like "$err" "^holdfast: guard: MySQL: guard version 1 $regex" "$what: says it"
+    is "$code:$out" 0: "$title"
+    like "$err" "^holdfast: guard: MySQL: guard version 1 $regex" "$title: says it"
 }
 
-refused() { # CODE REGEX WHAT [ARG...]
-    local want=$1 regex=$2 what=$3
+refused() { # CODE REGEX TITLE [ARG...]
+    local want=$1 regex=$2 title=$3
     shift 3
     install "$@"
-    is "$code:$out" "$want:" "$what: exit $want"
-    like "$err" "^holdfast: guard: $regex" "$what: says it"
-    is "$(wc -l <<<"$err")" 1 "$what: in one line"
+    is "$code:$out" "$want:" "$title: exit $want"
+    like "$err" "^holdfast: guard: $regex" "$title: says it"
+    is "$(wc -l <<<"$err")" 1 "$title: in one line"
 }
 
 present() { # NAME FENCE
@@ -34,8 +34,8 @@ present() { # NAME FENCE
 }
 
 # Statements in one session, which costs less than a client for each: sets $failed,
-# the numbers of those that were refused, and $err. The session remembers what has
-# passed in it, so only the last one may pass.
+# the numbers of those that were refused, and $err. The session remembers fences
+# that passed in it, so only the last statement may pass.
 each() { # STATEMENT...
     local line
     capture sql -f < <(printf '%s;\n' "$@")
@@ -140,7 +140,7 @@ cut_at() { # STATEMENT MARK [ARG...]
         holdfast guard mysql --install "$url" "$@"
 }
 bad=''
-note() { # WHAT: something that must not be
+note() { # TITLE: something that must not be
     bad+=" $1"
 }
 guard_n=$(count)
@@ -156,7 +156,7 @@ for k in $(drawn_third "$guard_n"); do
     each "$stale_fence" "$current_fence"
     [[ $failed = 1 && $err == *'is stale: 42'* ]] || note "$k:after:$failed:$err"
 done
-is "$bad" '' "an older guard, ended behind a third of $guard_n statements: no stale \
+is "$bad" '' "an older guard, ended after a third of $guard_n statements: no stale \
 write passes, and the second run mends it"
 bad='' absent=0
 for k in $(drawn_third "$guard_n"); do
@@ -198,7 +198,7 @@ for k in $(drawn_third "$table_n"); do
     each "$stale_row" "$current_row"
     [[ $failed = 1 && $err == *'is stale: 42'* ]] || note "$k:after:$failed:$err"
 done
-is "$bad" '' "triggers, ended behind a third of $table_n statements: no stale write \
+is "$bad" '' "triggers, ended after a third of $table_n statements: no stale write \
 passes, and the second run mends it"
 isnt $closed 0 'writes were refused between'
 is "$(sql -e 'SELECT balance, fence FROM accounts')" $'2\t-42' 'the row is whole'

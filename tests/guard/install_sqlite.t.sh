@@ -14,21 +14,21 @@ install() { # [ARG...]
     capture holdfast guard sqlite --install "$@"
 }
 
-installs() { # WHAT REGEX [ARG...]
-    local what=$1 regex=$2
+installs() { # TITLE REGEX [ARG...]
+    local title=$1 regex=$2
     shift 2
     install "$@"
-    is "$code:$out" 0: "$what"
-    like "$err" "^holdfast: guard: SQLite: guard version 1 $regex" "$what: says it"
+    is "$code:$out" 0: "$title"
+    like "$err" "^holdfast: guard: SQLite: guard version 1 $regex" "$title: says it"
 }
 
-refused() { # CODE REGEX WHAT [ARG...]
-    local want=$1 regex=$2 what=$3
+refused() { # CODE REGEX TITLE [ARG...]
+    local want=$1 regex=$2 title=$3
     shift 3
     install "$@"
-    is "$code:$out" "$want:" "$what: exit $want"
-    like "$err" "^holdfast: guard: $regex" "$what: says it"
-    is "$(wc -l <<<"$err")" 1 "$what: in one line"
+    is "$code:$out" "$want:" "$title: exit $want"
+    like "$err" "^holdfast: guard: $regex" "$title: says it"
+    is "$(wc -l <<<"$err")" 1 "$title: in one line"
 }
 
 present() { # NAME FENCE

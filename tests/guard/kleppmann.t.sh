@@ -19,7 +19,7 @@ mkdir "$W/here"
 page bash >"$W/here/deposit.sh"
 ok 'the page has a script' grep -q 'kill -STOP' "$W/here/deposit.sh"
 
-# Behind the lines of the page: A is stopped before B begins, and what happened.
+# After the lines of the page: A is stopped before B begins, and the result.
 {
     cat <<'END'
 stopped() {

@@ -41,7 +41,7 @@ floor_has_risen() { # FENCE
 }
 
 fences=()
-move_to() { # WHAT URL
+move_to() { # TITLE URL
     local old
     wait_until 10 floor_has_risen "${fences[-1]:-0}" || fail 'the clock floor'
     ok "$1: acquired" fence_from "$2"
@@ -75,7 +75,7 @@ servers_declare "$(store restored)"
 move_to 'the restored dump' "$(store restored)"
 move_to 'Redis again' "${SERVER_URL[redis]}"
 
-# ---- What does not hold, as docs/fencing.md says
+# ---- The exceptions of docs/fencing.md
 
 clock_is() { # DATABASE MICROSECONDS: SQL
     PGDATABASE=$1 pg -c "CREATE OR REPLACE FUNCTION holdfast.clock()
@@ -115,7 +115,7 @@ capture write "$fence"
 is "$code:$err" 0: 'it passes'
 fences+=("$fence")
 
-# The recipe of docs/fencing.md: a base for a store whose clock is behind.
+# The recipe of docs/fencing.md: a base for a store with a slow clock.
 pg -c 'CREATE DATABASE behind'
 servers_declare "$(store behind)&fence_base=1"
 clock_is behind "$tick - 3600000000"

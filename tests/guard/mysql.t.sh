@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# holdfast guard mysql, on a real MariaDB: what passes, and what is refused.
+# holdfast guard mysql, on a real MariaDB: accepted and refused writes.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/mariadb.sh"
 # timeout: 600
 mariadb_start || skip_all "no MariaDB"
 
-runs() { # WHAT SQL
+runs() { # TITLE SQL
     capture sql -e "$2"
     is "$code:$err" 0: "$1"
 }
 
-refused() { # WHAT REGEX SQL
+refused() { # TITLE REGEX SQL
     capture sql -e "$3"
     isnt "$code" 0 "$1: refused"
     like "$err" "$2" "$1: says it"
@@ -35,11 +35,11 @@ capture install
 is "$code:$out$err" 0: 'and again'
 
 # ---- The procedure and the function
-passes() { # WHAT NAME FENCE: both are SQL
+passes() { # TITLE NAME FENCE: both are SQL
     runs "$1" "$(in_one "CALL holdfast.fence($2, $3)");
         SET @ok = holdfast.fence($2, $3)"
 }
-stale() { # WHAT REGEX NAME FENCE
+stale() { # TITLE REGEX NAME FENCE
     refused "$1, procedure" "$2" "$(in_one "CALL holdfast.fence($3, $4)")"
     refused "$1, function" "$2" "SET @ok = holdfast.fence($3, $4)"
 }
@@ -123,7 +123,7 @@ runs 'a rollback' "START TRANSACTION; CALL holdfast.fence('a', 50); ROLLBACK"
 is "$(memory a)" 42 'a rollback forgets'
 runs 'a savepoint' "START TRANSACTION; CALL holdfast.fence('a', 43); SAVEPOINT s;
     CALL holdfast.fence('a', 60); ROLLBACK TO s; COMMIT"
-is "$(memory a)" 43 'a rollback to a savepoint forgets what is behind it'
+is "$(memory a)" 43 'a rollback to a savepoint forgets later fences'
 refused 'two names, one of them stale' "fence 1 of 'a' is stale: 43" \
     "$(in_one "CALL holdfast.fence('two', 9); CALL holdfast.fence('a', 1)")"
 is "$(memory two)" '' 'neither is remembered'
@@ -137,7 +137,7 @@ session_open A
 session_open B
 for form in 'CALL holdfast.fence' 'SET @ok = holdfast.fence'; do
     for level in 'READ COMMITTED' 'REPEATABLE READ'; do
-        what="$form, $level"
+        title="$form, $level"
         for session in A B; do
             session_do $session "SET SESSION TRANSACTION ISOLATION LEVEL $level"
         done
@@ -148,7 +148,7 @@ for form in 'CALL holdfast.fence' 'SET @ok = holdfast.fence'; do
         session_do A "START TRANSACTION; $form('a', 43)"
         session_do B "SET innodb_lock_wait_timeout = 1"
         session_do B "START TRANSACTION; $form('a', 43)"
-        is "$got" '' "$what: equal fences share the row"
+        is "$got" '' "$title: equal fences share the row"
         session_do A 'COMMIT'
         session_do B 'COMMIT; SET innodb_lock_wait_timeout = 50'
 
@@ -156,32 +156,32 @@ for form in 'CALL holdfast.fence' 'SET @ok = holdfast.fence'; do
         session_do B 'START TRANSACTION; SELECT v FROM t'
         session_do A "START TRANSACTION; $form('a', 43)"
         session_send B "$form('a', 44)"
-        ok "$what: a newer fence waits behind a check" \
+        ok "$title: a newer fence waits for a check" \
             wait_until 15 session_is_blocked B
         session_do A 'UPDATE t SET v = v + 1; COMMIT'
-        is "$got" '' "$what: the older write is whole before"
+        is "$got" '' "$title: the older write is whole before"
         session_wait B
-        is "$got" '' "$what: then the newer passes"
+        is "$got" '' "$title: then the newer passes"
         session_send A "START TRANSACTION; $form('a', 43)"
-        ok "$what: an equal-to-the-old one waits for it" \
+        ok "$title: an equal-to-the-old one waits for it" \
             wait_until 15 session_is_blocked A
         session_do B 'COMMIT'
         session_wait A
-        like "$got" "fence 43 of 'a' is stale: 44" "$what: and is refused"
+        like "$got" "fence 43 of 'a' is stale: 44" "$title: and is refused"
         session_do A 'ROLLBACK'
 
-        # What is read after the fence was presented is what was written before.
+        # A read after the fence was presented sees all earlier writes.
         session_do A "START TRANSACTION; $form('a', 44); UPDATE t SET v = 70"
         session_send B "START TRANSACTION; $form('a', 45); SELECT v FROM t"
-        ok "$what: a reader waits" wait_until 15 session_is_blocked B
+        ok "$title: a reader waits" wait_until 15 session_is_blocked B
         session_do A 'COMMIT'
         session_wait B
-        is "$got" 70 "$what: and reads what was written before its fence"
+        is "$got" 70 "$title: and reads the writes before its fence"
         session_send A "START TRANSACTION; $form('a', 44)"
-        ok "$what: it waits again" wait_until 15 session_is_blocked A
+        ok "$title: it waits again" wait_until 15 session_is_blocked A
         session_do B 'ROLLBACK'
         session_wait A
-        is "$got" '' "$what: and passes if the newer was rolled back"
+        is "$got" '' "$title: and passes if the newer was rolled back"
         session_do A 'ROLLBACK'
 
         # A snapshot from before, in each of the ways of a session.
@@ -189,25 +189,25 @@ for form in 'CALL holdfast.fence' 'SET @ok = holdfast.fence'; do
         sql -e "SET @ok = holdfast.fence('a', 46)"
         session_do A "$form('a', 44)"
         like "$got" "fence 44 of 'a' is stale: 46" \
-            "$what: a stale snapshot does not pass"
+            "$title: a stale snapshot does not pass"
         session_do A "$form('a', 45)"
         like "$got" "fence 45 of 'a' is stale: 46" \
-            "$what: nor with a fence that is new to the session"
+            "$title: nor with a fence that is new to the session"
         session_do A 'ROLLBACK'
 
         # A name without a row.
         session_do A "START TRANSACTION; $form('fresh', 5)"
         session_send B "START TRANSACTION; $form('fresh', 4)"
-        ok "$what: a name without a row: the second waits" \
+        ok "$title: a name without a row: the second waits" \
             wait_until 15 session_is_blocked B
         session_do A 'COMMIT'
         session_wait B
-        like "$got" "fence 4 of 'fresh' is stale: 5" "$what: and is refused"
+        like "$got" "fence 4 of 'fresh' is stale: 5" "$title: and is refused"
         session_do B 'ROLLBACK'
     done
 done
 
-# Newer fences that wait behind a shared lock must not end in a deadlock.
+# Newer fences that wait for a shared lock must not end in a deadlock.
 session_open C
 session_do C "START TRANSACTION; CALL holdfast.fence('a', 46); COMMIT;
     START TRANSACTION; CALL holdfast.fence('a', 46)"
@@ -239,10 +239,10 @@ refused 'an UPDATE of these' "UPDATE of accounts presents no fence of 'account-1
 row() { # ID
     sql -e "SELECT balance, -fence FROM accounts WHERE id = $1"
 }
-bare() { # WHAT SQL: does it present no fence?
+bare() { # TITLE SQL: does it present no fence?
     refused "$1" "1644 \(45000\) .*: holdfast: .* presents no fence of" "$2"
 }
-lower() { # WHAT SQL
+lower() { # TITLE SQL
     refused "$1" "holdfast: fence 41 of 'account-7' is stale: 42 was presented" "$2"
     is "$(row 7):$(memory account-7)" $'100\t42:42' "$1: nothing was written"
 }
@@ -271,7 +271,7 @@ lower 'UPDATE with the function and a lower fence' \
 bare 'UPDATE without the column' 'UPDATE accounts SET balance = 1 WHERE id = 7'
 bare 'UPDATE IGNORE without it' \
     'UPDATE IGNORE accounts SET balance = 1 WHERE id = 7'
-bare 'UPDATE with what the row has' \
+bare 'UPDATE with the values of the row' \
     'UPDATE accounts SET balance = 1, fence = fence WHERE id = 7'
 for fence in NULL 0 -42 -43; do
     bare "UPDATE with $fence" \
@@ -334,7 +334,7 @@ runs 'without the column' 'INSERT INTO accounts VALUES (7, 1, 46)
 is "$(row 7)" $'95\t46' 'it updated by the fence of its INSERT'
 runs REPLACE 'REPLACE INTO accounts VALUES (7, 94, 47)'
 is "$(row 7):$(memory account-7)" $'94\t47:47' 'it replaced'
-runs 'INSERT IGNORE of what is there' \
+runs 'INSERT IGNORE of an existing row' \
     'INSERT IGNORE INTO accounts VALUES (7, 1, 5)'
 is "$(row 7):$(memory account-7)" $'94\t47:47' 'it wrote nothing'
 runs 'DELETE with the function' \

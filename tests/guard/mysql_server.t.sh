@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # holdfast guard mysql, on a real MariaDB: which tables, which users, which
-# servers; what its triggers do not see; docs/fencing.md.
+# servers; writes that its triggers do not see; docs/fencing.md.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/mariadb.sh"
 # timeout: 400
@@ -12,12 +12,12 @@ trigger() { # ARG...
     holdfast guard mysql "$@" | sql
 }
 
-runs() { # WHAT SQL
+runs() { # TITLE SQL
     capture sql -e "$2"
     is "$code:$err" 0: "$1"
 }
 
-refused() { # WHAT REGEX SQL
+refused() { # TITLE REGEX SQL
     capture sql -e "$3"
     isnt "$code" 0 "$1: refused"
     like "$err" "$2" "$1: says it"
@@ -38,12 +38,12 @@ CREATE TABLE aria (id INT, fence BIGINT) ENGINE = Aria;
 CREATE TABLE bare (id INT);
 CREATE TABLE other (id INT, fence BIGINT UNSIGNED);
 SQL
-cannot() { # WHAT REGEX ARG...
-    local what=$1 regex=$2
+cannot() { # TITLE REGEX ARG...
+    local title=$1 regex=$2
     shift 2
     capture trigger "$@"
-    isnt "$code" 0 "$what: not installed"
-    like "$err" "$regex" "$what: says it"
+    isnt "$code" 0 "$title: not installed"
+    like "$err" "$regex" "$title: says it"
 }
 cannot MyISAM 'isam must be a table of InnoDB' --table isam --lock t
 cannot Aria 'aria must be a table of InnoDB' --table aria --lock t
@@ -117,7 +117,7 @@ later() { # EVENT CHANGE: a trigger that is newer than the guard's
     sql -e "DROP TRIGGER IF EXISTS later;
         CREATE TRIGGER later BEFORE $1 ON moved FOR EACH ROW SET $2"
 }
-unmoved() { # WHAT REGEX SQL
+unmoved() { # TITLE REGEX SQL
     refused "$1" "$2" "$3"
     is "$(sql -e 'SELECT * FROM moved' | xargs):$(
         sql -e "SELECT fence FROM holdfast.guard WHERE name IN ('moved-1', 'moved-2')" |
@@ -166,7 +166,7 @@ runs 'it presents that, as docs/fencing.md says' \
 is "$(sql -e "SELECT fence FROM holdfast.guard WHERE name = 'moved-2'")" 71 \
     'and it is remembered'
 
-# ---- What the triggers do not see, as docs/fencing.md says
+# ---- Writes that the triggers do not see, as in docs/fencing.md
 runs 'a child' 'INSERT INTO parent VALUES (1); INSERT INTO child VALUES (1, 5)'
 runs 'an UPDATE that cascades' 'UPDATE parent SET id = 2'
 is "$(sql -e 'SELECT id FROM child')" 2 'changes it'
@@ -196,7 +196,7 @@ holdfast guard mysql | sql
 capture sql_as app -e "START TRANSACTION; CALL holdfast.fence('app', 2); COMMIT;
     SELECT holdfast.fence('app', 2)"
 is "$code:$err" 0: 'installing again keeps its rights'
-denied() { # WHAT USER SQL
+denied() { # TITLE USER SQL
     capture sql_as "$2" -e "$3"
     like "$err" 'ERROR (1142|1370|1044|1227) .*denied' "$1: denied"
 }
@@ -256,7 +256,7 @@ capture bash -c "holdfast guard mysql | mariadb --no-defaults -uplain \
     -S '$W/maria/s' -BN"
 like "$err" 'ERROR 1419' 'without SUPER: error 1419'
 like "$out" "error 1419 follows: install as a user with SUPER, or SET GLOBAL \
-log_bin_trust_function_creators = 1" 'and what it needs'
+log_bin_trust_function_creators = 1" 'and the remedy'
 sql -e 'SET GLOBAL log_bin_trust_function_creators = 1'
 capture bash -c "holdfast guard mysql | mariadb --no-defaults -uplain \
     -S '$W/maria/s' -BN"
@@ -297,7 +297,7 @@ is $? 0 'a dump'
 sql -e 'SET sql_log_bin = 0; DROP DATABASE app; DROP DATABASE holdfast'
 MARIADB_DB='' sql <"$W/dump"
 is "$(state)" "$before" 'restored, it has the same'
-refused 'and refuses what it refused' "fence 8 of 'account-1' is stale: 9" \
+refused 'and refuses the same writes' "fence 8 of 'account-1' is stale: 9" \
     'UPDATE accounts SET v = 4, fence = 8 WHERE id = 1'
 
 # ---- Many names

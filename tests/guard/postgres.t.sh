@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# holdfast guard postgres, on a real server: what passes, and what is refused.
+# holdfast guard postgres, on a real server: accepted and refused writes.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/databases.sh"
 # timeout: 240
@@ -10,12 +10,12 @@ install() { # as ROLE
     holdfast guard postgres | pg_as "$1"
 }
 
-runs() { # WHAT SQL
+runs() { # TITLE SQL
     capture pg -c "$2"
     is "$code:$err" 0: "$1"
 }
 
-refused() { # WHAT REGEX SQL
+refused() { # TITLE REGEX SQL
     capture pg -v VERBOSITY=verbose -c "$3"
     isnt "$code" 0 "$1: refused"
     like "$err" "$2" "$1: says it"
@@ -84,7 +84,7 @@ runs 'a rollback' "BEGIN; SELECT holdfast.fence('a', 50); ROLLBACK"
 is "$(memory a)" 42 'a rollback forgets'
 runs 'a savepoint' "BEGIN; SELECT holdfast.fence('a', 43); SAVEPOINT s;
     SELECT holdfast.fence('a', 60); ROLLBACK TO s; COMMIT"
-is "$(memory a)" 43 'a rollback to a savepoint forgets what is behind it'
+is "$(memory a)" 43 'a rollback to a savepoint forgets later fences'
 refused 'two names, one of them stale' "fence 1 of 'a' is stale: 43" \
     "BEGIN; SELECT holdfast.fence('two', 9), holdfast.fence('a', 1); COMMIT"
 is "$(memory two)" '' 'neither is remembered'
@@ -110,7 +110,7 @@ is "$(pg -c "SELECT ctid, xmin FROM holdfast.guard WHERE name = 'a'")" \
 # A is stopped between its check and its write.
 session_do A "BEGIN; SELECT holdfast.fence('a', 43)"
 session_send B "BEGIN; SELECT holdfast.fence('a', 44)"
-ok 'a newer fence waits behind a check' wait_until 15 session_is_blocked B
+ok 'a newer fence waits for a check' wait_until 15 session_is_blocked B
 session_do A 'UPDATE t SET v = v + 1; COMMIT'
 is "$got" '' 'the older write is whole before'
 session_wait B
@@ -202,7 +202,7 @@ is "$(row 7)" '6|44' 'they set the column too'
 refused 'the function in an earlier transaction' 'presents no fence' \
     "BEGIN; SELECT holdfast.fence('account-7', 44); COMMIT;
     DELETE FROM accounts WHERE id = 7"
-refused 'the function behind a savepoint that was rolled back' \
+refused 'the function after a savepoint that was rolled back' \
     'presents no fence' "BEGIN; SAVEPOINT s;
     SELECT holdfast.fence('account-7', 44); ROLLBACK TO s;
     DELETE FROM accounts WHERE id = 7; COMMIT"
@@ -322,7 +322,7 @@ capture pg_as outsider -c 'UPDATE accounts SET balance = 1, fence = 8'
 like "$err" 'permission denied for schema holdfast' 'and so are its writes'
 
 # Operators, functions and tables before the system's in the search path of a
-# caller must not run with the guard's rights, nor change what it decides.
+# caller must not run with the guard's rights, nor change its decision.
 capture pg_as outsider <<'SQL'
 CREATE SCHEMA evil;
 GRANT USAGE ON SCHEMA evil TO PUBLIC;
@@ -386,7 +386,7 @@ runs 'then a lower fence passes' "SELECT holdfast.fence(E'x''y\\\\z', 1)"
 capture holdfast guard -q postgres --reset a
 is "$err" '' 'with -q no warning'
 
-# ---- What a dump has
+# ---- The content of a dump
 "$PG_BIN/pg_dump" -U postgres -n holdfast -n public >"$W/dump" 2>"$W/log"
 is $? 0 'pg_dump'
 pg -c 'CREATE DATABASE copy' && PGDATABASE=copy pg \
@@ -395,5 +395,5 @@ is "$(PGDATABASE=copy pg -c "SELECT balance, abs(fence) FROM accounts
     WHERE id = 10")" "$(row 10)" 'a restored dump has the rows'
 capture env PGDATABASE=copy psql -XAtq -U postgres \
     -c "UPDATE accounts SET fence = 1 WHERE id = 10"
-like "$err" 'fence 1 .* stale: 8' 'and refuses what it refused'
+like "$err" 'fence 1 .* stale: 8' 'and refuses the same writes'
 finish

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# holdfast guard redis, on a real server: what passes, and what is refused.
+# holdfast guard redis, on a real server: accepted and refused writes.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 240
@@ -18,18 +18,18 @@ guarded() { # KEY NAME FENCE COMMAND [ARG...]
     cli EVALSHA "$sha" 1 "$@"
 }
 
-passes() { # WANT WHAT KEY NAME FENCE COMMAND [ARG...]
-    local want=$1 what=$2
+passes() { # WANT TITLE KEY NAME FENCE COMMAND [ARG...]
+    local want=$1 title=$2
     shift 2
-    is "$(guarded "$@" 2>&1)" "$want" "$what"
+    is "$(guarded "$@" 2>&1)" "$want" "$title"
 }
 
-refused() { # WHAT REGEX KEY NAME FENCE COMMAND [ARG...]
-    local what=$1 regex=$2 before
+refused() { # TITLE REGEX KEY NAME FENCE COMMAND [ARG...]
+    local title=$1 regex=$2 before
     shift 2
     before=$(everything)
-    like "$(guarded "$@" 2>&1)" "^$regex" "$what: refused"
-    is "$(everything)" "$before" "$what: nothing was written"
+    like "$(guarded "$@" 2>&1)" "^$regex" "$title: refused"
+    is "$(everything)" "$before" "$title: nothing was written"
 }
 
 everything() { # of strings and hashes
@@ -168,7 +168,7 @@ old=$!
 is_busy() {
     [[ $(cli PING 2>&1) == BUSY* ]]
 }
-ok 'A is stopped behind its check' wait_until 15 is_busy
+ok 'A is stopped after its check' wait_until 15 is_busy
 like "$(guarded s lock 63 SET new 2>&1)" '^BUSY' 'a newer fence cannot pass'
 like "$(cli SET s other 2>&1)" '^BUSY' 'nor any other command'
 wait $old

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# holdfast guard sqlite, with SQLite's own shell: what passes, and what is
-# refused.
+# holdfast guard sqlite, with SQLite's own shell: accepted and
+# refused writes.
 . "$(dirname "$0")/../lib/tap.sh"
 # timeout: 240
 command -v sqlite3 >/dev/null || skip_all "no sqlite3"
@@ -15,12 +15,12 @@ install() {
     holdfast guard sqlite | sql
 }
 
-runs() { # WHAT SQL
+runs() { # TITLE SQL
     capture sql "$2"
     is "$code:$err" 0: "$1"
 }
 
-refused() { # WHAT REGEX SQL
+refused() { # TITLE REGEX SQL
     capture sql "$3"
     is "$code" 19 "$1: refused, as a constraint"
     like "$err" "$2" "$1: says it"
@@ -99,7 +99,7 @@ runs 'a rollback' "BEGIN; $(present "'a'" 50) ROLLBACK"
 is "$(memory a)" 42 'a rollback forgets'
 runs 'a savepoint' "BEGIN; $(present "'a'" 43) SAVEPOINT s;
     $(present "'a'" 60) ROLLBACK TO s; COMMIT"
-is "$(memory a)" 43 'a rollback to a savepoint forgets what is behind it'
+is "$(memory a)" 43 'a rollback to a savepoint forgets later fences'
 refused 'two names, one of them stale' "$STALE" \
     "INSERT INTO holdfast_fence VALUES ('two', 9), ('a', 1)"
 is "$(memory two)" '' 'neither is remembered'
@@ -139,7 +139,7 @@ session_do() { # NAME SQL
     session_send "$1" "$2"
     session_wait "$1"
 }
-locked() { # WHAT SQL
+locked() { # TITLE SQL
     capture sql "$2"
     is "$code" 5 "$1: the database is locked"
 }
@@ -257,7 +257,7 @@ is_reserved() {
     sql 'BEGIN IMMEDIATE; ROLLBACK' 2>/dev/null
     [ $? = 5 ]
 }
-ok 'a statement is stopped behind a check' wait_until 15 is_reserved
+ok 'a statement is stopped after a check' wait_until 15 is_reserved
 locked 'a newer fence meanwhile' \
     'UPDATE accounts SET balance = 1, fence = 44 WHERE id = 7'
 cat "$W/fifo" >"$W/x"
@@ -304,7 +304,7 @@ for statement in 'INSERT INTO accounts VALUES (11, 1, 5)' \
     'UPDATE holdfast_delete_accounts SET fence = 7 WHERE id = 11'; do
     runs "recursive: $statement" "PRAGMA recursive_triggers = ON; $statement"
 done
-is "$(row 11):$(memory account-11)" :7 'they did what they should'
+is "$(row 11):$(memory account-11)" :7 'their writes are right'
 refused 'recursive: REPLACE' 'DELETE from accounts presents no fence' \
     'PRAGMA recursive_triggers = ON; REPLACE INTO accounts VALUES (10, 1, 9)'
 runs 'REPLACE' 'REPLACE INTO accounts VALUES (10, 2, 6)'
@@ -315,7 +315,7 @@ sql "CREATE TABLE notes (id INTEGER PRIMARY KEY, v, at, fence INTEGER);
         UPDATE notes SET at = 'now', fence = NEW.fence WHERE id = NEW.id;
     END"
 trigger --table notes --lock notes
-runs "a table whose own trigger writes it" \
+runs "a table that its own trigger writes" \
     'INSERT INTO notes VALUES (1, 1, 0, 5); UPDATE notes SET v = 2, fence = 6'
 is "$(sql 'SELECT v, at, -fence FROM notes'):$(memory notes)" '2|now|6:6' \
     'its trigger wrote'
@@ -358,7 +358,7 @@ refused 'an UPDATE that cascades' 'UPDATE of child presents no fence' \
 runs 'the child first' "$fk; BEGIN IMMEDIATE;
     UPDATE holdfast_delete_child SET fence = 5; DELETE FROM parent; COMMIT"
 
-# What docs/fencing.md says is not covered.
+# The cases that docs/fencing.md excludes.
 sql 'CREATE TABLE u (id INTEGER PRIMARY KEY, k UNIQUE, fence INTEGER)'
 trigger --table u --lock 'u-{id}'
 runs 'two rows' 'INSERT INTO u VALUES (1, 1, 9), (2, 2, 9)'
@@ -382,12 +382,12 @@ refused 'a row without a name' "name of a lock has 1 to 1028 bytes" \
 # Where the trigger cannot work, it does not install.
 sql 'CREATE TABLE w (id INTEGER PRIMARY KEY, fence INTEGER) WITHOUT ROWID;
     CREATE TABLE bare (id INTEGER PRIMARY KEY)'
-cannot() { # WHAT REGEX ARG...
-    local what=$1 regex=$2
+cannot() { # TITLE REGEX ARG...
+    local title=$1 regex=$2
     shift 2
     capture trigger "$@"
-    isnt "$code" 0 "$what: not installed"
-    like "$err" "$regex" "$what: says it"
+    isnt "$code" 0 "$title: not installed"
+    like "$err" "$regex" "$title: says it"
 }
 cannot 'a table WITHOUT ROWID' 'no such column: T._rowid_' --table w --lock w
 cannot 'no fence column' 'no such column: T.fence' --table bare --lock w
@@ -414,7 +414,7 @@ runs 'then a lower fence passes' "$(present "'x''y\\z'" 1)"
 capture holdfast guard -q sqlite --reset a
 is "$err" '' 'with -q no warning'
 
-# ---- What a dump has
+# ---- The content of a dump
 sql .dump >"$W/dump"
 sqlite3 -bail "$W/copy" <"$W/dump"
 is "$?" 0 'a dump is restored'

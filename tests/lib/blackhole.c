@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* deaf PORT: a port of this machine at which connections are never made, as
- * behind a firewall that drops. It listens with the shortest backlog, fills it
+ * with a firewall that drops. It listens with the shortest backlog, fills it
  * itself, and accepts no connection, so that the kernel drops every further
  * SYN. Prints "deaf" once it is, and stays so until killed. */
 #include <arpa/inet.h>

@@ -5,7 +5,7 @@
 #
 #   contend_start N      N processes run one command after the other, under the
 #                        name `job`, with $HOLDFAST_URL
-#   contend_goes_on WHAT SECONDS   a case: as many grants as all have twice
+#   contend_goes_on TITLE SECONDS  a case: as many grants as all have twice
 #   CONTEND_MAY=TEXT     a command that ends with 76 and has reported TEXT has run
 #                        nothing: no trouble
 #   contend_end          the processes end; cases: never two at once, each command

@@ -2,8 +2,8 @@
 # shellcheck shell=bash disable=SC2034
 # The contract of the client on servers of its own. Source after tap.sh.
 #
-#   contract WHAT URL PART...     runs conformance/client_PART, each of its cases
-#                                 a case "WHAT, PART: ..."
+#   contract TITLE URL PART...    runs conformance/client_PART, each of its cases
+#                                 a case "TITLE, PART: ..."
 #   contract_urls SERVER...       prints their URLs
 #   keeps PART [CASE...]          a case: all cases of conformance/client_PART
 #                                 pass, but those, on $KEEPS_URL and PART; for
@@ -26,11 +26,11 @@ CONTRACT_ONE=(lock loop threads callbacks cancel started async async_end look
 CONTRACT_SEVERAL=(names multi_name_deadlock multi_name_handle permits)
 
 contract() {
-    local what=$1 part
+    local title=$1 part
     export HF_TEST_URL=$2
     shift 2
     for part; do
-        nested "$what, $part" "$HF_BUILD/tests/conformance/client_$part"
+        nested "$title, $part" "$HF_BUILD/tests/conformance/client_$part"
     done
 }
 

@@ -8,18 +8,18 @@
 #   holds NAME            it has the lock; $W/on.NAME has its slot
 #   has_said NAME EVENT   its --status-fd reported EVENT
 #   end NAME              its command ends
-#   gives CODE WHAT ARG...     a case: `holdfast ARG...` ends with CODE within
+#   gives CODE TITLE ARG...    a case: `holdfast ARG...` ends with CODE within
 #                              $gives_s seconds (20)
 #
 # $W/held has a line for each acquisition: NAME and its fence.
 
 gives_s=20
 gives() {
-    local want=$1 what=$2
+    local want=$1 title=$2
     shift 2
     capture timeout "$gives_s" holdfast "$@"
     # shellcheck disable=SC2154 # capture's
-    is "$code" "$want" "$what"
+    is "$code" "$want" "$title"
 }
 
 pids=()
@@ -40,12 +40,12 @@ X
 chmod +x "$W/hold"
 
 begin() {
-    local who=$1
+    local holder=$1
     shift
-    : >"$W/events.$who"
-    rm -f "$W/on.$who"
-    holdfast run --status-fd 9 "$@" -- "$W/hold" "$who" "$W" \
-        9>"$W/events.$who" 2>"$W/err.$who" &
+    : >"$W/events.$holder"
+    rm -f "$W/on.$holder"
+    holdfast run --status-fd 9 "$@" -- "$W/hold" "$holder" "$W" \
+        9>"$W/events.$holder" 2>"$W/err.$holder" &
     # shellcheck disable=SC2034 # the caller's
     begun=$!
     pids+=("$begun")

@@ -5,7 +5,7 @@
  *
  * COMMAND runs in a session of its own on a new terminal. The script has one
  * step a line:
- *     expect TEXT     wait until TEXT appears in what was not yet matched
+ *     expect TEXT     wait until TEXT appears after the last match
  *     like REGEX      the same for an extended regular expression
  *     drawn TEXT      the same on a screen that is drawn anew for it: Ctrl-L is
  *                     typed until TEXT is there
@@ -13,7 +13,7 @@
  *     size ROWS COLS  another size of the terminal, which is 24 by 80 at first
  *     shows TEXT      wait until a row of the screen has it
  *     hides TEXT      wait until none has
- *     screen FILE     write there what the screen shows
+ *     screen FILE     write there the text of the screen
  *     touch FILE      create it: a process outside that waits for it goes on
  *     close           hang up
  * Each step has 30 s. Exit 0: all done; 1: not, and the transcript is printed

@@ -89,12 +89,12 @@ static int between(int value, int end)
     return value < 0 ? 0 : value >= end ? end - 1 : value;
 }
 
-static void erase_display(int what)
+static void erase_display(int mode)
 {
-    if (what == 0) {
+    if (mode == 0) {
         erase(row, column, n_columns);
         erase_rows(row + 1, n_rows);
-    } else if (what == 1) {
+    } else if (mode == 1) {
         erase_rows(0, row);
         erase(row, 0, column + 1);
     } else {

@@ -7,7 +7,7 @@
 #   session_open NAME           as the superuser
 #   session_send NAME SQL       does not wait
 #   session_do NAME SQL         waits, and sets $got: output and errors
-#   session_wait NAME           waits for what was sent, and sets $got
+#   session_wait NAME           waits for the statement, and sets $got
 #
 # SESSION_ECHO is the client's command that prints a text, as a format.
 

@@ -2,13 +2,13 @@
 # shellcheck shell=bash
 # A shell test in a few words. Source it first; see the end for an example.
 #
-#   ok WHAT COMMAND [ARG...]     passes if the command succeeds
-#   is GOT WANT WHAT             equal strings          (isnt: unequal)
-#   like GOT REGEX WHAT          extended regex, anywhere in it (unlike: not)
-#   pass WHAT / fail WHAT / skip WHAT WHY / diag TEXT
+#   ok TITLE COMMAND [ARG...]    passes if the command succeeds
+#   is GOT WANT TITLE            equal strings          (isnt: unequal)
+#   like GOT REGEX TITLE         extended regex, anywhere in it (unlike: not)
+#   pass TITLE / fail TITLE / skip TITLE WHY / diag TEXT
 #   capture COMMAND [ARG...]     sets $out, $err, $code
 #   wait_until SECONDS COMMAND [ARG...]   polls; false when time is up: a limit
-#                                for what would never come, on a quiet machine
+#                                for an event that never comes, if the machine is quiet
 #                                ($busy times that are waited)
 #   now_ms                       a clock for differences
 #   at_exit COMMAND...           run when the test ends, last one first
@@ -94,14 +94,14 @@ is_sanitized() { # PROGRAM
 }
 
 ok() {
-    local what=$1 status
+    local title=$1 status
     shift
     "$@"
     status=$?
     if [ $status = 0 ]; then
-        pass "$what"
+        pass "$title"
     else
-        fail "$what"
+        fail "$title"
         diag "status $status: $*"
     fi
 }

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What is costly to make, and the same for each test that needs it. Source after
+# Files that are costly to make, and the same for each test. Source after
 # tap.sh.
 #
 #   copy_of NAME FOLDER COMMAND...   makes FOLDER as "COMMAND... FOLDER" does: a
-#                                    copy of what the first test of tests/run's
-#                                    that asked for NAME has made
+#                                    copy of the files that the first test of
+#                                    tests/run's that asked for NAME has made
 
 copy_of() {
     local name=$1 folder=$2 shared=${HF_SHARED:-}

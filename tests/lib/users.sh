@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # A machine of its own for tests with several users: a mount namespace with
-# private home folders, /etc and /var/lib. Source it behind tap.sh; users_skip
+# private home folders, /etc and /var/lib. Source it after tap.sh; users_skip
 # skips the test where that cannot be, users_can tells.
 #
 #   in_users 'BASH COMMANDS'   runs them as root in a fresh machine with the

@@ -2,17 +2,17 @@
 # shellcheck shell=bash
 # get, put and update on any store that keeps values. Source after tap.sh.
 #
-#   says CODE OUT ERR WHAT COMMAND...    exit code, and patterns of its output
+#   says CODE OUT ERR TITLE COMMAND...   exit code, and patterns of its output
 #   test_values                          of the store in HOLDFAST_URL; leaves
 #                                        n=1, and 256 KiB in $W/big
 
-says() { # CODE OUT ERR WHAT COMMAND...
-    local want=$1 out_pattern=$2 err_pattern=$3 what=$4
+says() { # CODE OUT ERR TITLE COMMAND...
+    local want=$1 out_pattern=$2 err_pattern=$3 title=$4
     shift 4
     capture "$@"
-    is "$code" "$want" "$what: exit $want"
-    like "$out" "^$out_pattern\$" "$what: what it prints"
-    like "$err" "^$err_pattern\$" "$what: what it says"
+    is "$code" "$want" "$title: exit $want"
+    like "$out" "^$out_pattern\$" "$title: its output"
+    like "$err" "^$err_pattern\$" "$title: its messages"
 }
 
 test_values() {
