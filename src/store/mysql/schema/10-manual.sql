@@ -7,8 +7,8 @@
 --   holdfast doctor --print-schema -u mysql: | mariadb     (or: | mysql)
 --
 -- makes them in the database holdfast, beside the guard's. The account needs
--- the rights to create it, tables and routines. Each account whose programs use
--- locks needs one:
+-- the rights to create it, tables and routines. Each account of a program that
+-- uses locks needs one:
 --
 --   GRANT EXECUTE ON holdfast.* TO worker;
 --
@@ -72,5 +72,5 @@
 -- and the queue in later statements. Every change of a name's waiters and
 -- sharers is made under that lock, and by an index, so that no row of another
 -- name is waited for. The answer is selected after COMMIT. A refused try locks
--- nothing. Reads are SELECT INTO: a query in SET or IF locks what it reads, at
+-- nothing. Reads are SELECT INTO: a query in SET or IF locks its rows, at
 -- READ COMMITTED too. Sweeps alone lock rows of other names, and wait for none.

@@ -2,7 +2,7 @@
 SET NAMES utf8mb4;
 -- Routines keep this mode, whatever their caller's is.
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION';
--- Verbs wait behind a statement that waits for a routine.
+-- Verbs are queued after a statement that waits for a routine.
 SET SESSION lock_wait_timeout = 10;
 
 CREATE DATABASE IF NOT EXISTS holdfast;
@@ -14,8 +14,8 @@ CREATE TABLE IF NOT EXISTS holdfast.version (
 DELIMITER //
 
 -- One installation at a time. With binary logs a server makes functions for
--- users with SUPER alone (error 1419), unless it is told to trust all: MIXED
--- and ROW logs have what the verbs wrote, and never a call of clock().
+-- users with SUPER alone (error 1419), unless it is configured to trust all:
+-- MIXED and ROW logs have the verbs' writes, and never a call of clock().
 /*!80000 DROP PROCEDURE IF EXISTS holdfast.install_check */ //
 CREATE /*M! OR REPLACE */ PROCEDURE holdfast.install_check()
     SQL SECURITY INVOKER

@@ -40,7 +40,7 @@ BEGIN
 END//
 
 -- Look at the next names after `after`, which is then the last of them, or ''
--- behind the last of all.
+-- after the last of all.
 /*!80000 DROP PROCEDURE IF EXISTS holdfast.sweep_on */ //
 CREATE /*M! OR REPLACE */ PROCEDURE holdfast.sweep_on(
     INOUT after VARBINARY(1280), IN most INT, IN except_name VARBINARY(1280),

@@ -2,7 +2,7 @@
 -- ---- Marks of --once -------------------------------------------------------
 
 -- The mark with the greater fence wins. Of equal fences a tombstone (owner '')
--- wins, else the mark that the node has, whose end never moves. So a late or
+-- wins, else the mark that the node has: its end never moves. So a late or
 -- repeated write changes nothing. Fence 0 only reads.
 /*!80000 DROP PROCEDURE IF EXISTS holdfast.mark */ //
 CREATE /*M! OR REPLACE */ PROCEDURE holdfast.mark(

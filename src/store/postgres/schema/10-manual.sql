@@ -5,7 +5,7 @@
 --   holdfast doctor --print-schema -u postgres: | psql -v ON_ERROR_STOP=1 app
 --
 -- makes them in the database app, as a role with CREATE on that database, which
--- owns them from then on. Each role whose programs use locks needs one right:
+-- owns them from then on. Each role of a program that uses locks needs one right:
 --
 --   GRANT USAGE ON SCHEMA holdfast TO worker;
 --
@@ -51,7 +51,7 @@
 --       expected NULL: any, 0: there must be none; keep_ms NULL: write, else
 --       delete, and keep the version for so long; id: of this write, random
 --
--- and what Redis has as commands:
+-- and these, for which Redis has commands:
 --
 --   scan(prefix bytea, after bytea, most integer) -> rows (name bytea): names
 --       with a holder, a waiter or a mark, in byte order, above `after`
@@ -88,8 +88,8 @@
 -- Marker NULL: whatever marker the node has, unless it is in quarantine; for
 -- use from psql.
 -- Channel '': the waiter polls. It is not pushed to, and keeps its place; the
--- name stays free for it until its place ends. A waiter whose channel has no
--- listener is removed, as in Redis.
+-- name stays free for it until its place ends. A waiter without a listener
+-- on its channel is removed, as in Redis.
 --
 -- ERRORS, by SQLSTATE; all but the last change nothing, and are no refusal:
 --   55P03  the name's row stayed locked for half a second: unknown

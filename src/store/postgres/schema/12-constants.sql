@@ -1,7 +1,7 @@
 -- ---- Constants -------------------------------------------------------------
 
 -- The sources name a number by its word. The build (cmake/embed_text.cmake)
--- writes the number in its place, and the word behind it in a comment. A new
+-- writes the number in its place, and the word after it in a comment. A new
 -- number makes a new version of the schema. The reasons of the first four are
 -- in core/limits.h.
 --

@@ -2,7 +2,8 @@ BEGIN;
 SET LOCAL client_min_messages = warning;
 SET LOCAL lock_timeout = '10s';
 SELECT pg_catalog.pg_advisory_xact_lock(INSTALL_LOCK, 0); -- one at a time
--- Verbs wait behind a statement that waits for a table, and fail after 500 ms.
+-- Verbs are queued after a statement that waits for a table, and fail after
+-- 500 ms.
 SET LOCAL lock_timeout = '400ms';
 
 -- Functions that run with their owner's rights must not lie in another role's

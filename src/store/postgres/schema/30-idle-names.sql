@@ -2,7 +2,7 @@
 -- ---- Idle names ------------------------------------------------------------
 
 -- A name is idle when its counter has expired and it has no holder and no live
--- waiter. Each new row deletes what is idle on some page of its table, a page
+-- waiter. Each new row deletes the idle rows on some page of its table, a page
 -- having many rows: so few idle rows are left, without a timer or a position.
 CREATE OR REPLACE FUNCTION holdfast.any_page(of_table regclass)
 RETURNS tid[]
@@ -17,8 +17,8 @@ BEGIN
 END
 $fn$;
 
--- The caller has locked these names. In a statement of its own: it sees what
--- was committed before that.
+-- The caller has locked these names. In a statement of its own: it sees
+-- all earlier commits.
 CREATE OR REPLACE FUNCTION holdfast.drop_idle(idle bytea[], now bigint)
 RETURNS void
 LANGUAGE plpgsql AS $fn$

@@ -1,8 +1,8 @@
 
 -- ---- A name ----------------------------------------------------------------
 
--- The name as of s.us: drop what has expired. Reads the sharers; called in an
--- expression of a VOLATILE function it sees all that was committed before.
+-- The name as of s.us: drop expired state. Reads the sharers; called in an
+-- expression of a VOLATILE function it sees all earlier commits.
 CREATE OR REPLACE FUNCTION holdfast.at_present(s holdfast.state)
 RETURNS holdfast.state
 LANGUAGE plpgsql STABLE AS $fn$

@@ -40,9 +40,9 @@ $fn$;
 
 -- Grant the name to the first waiters, as long as it admits them. `me`, the
 -- caller of the verb, gets it for ttl_ms. Others are notified, and get it for
--- the lease of their place, since they will CONFIRM. A waiter whose channel has
--- no listener is removed; one without a channel polls, and gets the name when
--- it asks.
+-- the lease of their place, since they will CONFIRM. A waiter without a
+-- listener on its channel is removed; one without a channel polls, and gets the
+-- name when it asks.
 CREATE OR REPLACE FUNCTION holdfast.serve(s holdfast.state, me bytea,
     ttl_ms bigint, hint bigint)
 RETURNS holdfast.state

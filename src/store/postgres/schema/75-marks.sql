@@ -2,7 +2,7 @@
 -- ---- Marks of --once -------------------------------------------------------
 
 -- The mark with the greater fence wins. Of equal fences a tombstone (owner '')
--- wins, else the mark that the node has, whose end never moves. So a late or
+-- wins, else the mark that the node has: its end never moves. So a late or
 -- repeated write changes nothing.
 CREATE OR REPLACE FUNCTION holdfast.mark(lock_name bytea, marker text,
     fence bigint, left_ms bigint, owner bytea)
