@@ -17,6 +17,10 @@
 #                                  folder, same ports; waits until it answers
 #   nodes_start KIND N             N of them; waits until each answers
 
+# Servers and tools written in Go: with one thread that runs Go at a time, none
+# looks for work in vain. The processors belong to other tests.
+export GOMAXPROCS=1
+
 node_signal() { # KIND NAME SIGNAL
     local -n node_pids=${1^^}_PID
     [ -n "${node_pids[$2]:-}" ] && kill "-$3" "${node_pids[$2]}" 2>/dev/null
