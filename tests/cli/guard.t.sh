@@ -5,7 +5,6 @@
 . "$(dirname "$0")/../lib/tap.sh"
 export HOLDFAST_URL=local://$W/store
 # timeout: 180
-# alone
 hold=$HF_BUILD/tests/lib/hold
 # LeakSanitizer does not work under a debugger.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0
