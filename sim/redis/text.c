@@ -95,6 +95,10 @@ size_t sim_integer_format(char to[SIM_NUMBER_MAX], int64_t number)
     char *end = digits + sizeof(digits);
     char *at = end;
     uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    if (rest < 10 && number >= 0) { /* most lengths and replies */
+        to[0] = (char)('0' + rest);
+        return 1;
+    }
     do {
         *--at = (char)('0' + rest % 10);
         rest /= 10;

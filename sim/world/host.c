@@ -3,6 +3,8 @@
  * runs on host i, unless the story names another. */
 #include "local/machine.h"
 
+#include <string.h>
+
 /* CLOCK_BOOTTIME of every host when the world begins. */
 #define UPTIME_NS INT64_C(3600000000000)
 
@@ -49,23 +51,39 @@ struct hf_instant sim_process_clock(const struct sim_process *process,
         shown_at(host_of(process), rate_of(process), at_ns)};
 }
 
+static int64_t find_time(const struct sim_host *host, int ppm, int64_t clock_ns)
+{
+    int64_t span_ns = clock_ns - UPTIME_NS - host->clock_ns;
+    int64_t at_ns = host->since_ns + rated(span_ns, -ppm);
+    int64_t short_ns = clock_ns - shown_at(host, ppm, at_ns);
+    while (short_ns > 0) {
+        at_ns += 1 + short_ns / 2;
+        short_ns = clock_ns - shown_at(host, ppm, at_ns);
+    }
+    return at_ns;
+}
+
+/* A process asks for the time of its next deadline whenever it ran. */
 int64_t sim_process_when(const struct sim_process *process,
                          struct hf_instant clock)
 {
-    const struct sim_host *host = host_of(process);
+    struct sim_host *host = host_of(process);
     int64_t now_ns = process->world->now_ns;
     int ppm = rate_of(process);
     if (clock.ns <= shown_at(host, ppm, now_ns)) {
         return now_ns;
     }
-    int64_t span_ns = clock.ns - UPTIME_NS - host->clock_ns;
-    int64_t at_ns = host->since_ns + rated(span_ns, -ppm);
-    int64_t short_ns = clock.ns - shown_at(host, ppm, at_ns);
-    while (short_ns > 0) {
-        at_ns += 1 + short_ns / 2;
-        short_ns = clock.ns - shown_at(host, ppm, at_ns);
+    size_t at = (uint64_t)clock.ns % SIM_HOST_TIMES;
+    if (host->times[at].clock_ns != clock.ns) {
+        host->times[at].clock_ns = clock.ns;
+        host->times[at].at_ns = find_time(host, ppm, clock.ns);
     }
-    return at_ns;
+    return host->times[at].at_ns;
+}
+
+static void forget_times(struct sim_host *host)
+{
+    memset(host->times, 0, sizeof(host->times));
 }
 
 void sim_process_jump(struct sim_process *process, int64_t by_ns)
@@ -79,6 +97,7 @@ void sim_process_jump(struct sim_process *process, int64_t by_ns)
     }
     host->since_ns = host->still_until_ns = by_ns > 0 ? now_ns : now_ns - by_ns;
     host->clock_ns += by_ns > 0 ? by_ns : 0;
+    forget_times(host);
 }
 
 /* ---- Its boots --------------------------------------------------------- */

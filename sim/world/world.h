@@ -141,12 +141,17 @@ struct sim_process {
 };
 
 /* A machine on which processes run (host.c). */
+#define SIM_HOST_TIMES 7 /* prime: times are often multiples of others */
+
 struct sim_host {
     int64_t clock_ns; /* its clock at since_ns */
     int64_t since_ns;
     int64_t still_until_ns; /* its clock does not advance until then */
     unsigned boots;         /* its boot id */
     int64_t back_ns;        /* the end of its last reboot */
+    struct {                /* when its clock shows a time, until it jumps */
+        int64_t clock_ns, at_ns;
+    } times[SIM_HOST_TIMES];
 };
 
 /* @return the index of the process' host. */
