@@ -153,7 +153,7 @@ static int run_batch(const struct sim_options *options)
         .jobs = options->jobs,
         .seconds = options->seconds,
         .goes_on = options->is_outside,
-        .is_listening = !options->is_bench || options->is_rare,
+        .is_listening = options->is_rare, /* else nothing of it is shown */
     };
     struct sim_tally tally;
     sim_batch_run(&batch, &tally);
