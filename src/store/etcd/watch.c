@@ -2,14 +2,16 @@
 /* WATCHES
  *
  * One for each name with waiters, on a connection of its own: a reply without
- * an end lets no other reply follow. It reports deletions below the name, from
- * after a revision, each with the number of the key that was deleted, and
- * nothing that is put. "hasleader" makes a member that lost its leader end the
- * stream; without it the stream would be silent.
+ * an end lets no other reply follow. It reports deletions below the name, each
+ * with the number of the key that was deleted, and nothing that is put.
+ * "hasleader" makes a member that lost its leader end the stream; without it
+ * the stream would be silent.
  *
- * The server delivers what came before the watch was there up to 100 ms late
- * (syncWatchersLoop of etcd). So if the revision has moved until then, as the
- * first message tells, that is taken for an end: the name is listed.
+ * It begins with the moment at which the server makes it, not with the list
+ * that it follows: a watch that has to catch up gets all its events up to
+ * 100 ms late (syncWatchersLoop of etcd). The first message has the revision of
+ * that moment. If it is past the list's, an end may have come between, and is
+ * taken for one: the name is listed.
  *
  * The stream is one JSON text a line. A watch that is canceled keeps its stream
  * open, so that is an end of ours. Any end is reported once: the machine lists,
@@ -165,10 +167,8 @@ static void write_body(struct hf_etcd_watch *watch, struct hf_bytes name)
         folder.bytes[folder.len - 1]++;
     }
     hf_wire_text_base64(body, folder.bytes, folder.len);
-    hf_wire_text_say(body, "\",\"filters\":[\"NOPUT\"],\"prev_kv\":true,"
-                           "\"start_revision\":\"");
-    hf_wire_text_number(body, watch->revision + 1);
-    hf_wire_text_say(body, "\"}}");
+    hf_wire_text_say(body, "\",\"filters\":[\"NOPUT\"],"
+                           "\"prev_kv\":true}}");
     body->has_failed |= folder.has_failed;
     hf_wire_text_free(&folder);
 }
