@@ -27,9 +27,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CLIENTS_MAX 64
+#define CLIENTS_MAX 512
 #define GRANTS_MAX (1U << 19) /* 20 s at 25,000 grants a second */
-#define PATIENCE_S 20         /* more than any wait in a correct queue */
+#define PATIENCE_S 60         /* more than any wait in a correct queue */
 
 struct crowd_side {
     const char *label;
@@ -50,6 +50,8 @@ struct crowd_plan {
     const char *servers; /* addresses whose commands are counted, or NULL */
     const char *ping;    /* address as the clients see it, or NULL */
     const char *pids;    /* of the servers, or NULL */
+    const char *count;   /* a command that prints the requests that servers had,
+                            where they count no Redis commands, or NULL */
 };
 
 struct grant {
@@ -216,12 +218,17 @@ static inline void crowd_watch(struct crowd *crowd,
     commands_reset(&commands);
     window->client_cpu_ns = -children_cpu_ns(pids, plan->n_clients);
     window->server_cpu_ns = -cpu_servers(&cpu);
+    double requests = count_requests(plan->count);
     window->start_ns = now_ns();
     pause_ns((int64_t)(plan->seconds * 1e9));
     window->end_ns = now_ns();
     window->server_cpu_ns += cpu_servers(&cpu);
     window->client_cpu_ns += children_cpu_ns(pids, plan->n_clients);
     window->commands = commands_read(&commands);
+    if (plan->count != NULL) {
+        window->commands.sent =
+            (int64_t)(count_requests(plan->count) - requests);
+    }
     commands_close(&commands);
 }
 
@@ -374,8 +381,9 @@ static inline void crowd_parse(struct crowd_plan *plan, int argc, char **argv)
     plan->servers = arg_text(argc, argv, "--servers", NULL);
     plan->ping = arg_text(argc, argv, "--ping", NULL);
     plan->pids = arg_text(argc, argv, "--pids", NULL);
+    plan->count = arg_text(argc, argv, "--count", NULL);
     if (plan->n_clients < 1 || plan->n_clients > CLIENTS_MAX) {
-        die_text("usage", "--clients 1..64");
+        die_text("usage", "--clients 1..512");
     }
 }
 

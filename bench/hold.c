@@ -8,8 +8,8 @@
  * Memory is the growth of the resident set from the first hundred locks to the
  * last, per lock, less the bytes of its name; so fixed buffers do not count.
  * CPU is that of the whole process while it holds, divided by the number of
- * renewals. Servers report how many scripts they ran; a renewal is one script
- * on each node. */
+ * renewals. Servers report how many scripts or requests they had; a renewal is
+ * one on each node, where requests do not carry many. */
 #include "measure.h"
 
 #include <holdfast/holdfast.h>
@@ -143,28 +143,17 @@ static long resident_bytes(void)
     return resident * sysconf(_SC_PAGESIZE);
 }
 
-/* Scripts that the servers have run so far: --count is a command that prints
- * the sum. */
-static double count_scripts(const char *command)
-{
-    double sum = 0;
-    FILE *pipe = command == NULL ? NULL : popen(command, "r");
-    if (pipe == NULL || fscanf(pipe, "%lf", &sum) != 1) {
-        die_text("hold", "--count must print the scripts run so far");
-    }
-    (void)pclose(pipe);
-    return sum;
-}
-
 static void report(const struct bench *b, const struct cpu *cpu, double scripts,
                    int nodes, long grown)
 {
     double renewals = scripts / nodes;
     double wall_s = (double)cpu->wall_ns / 1e9;
     (void)printf(
-        "job=hold locks=%d renewals=%.0f period=%.2f us_per_renewal=%.3f "
-        "core_percent=%.2f server_us=%.3f bytes=%.0f rss_mb=%.1f lost=%d\n",
+        "job=hold locks=%d renewals=%.0f period=%.2f per_third=%.1f "
+        "us_per_renewal=%.3f core_percent=%.2f server_us=%.3f bytes=%.0f "
+        "rss_mb=%.1f lost=%d\n",
         b->n_held, renewals, b->n_held * wall_s / renewals,
+        renewals * b->ttl_ms / 3e3 / wall_s,
         (double)cpu->client_ns / 1e3 / renewals,
         100.0 * (double)cpu->client_ns / (double)cpu->wall_ns,
         (double)cpu->server_ns / 1e3 / renewals,
@@ -202,11 +191,11 @@ int main(int argc, char **argv)
     acquire_up_to(&b, b.n_locks);
     hold_for(&b, b.ttl_ms / 2e3); /* until every lock was renewed once */
     long grown = resident_bytes() - before;
-    double scripts = count_scripts(count);
+    double scripts = count_requests(count);
     cpu_start(&cpu);
     hold_for(&b, arg_double(argc, argv, "--seconds", 10));
     cpu_stop(&cpu);
-    scripts = count_scripts(count) - scripts;
+    scripts = count_requests(count) - scripts;
     report(&b, &cpu, scripts, arg_int(argc, argv, "--nodes", 1), grown);
     (void)fflush(stdout);
     hf_client_close(b.client);

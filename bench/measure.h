@@ -119,6 +119,24 @@ static inline double samples_at(const struct samples *s, double share)
     return s->ns[at] / 1e3;
 }
 
+/* ---- Requests ---------------------------------------------------------- */
+
+/* The requests that the servers have had so far: `command` prints their sum.
+ * @return 0 without a command. */
+static inline double count_requests(const char *command)
+{
+    double sum = 0;
+    FILE *pipe = command == NULL ? NULL : popen(command, "r");
+    if (command == NULL) {
+        return 0;
+    }
+    if (pipe == NULL || fscanf(pipe, "%lf", &sum) != 1) {
+        die_text("--count must print a number", command);
+    }
+    (void)pclose(pipe);
+    return sum;
+}
+
 /* ---- CPU time ---------------------------------------------------------- */
 
 struct cpu {
@@ -127,6 +145,8 @@ struct cpu {
     int64_t client_ns;
     int64_t server_ns;
     int64_t wall_ns;
+    const char *count; /* of requests, or NULL */
+    double requests;
 };
 
 /* `pids` is a comma-separated list; the CPU clock of another process counts
@@ -157,6 +177,7 @@ static inline int64_t cpu_servers(const struct cpu *cpu)
 
 static inline void cpu_start(struct cpu *cpu)
 {
+    cpu->requests = count_requests(cpu->count);
     cpu->client_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     cpu->server_ns = cpu_servers(cpu);
     cpu->wall_ns = now_ns();
@@ -168,6 +189,7 @@ static inline void cpu_stop(struct cpu *cpu)
     cpu->wall_ns = now_ns() - cpu->wall_ns;
     cpu->server_ns = cpu_servers(cpu) - cpu->server_ns;
     cpu->client_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu->client_ns;
+    cpu->requests = count_requests(cpu->count) - cpu->requests;
 }
 
 /* ---- One job's figures ------------------------------------------------- */
@@ -227,7 +249,7 @@ static inline void figures_print(struct figures *f, const struct cpu *cpu,
     (void)printf(
         "job=%s p50=%.2f p99=%.2f max=%.0f acq50=%.2f acq99=%.2f acqmax=%.0f "
         "rel50=%.2f rel99=%.2f relmax=%.0f rate=%.0f client=%.3f server=%.3f "
-        "cycles=%zu failed=%lld\n",
+        "requests=%.3f cycles=%zu failed=%lld\n",
         label, samples_at(&f->cycle, 0.5), samples_at(&f->cycle, 0.99),
         samples_at(&f->cycle, 1.0), samples_at(&f->acquire, 0.5),
         samples_at(&f->acquire, 0.99), samples_at(&f->acquire, 1.0),
@@ -235,8 +257,8 @@ static inline void figures_print(struct figures *f, const struct cpu *cpu,
         samples_at(&f->release, 1.0),
         (double)f->cycle.seen / ((double)cpu->wall_ns / 1e9),
         (double)cpu->client_ns / 1e3 / cycles,
-        (double)cpu->server_ns / 1e3 / cycles, f->cycle.seen,
-        (long long)f->failed);
+        (double)cpu->server_ns / 1e3 / cycles, cpu->requests / cycles,
+        f->cycle.seen, (long long)f->failed);
     (void)fflush(stdout);
 }
 

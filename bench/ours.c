@@ -2,7 +2,7 @@
 /* The jobs of bench/raw through libholdfast, on one client.
  *
  *   ours --url URL --pids P[,...] [--mode blocking|events]
- *        [--threads N] [--inflight N] [--seconds S]
+ *        [--threads N] [--inflight N] [--seconds S] [--count COMMAND]
  *
  *   blocking  N threads that each acquire and release a name of their own
  *   events    one thread, N operations in flight, in the user's own poll loop
@@ -188,6 +188,7 @@ int main(int argc, char **argv)
     bench.n = arg_int(argc, argv, bench.events ? "--inflight" : "--threads", 1);
     bench_open(&bench, arg_text(argc, argv, "--url", NULL));
     cpu_init(&cpu, arg_text(argc, argv, "--pids", NULL));
+    cpu.count = arg_text(argc, argv, "--count", NULL);
     bench_run(&bench, seconds / 10); /* warm up */
     cpu_start(&cpu);
     bench_run(&bench, seconds);

@@ -2,7 +2,7 @@
 /* Many processes that contend for one lock, through libholdfast.
  *
  *   queue --url URL [--clients N] [--hold MS] [--rest MS] [--seconds S]
- *         [--servers ADDRESS,...] [--ping ADDRESS] [--pids PID,...]
+ *         [--ttl MS] [--servers ADDRESS,...] [--ping ADDRESS] [--pids PID,...]
  *
  * Blocking calls; each process has its own client. contenders.h describes the
  * measurements and the options. */
@@ -10,25 +10,28 @@
 
 #include <holdfast/holdfast.h>
 
-#define LEASE_MS 10000
-
 struct client {
     struct hf_client *client;
     struct hf_lock *lock;
     struct hf_request request;
 };
 
+struct access {
+    const char *url;
+    int ttl_ms;
+};
+
 static void *client_open(int index, void *arg)
 {
-    const char *url = arg;
+    const struct access *access = arg;
     struct client *c = must_alloc(1, sizeof(*c));
     struct hf_error error;
     (void)index;
-    if (hf_client_open(url, NULL, &c->client, &error) != HF_OK) {
+    if (hf_client_open(access->url, NULL, &c->client, &error) != HF_OK) {
         die_text("open", error.text);
     }
     hf_request_init(&c->request, "queue");
-    c->request.ttl_ms = LEASE_MS;
+    c->request.ttl_ms = access->ttl_ms;
     c->request.wait_ms = PATIENCE_S * 1000;
     return c;
 }
@@ -45,8 +48,9 @@ static void client_take(void *client)
 static void client_give(void *client)
 {
     struct client *c = client;
-    if (hf_lock_release(c->lock) != HF_OK) {
-        die_text("release", "not confirmed");
+    enum hf_status status = hf_lock_release(c->lock);
+    if (status != HF_OK) {
+        die_text("release", hf_status_name(status));
     }
 }
 
@@ -59,16 +63,17 @@ static void client_close(void *client)
 
 int main(int argc, char **argv)
 {
-    char url[1024];
     struct crowd_plan plan;
+    struct access access = {
+        .url = arg_text(argc, argv, "--url", "local:"),
+        .ttl_ms = arg_int(argc, argv, "--ttl", 10000),
+    };
     struct crowd_side side = {.label = "ours",
                               .open = client_open,
                               .take = client_take,
                               .give = client_give,
                               .close = client_close,
-                              .arg = url};
-    (void)snprintf(url, sizeof(url), "%s",
-                   arg_text(argc, argv, "--url", "local:"));
+                              .arg = &access};
     crowd_parse(&plan, argc, argv);
     return crowd_run(&plan, &side);
 }
