@@ -16,6 +16,7 @@
  * Names begin with the number in EPOCH-FILE, so that no round of faults
  * inherits the counters of another. */
 #include "journal.h"
+#include "protected.h"
 
 #include <holdfast/holdfast.h>
 
@@ -25,8 +26,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -53,8 +52,6 @@ struct attempt {
 static struct options options;
 static struct hf_client *client;
 static volatile sig_atomic_t is_ending;
-static int register_fd;
-static FILE *register_replies;
 static uint32_t draws;
 
 /* Good enough, and the same for a seed on every machine. */
@@ -82,49 +79,15 @@ static void end(int signal)
 
 /* ---- The register ------------------------------------------------------- */
 
-static void register_open(void)
+static int64_t read_register(char kind, const struct attempt *attempt)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    snprintf(address.sun_path, sizeof(address.sun_path), "%s",
-             options.register_path);
-    register_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (register_fd < 0 || connect(register_fd, (struct sockaddr *)&address,
-                                   sizeof(address)) < 0) {
-        perror(options.register_path);
-        exit(1);
-    }
-    register_replies = fdopen(register_fd, "r");
-    dprintf(register_fd, "hello %s\n", options.id);
+    return register_read(kind, attempt->guarded, attempt->fence);
 }
 
-/* @return the value in the reply to a request; -1: refused. */
-static int64_t register_ask(const char *request)
-{
-    char reply[64];
-    int64_t value;
-    if (write(register_fd, request, strlen(request)) < 0 ||
-        fgets(reply, sizeof(reply), register_replies) == NULL) {
-        fprintf(stderr, "%s: the register is gone\n", options.id);
-        exit(1);
-    }
-    return sscanf(reply, "ok %" SCNd64, &value) == 1 ? value : -1;
-}
-
-static int64_t register_read(char kind, const struct attempt *attempt)
-{
-    char request[160];
-    snprintf(request, sizeof(request), "read %c %s %" PRIu64 "\n", kind,
-             attempt->guarded, attempt->fence);
-    return register_ask(request);
-}
-
-static void register_write(char kind, const struct attempt *attempt,
+static void write_register(char kind, const struct attempt *attempt,
                            int64_t base)
 {
-    char request[160];
-    snprintf(request, sizeof(request), "write %c %s %" PRIu64 " %" PRId64 "\n",
-             kind, attempt->guarded, attempt->fence, base);
-    (void)register_ask(request);
+    register_write(kind, attempt->guarded, attempt->fence, base);
 }
 
 /* ---- Holding ------------------------------------------------------------ */
@@ -161,13 +124,13 @@ static void think(void)
 
 static void add_one(const struct attempt *attempt)
 {
-    int64_t guarded = register_read('g', attempt);
-    int64_t unguarded = register_read('u', attempt);
+    int64_t guarded = read_register('g', attempt);
+    int64_t unguarded = read_register('u', attempt);
     think();
     if (guarded >= 0) {
-        register_write('g', attempt, guarded);
+        write_register('g', attempt, guarded);
     }
-    register_write('u', attempt, unguarded);
+    write_register('u', attempt, unguarded);
 }
 
 /* Often longer than the lease, so that it must be renewed. */
@@ -315,7 +278,7 @@ int main(int argc, char **argv)
     struct sigaction action = {.sa_handler = end, .sa_flags = SA_RESTART};
     sigaction(SIGTERM, &action, NULL);
     journal_open(options.journal_path);
-    register_open();
+    register_open(options.register_path, options.id);
     client_open();
     struct attempt attempt = {0};
     while (!is_ending) {

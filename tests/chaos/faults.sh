@@ -126,7 +126,7 @@ cut_replies_off() { heal_nodes; }
 
 cut_majority_on() {
     local i
-    pick_nodes 3
+    pick_nodes "$MAJORITY"
     for i in "${PICKED[@]}"; do
         cut_node "$i" both
     done
@@ -138,7 +138,7 @@ cut_majority_off() { heal_nodes; }
 cut_client_on() {
     local i
     pick_clients 1
-    for ((i = 1; i <= 3; i++)); do
+    for ((i = 1; i <= MAJORITY; i++)); do
         cut_add "c${PICKED[0]}" "n$i"
         cut_add "n$i" "c${PICKED[0]}"
     done
@@ -215,7 +215,7 @@ stop_client_tick() {
         [[ " $TAKEN " != *" c$i "* ]] || continue
         case $(tail -n 1 "$D/${CLIENT_ID[i]}.jsonl") in
         *'"obs"'*)
-            kill -STOP "${CLIENT_PID[i]}"
+            client_signal "$i" STOP
             TAKEN+=" c$i" STOPPED_CLIENTS=$((STOPPED_CLIENTS + 1))
             return
             ;;
@@ -225,7 +225,7 @@ stop_client_tick() {
 stop_client_off() {
     local i
     for ((i = 1; i <= CLIENTS; i++)); do
-        kill -CONT "${CLIENT_PID[i]}"
+        client_signal "$i" CONT
     done
 }
 
@@ -258,7 +258,7 @@ stop_server_off() {
         kill -CONT "${NODE_PID[i]}"
     done
 }
-stop_majority_on() { stop_nodes 3; }
+stop_majority_on() { stop_nodes "$MAJORITY"; }
 stop_majority_off() { stop_server_off; }
 
 slow_on() {
@@ -301,7 +301,7 @@ kill_server_on() {
 }
 kill_server_off() { restart_nodes; }
 kill_majority_on() {
-    pick 3 n1 n2 n3
+    pick "$MAJORITY" n1 n2 n3
     kill_nodes "${PICKED[@]#n}"
 }
 kill_majority_off() { restart_nodes; }

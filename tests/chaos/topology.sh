@@ -19,7 +19,7 @@
 #   URL                          for Holdfast; ADDRESSES for the others
 
 # shellcheck disable=SC2034
-NODES=5 CLIENTS=6
+NODES=5 MAJORITY=3 CLIENTS=6
 declare -a PROGRAM=() PORT=() NODE_PID=() PROXY_PID=() CONTROL=() AOF=()
 declare -a CLIENT_PID=() CLIENT_ID=() CLIENT_LIVES=()
 
@@ -181,6 +181,11 @@ client_start() { # I
         place "c$i" "$TOOLS/client" "$id" "$URL" "$D/register" "$D/epoch" \
             "$D/$id.jsonl" "$TTL_MS" $((SEED * 100 + i * 10 + CLIENT_LIVES[i])) \
             >>"$D/clients.out" 2>&1 </dev/null &
+    elif [ "$STORE" != redis ]; then
+        place "c$i" setsid "$TOOLS/wrapped" "$STORE" "$id" "$ADDRESSES" \
+            "$D/register" "$D/epoch" "$D/$id.jsonl" "$TTL_MS" \
+            $((SEED * 100 + i * 10 + CLIENT_LIVES[i])) >>"$D/clients.out" 2>&1 \
+            </dev/null &
     else
         place "c$i" node "$NODE_DIR/client.js" "$GROUP" "$id" "$ADDRESSES" \
             "$D/register" "$D/epoch" "$D/$id.jsonl" "$TTL_MS" \
@@ -190,8 +195,15 @@ client_start() { # I
     mark "\"ev\":\"up\",\"client\":\"$id\""
 }
 
+# A rival is a process group: its command, and the child of that.
+client_signal() { # I SIGNAL
+    local pid=${CLIENT_PID[$1]}
+    [ "$GROUP" = holdfast ] || [ "$STORE" = redis ] || pid=-$pid
+    kill "-$2" -- "$pid" 2>/dev/null
+}
+
 client_kill() { # I
-    kill -KILL "${CLIENT_PID[$1]}" 2>/dev/null
+    client_signal "$1" KILL
     wait "${CLIENT_PID[$1]}" 2>/dev/null
     mark "\"ev\":\"down\",\"client\":\"${CLIENT_ID[$1]}\""
 }
@@ -210,7 +222,7 @@ clients_end() {
     done
     for ((i = 1; i <= CLIENTS; i++)); do
         timeout 10 tail --pid="${CLIENT_PID[i]}" -f /dev/null
-        kill -KILL "${CLIENT_PID[i]}" 2>/dev/null
+        client_signal "$i" KILL
         wait "${CLIENT_PID[i]}" 2>/dev/null
     done
 }
