@@ -399,6 +399,7 @@ static void on_ready(struct hf_watch *watch, uint32_t events,
                                         offsetof(struct hf_zk_handle, watch));
     struct hf_zk *zk = handle->zk;
     int what = 0;
+    zk->now = now;
     if ((events & (EPOLLIN | EPOLLHUP | EPOLLRDHUP | EPOLLERR)) != 0) {
         what |= ZOOKEEPER_READ;
     }
@@ -431,6 +432,7 @@ static void give_up(struct hf_zk_handle *handle, struct hf_instant now)
 void hf_zk_handle_step(struct hf_zk_handle *handle, struct hf_instant now)
 {
     struct hf_zk *zk = handle->zk;
+    zk->now = now;
     if (handle->is_over || hf_zk_session_is_unused(handle, now)) {
         hf_zk_handle_free(handle, true);
         return;

@@ -265,6 +265,7 @@ static void on_timer(struct hf_timer *timer, struct hf_instant now)
     struct hf_zk *zk =
         (struct hf_zk *)(void *)((char *)timer - offsetof(struct hf_zk, timer));
     hf_timer_set(&zk->timer, HF_NEVER);
+    zk->now = now;
     end_over(zk, now);
     hf_zk_watches_tell(zk, now);
     hf_zk_watches_free(zk, false);

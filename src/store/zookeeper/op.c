@@ -250,7 +250,7 @@ void hf_zk_op_answered(struct hf_zk_op *op, int rc)
         if (op->zk->is_closing) {
             hf_zk_op_free(op);
         } else {
-            go_on(op, hf_clock_now());
+            go_on(op, hf_instant_max(op->zk->now, op->reply.sent));
         }
     }
 }

@@ -15,8 +15,6 @@
  * handle is closed; the next watch of that name takes it over. */
 #include "store/zookeeper/zookeeper.h"
 
-#include "io/clock.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,19 +122,20 @@ static void on_event(zhandle_t *library, int type, int state, const char *path,
     }
 }
 
-/* Only an answer leaves the watch set. */
+/* An answer leaves the watch set. An error does not end one that was set
+ * before: the library keeps it, and sets it again at another server. */
 static void on_children(int rc, const struct String_vector *children,
                         const struct Stat *stat, const void *data)
 {
     struct hf_zk_watch *watch = (struct hf_zk_watch *)(uintptr_t)data;
     watch->asking--;
-    watch->is_set = rc == ZOK;
+    watch->is_set |= rc == ZOK;
     if (watch->is_dropped || watch->zk->is_closing) {
         hf_timer_set(&watch->zk->timer, HF_LONG_AGO);
     } else if (rc != ZOK) {
         fail(watch);
     } else {
-        take_list(watch, children, stat, hf_clock_now());
+        take_list(watch, children, stat, watch->zk->now);
         if (watch->must_ask && !watch->is_dropped) {
             set(watch);
         }

@@ -475,6 +475,8 @@ enum hf_zk_phase {
 struct hf_zk {
     struct hf_ordered ordered; /* first */
     struct hf_timer timer;     /* what is not done from inside of callbacks */
+    struct hf_instant now;     /* of the event that the loop reports: the
+                                  library's callbacks are not told it */
     enum hf_zk_phase phase;
     struct hf_wire_host servers[HF_WIRE_HOSTS_MAX];
     struct hf_addresses addresses[HF_WIRE_HOSTS_MAX]; /* of each */
