@@ -46,7 +46,6 @@ unlike "$out" 'jansson|http_parser' 'the command is not linked with a parser of 
 consul_start || { fail 'Consul starts'; finish; }
 export HOLDFAST_URL="$CONSUL_URL?node_timeout=3s&connect_timeout=5s"
 ordered_one 'Consul 1\.[0-9.]+, datacenter dc1'
-ordered_no_once
 ordered_server
 
 # ---- A dead holder, and what others do meanwhile ---------------------------------

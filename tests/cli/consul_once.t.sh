@@ -6,7 +6,6 @@
 # keeps.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
-. "$(dirname "$0")/../lib/nested.sh"
 . "$(dirname "$0")/../lib/consul.sh"
 . "$(dirname "$0")/../lib/once.sh"
 
@@ -43,7 +42,6 @@ once_killed
 once_odd
 once_swept swept:
 once_faults 3
-once_wire
 
 # ---- --min-hold --------------------------------------------------------------------
 

@@ -6,7 +6,6 @@
 # etcdctl beside it, a mark that is none, and what is left.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
-. "$(dirname "$0")/../lib/nested.sh"
 . "$(dirname "$0")/../lib/etcd.sh"
 . "$(dirname "$0")/../lib/once.sh"
 
@@ -57,7 +56,6 @@ once_contest
 once_killed
 once_odd
 once_faults 3
-once_wire
 
 # ---- What is left --------------------------------------------------------------------------
 

@@ -45,7 +45,6 @@ export HOLDFAST_URL="$url&prefix=dead:"
 ordered_dead_begin
 HOLDFAST_URL=$url
 ordered_one 'ZooKeeper'
-ordered_no_once
 ordered_order
 ordered_lost
 ordered_top

@@ -5,7 +5,6 @@
 # whatever becomes of the lock or of a session; below a chroot, and with a login.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
-. "$(dirname "$0")/../lib/nested.sh"
 . "$(dirname "$0")/../lib/zookeeper.sh"
 . "$(dirname "$0")/../lib/once.sh"
 
@@ -34,7 +33,6 @@ once_killed
 once_odd
 once_swept swept:
 once_faults 3
-once_wire
 
 # ---- A chroot, a login ---------------------------------------------------------------
 

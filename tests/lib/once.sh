@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # --once on a store that agrees by consensus: one run a period, judged by the clock
-# of the servers, whatever becomes of the lock. Source after servers.sh, nested.sh and
-# the file of the server, which a test has started; the test sets
+# of the servers, whatever becomes of the lock. Source after servers.sh and the file
+# of the server, which a test has started; the test sets
 #
 #   KIND NODE HOLDFAST_URL   etcd, consul, zookeeper; the server's NAME
 #   mark_path NAME           prints the key of its mark
@@ -18,7 +18,6 @@
 #   once_odd                 another program's text in the place of a mark
 #   once_swept               marks that no session removes
 #   once_faults              kill -9 of the server while a name is marked
-#   once_wire                what writes of a mark meet that a lock keeps apart
 #
 # Names begin with the letters of the case, so that cases do not meet.
 
@@ -218,9 +217,4 @@ once_faults() { # N
     done
     is "$(sort "$W/runs" | uniq -d)" '' 'the server is killed: none runs twice'
     ok "... and they run ($(wc -l <"$W/runs") of $1)" test -s "$W/runs"
-}
-
-once_wire() {
-    HF_TEST_URL="$HOLDFAST_URL&prefix=wire:" \
-        nested 'on the wire' "$HF_BUILD/tests/lib/mark_wire_$KIND"
 }

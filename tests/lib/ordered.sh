@@ -16,7 +16,6 @@
 #   ordered_refuses CODE PATTERN WHAT URL
 #   ordered_one ordered_order ordered_lost ordered_top ordered_names ordered_permits
 #   ordered_list ordered_break ordered_handed
-#   ordered_no_once                             it keeps no marks
 #   ordered_dead_begin, ordered_dead_end        a holder is killed; between them is
 #                                               time, in which others may run
 #   ordered_foreign_begin WHAT COMMAND...       another program holds the name that
@@ -91,12 +90,6 @@ ordered_one() { # VERSION: doctor's words
     end one
     ok 'nothing is left' wait_until 20 counts 0
     gives 78 'values are refused' put one value
-}
-
-ordered_no_once() {
-    gives 69 '--once is refused' run --once 1h one -- echo ran
-    like "$err" 'no marks of --once' '... with the reason'
-    unlike "$out" ran '... and nothing runs'
 }
 
 ordered_order() {

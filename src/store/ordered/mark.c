@@ -3,8 +3,8 @@
  *
  *   read ──▶ judge ──nothing to write──▶ answer
  *    ▲         │
- *    │         └─▶ [open a session] ─▶ write, if it is as it was read ──▶
- * answer └───────────────── it has changed ────────┘
+ *    │         └─▶ [open a session] ─▶ write, if it is as it was read ─▶ answer
+ *    └───────────────── it has changed ─────────┘
  *
  * A mark is a text beside the entries of its name (mark_text.h). It says itself
  * when it began and how long it lasts, by the servers' clock, and the client

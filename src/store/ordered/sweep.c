@@ -145,7 +145,7 @@ static void look_next(struct hf_ordered *store, struct hf_instant now)
 
 /* ---- Choosing ------------------------------------------------------------ */
 
-/* As many in a row, from any of them on. @return false: no memory. */
+/** As many in a row, from any of them on. @return false: no memory. */
 static bool choose(struct hf_ordered_sweep *sweep,
                    const struct hf_wire_reply *reply)
 {

@@ -37,8 +37,8 @@ END//
 -- Write or delete a value if it has the expected version. Versions never
 -- repeat: each is greater than the last, and than the clock at each earlier
 -- write. The id tells an earlier copy of the same write. A refusal by a
--- committed version neither waits nor writes. A value does not expire and has no
--- quarantine: its server must be one whose commits are on disk.
+-- committed version neither waits nor writes. A value does not expire and has
+-- no quarantine: its server must be one with commits on disk.
 /*!80000 DROP PROCEDURE IF EXISTS holdfast.value_put */ //
 CREATE /*M! OR REPLACE */ PROCEDURE holdfast.value_put(
     IN lock_name VARBINARY(1281), IN expected BIGINT, IN id VARBINARY(65),

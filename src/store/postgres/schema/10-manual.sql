@@ -5,7 +5,7 @@
 --   holdfast doctor --print-schema -u postgres: | psql -v ON_ERROR_STOP=1 app
 --
 -- makes them in the database app, as a role with CREATE on that database, which
--- owns them from then on. Each role of a program that uses locks needs one right:
+-- owns them from then on. Each role of a program with locks needs one right:
 --
 --   GRANT USAGE ON SCHEMA holdfast TO worker;
 --

@@ -47,8 +47,8 @@ $fn$;
 -- Write or delete a value if it has the expected version. Versions never
 -- repeat: each is greater than the last, and than the clock at each earlier
 -- write. The id tells an earlier copy of the same write. A refusal by a
--- committed version neither waits nor writes. A value does not expire and has no
--- quarantine, so its commit waits for the disk whatever the session says.
+-- committed version neither waits nor writes. A value does not expire and has
+-- no quarantine, so its commit waits for the disk whatever the session says.
 CREATE OR REPLACE FUNCTION holdfast.value_put(lock_name bytea,
     expected bigint, id text, keep_ms bigint, data bytea,
     OUT verdict integer, OUT version bigint)

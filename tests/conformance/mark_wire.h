@@ -3,8 +3,8 @@
  * what a lock around each run hides.
  *
  *     HF_TEST_URL=URL CMOCKA_MESSAGE_OUTPUT=TAP mark_wire_etcd */
-#ifndef HF_TESTS_LIB_MARK_WIRE_H
-#define HF_TESTS_LIB_MARK_WIRE_H
+#ifndef HF_TESTS_CONFORMANCE_MARK_WIRE_H
+#define HF_TESTS_CONFORMANCE_MARK_WIRE_H
 
 #include "io/clock.h"
 #include "io/loop.h"
