@@ -32,6 +32,7 @@ static const char clock_folder[] = "%sessions";
 /* The folder may be removed again at once, at worst. */
 #define ROUNDS_MAX 8
 
+/* The mtime of a Stat is in whole milliseconds. */
 #define CLOCK_STEP_MS 1
 
 /** @return NULL: no memory. */
