@@ -55,6 +55,7 @@ ordered_dead_begin
 HOLDFAST_URL="$CONSUL_URL?node_timeout=3s&connect_timeout=5s"
 ordered_order
 ordered_lost
+ordered_watched session
 ordered_top
 ordered_names
 ordered_permits

@@ -64,6 +64,7 @@ ordered_dead_begin
 HOLDFAST_URL="$ETCD_URL?node_timeout=3s&connect_timeout=5s"
 ordered_order
 ordered_lost
+ordered_watched session
 ordered_top
 ordered_names
 ordered_permits
@@ -84,31 +85,6 @@ ok 'a/b is held' wait_until 20 holds below
 like "$(keys)" '^lock:a%2Fb/[^/]+$' 'its key has one folder'
 end below
 ok 'nothing is left' wait_until 20 counts 0
-
-# ---- A revoked lease -------------------------------------------------------------
-
-# Once it was renewed, a watch tells it at once: by the next renewal it would be
-# told 7 s later, at the earliest.
-left_of() {
-    etcd_ctl lease timetolive "$1" | sed -n 's/.*remaining(\([0-9]*\)s).*/\1/p'
-}
-left=99
-was_renewed() { # LEASE
-    local before=$left
-    left=$(left_of "$1")
-    [ "${left:-0}" -gt "$before" ]
-}
-begin watched -t 24s nightly
-ok 'a holder' wait_until 20 holds watched
-lease=$(session_of "$(entries nightly)")
-ok 'it renews' wait_until 10 was_renewed "$lease"
-began=$(now_ms)
-etcd_ctl lease revoke "$lease" >/dev/null
-ok 'its lease is revoked: its command is ended' wait_until 8 is_over "$begun"
-took=$(($(now_ms) - began))
-ok "... at once ($took ms)" [ "$took" -le 5000 ]
-wait "$begun"
-is "$?" 76 '... with exit 76'
 
 # ---- A create that lands late --------------------------------------------------------
 #

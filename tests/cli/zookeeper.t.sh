@@ -47,6 +47,7 @@ HOLDFAST_URL=$url
 ordered_one 'ZooKeeper'
 ordered_order
 ordered_lost
+ordered_watched entry
 ordered_top
 ordered_names
 ordered_permits

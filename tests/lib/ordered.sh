@@ -16,6 +16,7 @@
 #   ordered_refuses CODE PATTERN WHAT URL
 #   ordered_one ordered_order ordered_lost ordered_top ordered_names ordered_permits
 #   ordered_list ordered_break ordered_handed
+#   ordered_watched WHICH                       a holder's session, or entry, is removed
 #   ordered_dead_begin, ordered_dead_end        a holder is killed; between them is
 #                                               time, in which others may run
 #   ordered_foreign_begin WHAT COMMAND...       another program holds the name that
@@ -171,6 +172,27 @@ ordered_dead_end() { # LEAST MOST: ms
     ok "not before its session has ended ($at ms)" [ $at -ge "$1" ]
     ok '... and soon after that' [ $at -le "$2" ]
     ok 'with a greater fence' [ "${fence:-0}" -gt "$dead_fence" ]
+}
+
+# A renewal would tell it of the loss 7 s later, at the earliest: a watch does so at
+# once, after the first renewal.
+ordered_watched() { # session | entry: which of them is removed by hand
+    local began took entry
+    is_renewed() { grep -q '"event":"renewed"' "$W/events.watched"; }
+    begin watched -v -t 24s watched
+    ok 'a holder' wait_until 20 holds watched
+    ok 'it renews' wait_until 15 is_renewed
+    began=$(now_ms)
+    entry=$(entries watched)
+    case $1 in
+    session) session_end "$(session_of "$entry")" ;;
+    entry) entry_remove "$entry" ;;
+    esac
+    ok "its $1 is removed: its command is ended" wait_until 8 is_over "$begun"
+    took=$(($(now_ms) - began))
+    ok "... at once ($took ms)" [ "$took" -le 5000 ]
+    wait "$begun"
+    is "$?" 76 '... with exit 76'
 }
 
 ordered_lost() {

@@ -53,7 +53,8 @@ struct world_plan {
     bool forces;  /* locks are broken */
     bool deaf;    /* events of watches are lost, late or doubled; watches end */
     bool marks;   /* clients mark names; the clocks of members differ */
-    bool stays;   /* a mark stays until it is removed: no session has it */
+    bool stays;   /* a mark stays until it is removed: no session has it; and a
+                     READ has no revision, as with Consul and ZooKeeper */
     unsigned events; /* how long the run is */
 };
 

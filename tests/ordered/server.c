@@ -302,7 +302,7 @@ static void create(struct world *world, struct letter *letter)
 static void read_keys(struct world *world, struct letter *letter)
 {
     struct server *server = &world->server;
-    letter->revision = server->revision;
+    letter->revision = world->plan->stays ? 0 : server->revision;
     letter->n_listed = letter->n_keys;
     for (size_t i = 0; i < letter->n_keys; i++) {
         const struct entry *entry = find(server, &letter->keys[i]);

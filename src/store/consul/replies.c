@@ -320,10 +320,11 @@ static bool take_key(struct hf_consul *consul, struct hf_consul_job *job,
         return true;
     }
     entry->entry.number = hf_consul_number(kv, "CreateIndex");
+    entry->version = hf_consul_number(kv, "ModifyIndex");
     if (entry->note.len > 0) {
         size_t at = job->notes.len;
         hf_wire_text_add(&job->notes, entry->note.data, entry->note.len);
-        entry->version = at;
+        entry->version = at; /* until all are read */
     }
     return entry->entry.number != 0 && !job->notes.has_failed;
 }

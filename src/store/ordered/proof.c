@@ -78,6 +78,15 @@ static void give_lost(struct hf_ordered_call *call,
     hf_ordered_give_refusal(call->store, seat, HF_VERB_CONFIRM);
 }
 
+/* Ends after this are news. A read without a revision leaves the entry's last
+ * change: then a change of another entry since that is a doubt, and costs one
+ * renewal. */
+static uint64_t watched_from(const struct hf_wire_reply *reply,
+                             const struct hf_wire_entry *entry)
+{
+    return reply->revision > 0 ? reply->revision : entry->version;
+}
+
 static void give_proof(struct hf_ordered_call *call,
                        struct hf_ordered_seat *seat, uint64_t revision,
                        struct hf_instant now)
@@ -123,7 +132,7 @@ judge_proof(struct hf_ordered_call *call, struct hf_ordered_seat *seat,
         hf_ordered_session_proves(seat);
         return true;
     }
-    give_proof(call, seat, reply->revision, now);
+    give_proof(call, seat, watched_from(reply, entry), now);
     return false;
 }
 

@@ -66,7 +66,9 @@ struct hf_wire_entry {
     struct hf_bytes note;  /* a text in place of its owner: its owner holds it
                               no more. len 0: none */
     struct hf_bytes id;    /* LIST, CREATE: for REPLACE */
-    uint64_t version;      /* the same: changes with each REPLACE */
+    uint64_t version;      /* the same: changes with each REPLACE. READ, if
+                              that has no revision: the revision of the last
+                              change of what a watch of the name sees of it */
     uint8_t born[HF_SESSION_ID_LEN]; /* the session, and the ttl of that, */
     int64_t born_ttl_s;              /* under which it was created */
 };

@@ -30,6 +30,7 @@ static void on_read(struct hf_zk_op *op, struct hf_instant now)
     for (size_t i = 0; i < op->n_wants; i++) {
         struct hf_wire_entry *entry = &op->entries[i];
         entry->entry.number = op->wants[i].number;
+        entry->version = op->wants[i].czxid;
         hf_wire_session_of((uint64_t)op->handle->id,
                            entry->entry.owner.session);
         entry->note =
@@ -47,6 +48,7 @@ static void on_data(int rc, const char *value, int len, const struct Stat *stat,
     struct hf_zk_want *want = (struct hf_zk_want *)(uintptr_t)data;
     struct hf_zk_op *op = want->op;
     bool is_ours = rc == ZOK && stat->ephemeralOwner == op->handle->id;
+    want->czxid = is_ours ? (uint64_t)stat->czxid : 0;
     if (!is_ours) {
         want->number = 0;
     } else if (len > 0) {

@@ -227,6 +227,7 @@ struct hf_zk_want {
     char *folder, *text;
     char *copy, *name; /* unescaped */
     uint64_t number;   /* 0: it is not there */
+    uint64_t czxid;    /* READ */
     size_t name_len;
     bool is_mark; /* SCAN: the node of a mark, not a container */
     char *note;
