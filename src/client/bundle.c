@@ -255,14 +255,28 @@ void hf_bundle_begin(struct hf_op *op)
     sweep(bundle);
 }
 
-/* The wait is over: end the attempts of the part that is missing, during a
- * sweep too. A member in the pause between two attempts has no lock: this runs
- * again after DUE_AGAIN_MS. */
+/* A sweep that began just before the end of the wait is a try, and has the
+ * patience of one: else a name that is free would be reported as unreachable.
+ */
+static bool is_swept_yet(const struct hf_bundle *bundle)
+{
+    const struct hf_client *client = bundle->op.client;
+    struct hf_span patience =
+        hf_nodes_patience(&client->nodes, hf_span_ms(bundle->op.order.ttl_ms));
+    return bundle->stage == HF_STAGE_SWEEP &&
+           hf_instant_before(client->now,
+                             hf_instant_add(bundle->until, patience));
+}
+
+/* The wait is over: end the attempts of the part that is missing, those of a
+ * sweep a little later. A member in the pause between two attempts has no lock:
+ * this runs again after DUE_AGAIN_MS. */
 static void on_due(struct hf_op *op)
 {
     struct hf_bundle *bundle = hf_bundle_of(op);
     struct hf_part *part = &bundle->parts[bundle->at];
-    for (unsigned i = 0; i < part->count; i++) {
+    bool must_end = !is_swept_yet(bundle);
+    for (unsigned i = 0; must_end && i < part->count; i++) {
         struct hf_member *member = &part->members[i];
         if (hf_member_is_asking(member) && member->op.lock != NULL) {
             hf_acquire_due(&member->op);
