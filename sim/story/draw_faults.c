@@ -120,6 +120,10 @@ void sim_plan_add(struct sim_plan *plan, struct sim_fault fault)
     fault.span_ns = span_ns;
     fault.process = form->has_process ? fault.process : -1;
     fault.node = form->has_node ? fault.node : -1;
+    if (fault.kind == SIM_FAULT_NODE_CLOCK &&
+        !sim_step_has_room(plan->story, &fault)) {
+        return;
+    }
     sim_story_add_fault(plan->story, &fault);
 }
 

@@ -12,8 +12,8 @@
 
 #include "core/limits.h"
 
-/* The largest steps of a node's clock, back and forward: with larger ones
- * leases there would last almost for ever. */
+/* The largest step of a node's clock back, and all its steps ahead: with larger
+ * ones leases there would last almost for ever. */
 #define JUMP_BACK_LEASES 120
 #define JUMP_AHEAD_NS (3600 * SIM_S)
 
@@ -114,18 +114,48 @@ static bool is_set_right(const struct sim_story *story,
            is_at_boot(story, step, sim_set_right_most_ns(story) + ROUNDING_NS);
 }
 
+static bool sets_outlier_right(const struct sim_story *story,
+                               const struct sim_fault *step)
+{
+    return sim_is_outlier(story, (unsigned)step->node) &&
+           step->amount == -story->node_wall_ns[step->node];
+}
+
+/* Steps of one clock add up: two may put it further ahead of the other nodes
+ * than those accept (HF_FENCE_AHEAD_MAX). */
+static int64_t ahead_ns(const struct sim_story *story, int node)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < story->n_faults; i++) {
+        const struct sim_fault *step = &story->faults[i];
+        if (step->kind == SIM_FAULT_NODE_CLOCK && step->node == node &&
+            step->amount > 0 && !sets_outlier_right(story, step)) {
+            ns += step->amount;
+        }
+    }
+    return ns;
+}
+
 static bool is_step_within(const struct sim_story *story,
                            const struct sim_fault *step)
 {
     if (story->regime == SIM_BOOT_CLOCKS) {
         return is_set_right(story, step);
     }
-    if (sim_is_outlier(story, (unsigned)step->node) &&
-        step->amount == -story->node_wall_ns[step->node]) {
+    if (sets_outlier_right(story, step)) {
         return story->n_nodes > 1; /* a sole node's leases would last years */
     }
-    return step->amount <= JUMP_AHEAD_NS &&
+    return (step->amount <= 0 ||
+            ahead_ns(story, step->node) <= JUMP_AHEAD_NS) &&
            step->amount >= -JUMP_BACK_LEASES * story->max_ttl_ms * SIM_MS;
+}
+
+bool sim_step_has_room(const struct sim_story *story,
+                       const struct sim_fault *step)
+{
+    return step->amount <= 0 || story->regime == SIM_BOOT_CLOCKS ||
+           sets_outlier_right(story, step) ||
+           ahead_ns(story, step->node) + step->amount <= JUMP_AHEAD_NS;
 }
 
 bool sim_fault_is_within(const struct sim_story *story,
