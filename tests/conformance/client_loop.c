@@ -366,10 +366,11 @@ static void test_event_wakes_the_loop(void **state)
     while (!found && now_ms() < end) {
         poll(&fd, 1, (int)(end - now_ms()));
         hf_client_process(client);
-        found = hf_client_next_event(client, &news) != NULL;
+        /* on a busy machine it is at risk first: a renewal is late */
+        found = hf_client_next_event(client, &news) != NULL &&
+                news == HF_STATE_LOST;
     }
     assert_true(found);
-    assert_int_equal(news, HF_STATE_LOST);
     release_lost(lock);
     hf_client_close(client);
     hf_client_close(other);
