@@ -229,30 +229,28 @@ static void with_all_faults_the_guarantees_hold(void **state)
     assert_true(sum.broken > SEEDS / 2);
 }
 
-static void a_mark_lasts_for_its_period(void **state)
+static struct world_report run_marks(struct world_plan plan)
 {
-    (void)state;
-    struct world_report sum = run_seeds(with_marks);
+    struct world_report sum = run_seeds(plan);
     assert_true(sum.lost > SEEDS * 5);
     assert_true(sum.late > SEEDS * 2);
     assert_true(sum.marks > SEEDS);
     assert_true(sum.found > SEEDS);
     assert_true(sum.unmarked > SEEDS);
     assert_true(sum.withdrawn > SEEDS / 4);
-    assert_int_equal(sum.swept, 0);
+    return sum;
+}
+
+static void a_mark_lasts_for_its_period(void **state)
+{
+    (void)state;
+    assert_int_equal(run_marks(with_marks).swept, 0);
 }
 
 static void a_mark_without_a_session_is_removed_after_its_period(void **state)
 {
     (void)state;
-    struct world_report sum = run_seeds(with_marks_that_stay);
-    assert_true(sum.lost > SEEDS * 5);
-    assert_true(sum.late > SEEDS * 2);
-    assert_true(sum.marks > SEEDS);
-    assert_true(sum.found > SEEDS);
-    assert_true(sum.unmarked > SEEDS);
-    assert_true(sum.withdrawn > SEEDS / 4);
-    assert_true(sum.swept > SEEDS / 4);
+    assert_true(run_marks(with_marks_that_stay).swept > SEEDS / 4);
 }
 
 /* A create that was late, after its lock was granted and broken, left an entry
