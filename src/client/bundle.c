@@ -10,7 +10,8 @@
  *                                (semaphore.c)
  *
  * SWEEP: try one lock of each part, all at the same time, without queueing. If
- *   all are free, on one node, that is one round trip.
+ *   all are free, on one node, that is one round trip. Of a part with many
+ *   locks, try more while all that were tried are held.
  * WAIT: otherwise keep and renew the locks of the parts before the first
  *   missing part, release the later ones, and wait for the missing part, in
  *   the queues of all its locks at the same time. Then sweep the rest again.
@@ -80,14 +81,37 @@ static int64_t left_ms(const struct hf_bundle *bundle)
     return ms > 0 ? ms : 0;
 }
 
+static void try_more(struct hf_part *part, unsigned count)
+{
+    for (; count > 0; count--, part->tried++) {
+        hf_member_begin(
+            &part->members[(part->start + part->tried) % part->count], 0);
+    }
+}
+
 /* Try one lock of each missing part. */
 static void sweep(struct hf_bundle *bundle)
 {
     bundle->stage = HF_STAGE_SWEEP;
     for (unsigned i = bundle->at; i < bundle->n_parts; i++) {
-        struct hf_part *part = &bundle->parts[i];
-        hf_member_begin(&part->members[part->start], 0);
+        bundle->parts[i].tried = 0;
+        try_more(&bundle->parts[i], 1);
     }
+}
+
+/** The locks of the part that the sweep has tried are held: try as many again,
+ * up to a quarter of all. A wait would ask for all of them.
+ * @return false: the sweep is over. */
+static bool widen(struct hf_bundle *bundle, struct hf_part *part)
+{
+    unsigned last = (part->start + part->tried - 1) % part->count;
+    if (bundle->stage != HF_STAGE_SWEEP || left_ms(bundle) == 0 ||
+        part->tried * 2 > part->count / 4 ||
+        part->members[last].op.status != HF_BUSY) {
+        return false;
+    }
+    try_more(part, part->tried);
+    return true;
 }
 
 /* Wait in the queues of all locks of the part at once, since any one of them is
@@ -113,9 +137,9 @@ static void wait_for(struct hf_bundle *bundle, struct hf_part *part)
     }
 }
 
-/* All attempts for `part` have failed. After a sweep: wait for it. After a
- * wait: fail, unless that wait was a probe (FIRST_REACH_MS) and a majority has
- * been reached since. */
+/* All attempts for `part` have failed. After a sweep: try more of its locks, or
+ * wait for it. After a wait: fail, unless that wait was a probe
+ * (FIRST_REACH_MS) and a majority has been reached since. */
 static void on_missing(struct hf_bundle *bundle, struct hf_part *part)
 {
     struct hf_member *member = &part->members[part->start];
@@ -127,6 +151,9 @@ static void on_missing(struct hf_bundle *bundle, struct hf_part *part)
             hf_instant_add(bundle->op.client->now, hf_span_ms(PATIENCE_MS));
         hf_timer_heap_set(&bundle->op.client->heap, &bundle->op.item,
                           bundle->until);
+    }
+    if (widen(bundle, part)) {
+        return;
     }
     bool may_wait = bundle->stage == HF_STAGE_SWEEP ||
                     (bundle->is_probing && bundle->op.client->has_reached);
@@ -270,12 +297,17 @@ static bool is_swept_yet(const struct hf_bundle *bundle)
 
 /* The wait is over: end the attempts of the part that is missing, those of a
  * sweep a little later. A member in the pause between two attempts has no lock:
- * this runs again after DUE_AGAIN_MS. */
+ * this runs again after DUE_AGAIN_MS. A sweep that tries more ends at once, as
+ * its first attempt did. */
 static void on_due(struct hf_op *op)
 {
     struct hf_bundle *bundle = hf_bundle_of(op);
     struct hf_part *part = &bundle->parts[bundle->at];
     bool must_end = !is_swept_yet(bundle);
+    if (bundle->stage == HF_STAGE_SWEEP && part->tried > 1) {
+        hf_bundle_fail_like(bundle, &part->members[part->start]);
+        return;
+    }
     for (unsigned i = 0; must_end && i < part->count; i++) {
         struct hf_member *member = &part->members[i];
         if (hf_member_is_asking(member) && member->op.lock != NULL) {

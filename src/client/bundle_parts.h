@@ -19,6 +19,7 @@ struct hf_part {
     struct hf_member *members; /* any one of these */
     unsigned count;
     unsigned start;      /* index of the one to try first */
+    unsigned tried;      /* by the sweep, from `start` on */
     struct hf_lock *got; /* the held one; NULL: missing */
 };
 

@@ -10,11 +10,12 @@
  * name.
  *
  * The first permit to try is random, so that requests that start together try
- * different ones. A waiter is queued at all n at the same time, and gets the
- * one that is free first.
+ * different ones; the next ones follow it. A waiter is queued at all n at the
+ * same time, and gets the one that is free first.
  *
  * Cost: if the permit that is tried first is free, that of two names: on one
- * node one round trip. A waiter has n places in queues, and renews them all. */
+ * node one round trip; if it is one of the first 2, 4, 8 …, one more for each
+ * step (bundle.c). A waiter has n places in queues, and renews them all. */
 #include "client/bundle_parts.h"
 #include "client/fork.h"
 #include "client/name.h"

@@ -109,6 +109,31 @@ HOLDFAST_SLOT=7 gives 0 'without the lock' run -n --on-unreachable run -p 2 \
     -u "redis+unix://$W/nosuch" x -- sh -c 'echo "${HOLDFAST_SLOT-none}"'
 is "$out" none 'nor then'
 
+# Every second permit is held by another library. The one that is tried first is
+# held in half of the runs, and the next one is free: a run that queued for all
+# 128 would send more than that.
+of_many() { # URL of the server "one"
+    local i before after
+    export HOLDFAST_URL=$1
+    for ((i = 0; i < 128; i += 2)); do
+        echo "SET lock:large#$i other PX 60000"
+    done | server_cli one >"$W/large"
+    is "$(sort "$W/large" | uniq -c | xargs)" '64 OK' 'half of 128 permits are held'
+    before=$(evaluated)
+    for ((i = 0; i < 20; i++)); do
+        holdfast run -n -p 128 large -- sh -c 'echo "$HOLDFAST_SLOT"'
+    done >"$W/large"
+    after=$(evaluated)
+    is "$(grep -c '[13579]$' "$W/large")" 20 'twenty tries get another one'
+    ok "with few requests ($((after - before)))" \
+        test $((after - before)) -lt 300
+}
+
+evaluated() { # the scripts that the server "one" has run
+    server_cli one info commandstats |
+        sed -nE 's/^cmdstat_evalsha:calls=([0-9]+),.*/\1/p'
+}
+
 server_start one
 servers_start 5
 query='?quarantine=off&node_timeout=1s'
@@ -119,4 +144,5 @@ for store in "local://$W/store embedded" \
     of_two "$url" "${store#* }"
     crowd "$url" "${store#* }" 2
 done
+of_many "${SERVER_URL[one]}$query"
 finish
