@@ -155,7 +155,7 @@ static bool is_watched(struct client *client, const struct slot *slot)
            (seat->state != HF_ORDERED_HELD || seat->number != slot->number)) {
         seat = seat->next;
     }
-    return seat != NULL && name->watch != NULL;
+    return seat != NULL && name->watch != NULL && name->watched == 0;
 }
 
 void judge_revoked(struct client *client, struct slot *slot)
@@ -209,6 +209,24 @@ void judge_wake(struct client *client)
     end->has_woken |= 1U << client->index;
     if ((end->has_woken & ~end->may_wake) != 0) {
         violate(client->world, "HERD: an end that it does not wait for");
+    }
+}
+
+/* A waiter alone in its client, and behind another client's entry: it is told
+ * of no other end. */
+void judge_watch(struct client *client, const struct hf_ordered_name *name,
+                 const struct hf_wire_watched *what)
+{
+    const struct hf_ordered_seat *seat = name->seats;
+    const struct server *server = &client->world->server;
+    bool is_live = false;
+    for (unsigned i = server->first_live; i < server->n_entries; i++) {
+        is_live |= server->entries[i].is_live &&
+                   server->entries[i].number == seat->behind;
+    }
+    if (is_live && seat->next == NULL && seat->state == HF_ORDERED_WAITING &&
+        what->number != seat->behind) {
+        violate(client->world, "HERD: it is told of ends of other entries");
     }
 }
 

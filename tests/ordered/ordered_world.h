@@ -17,7 +17,8 @@
  *   ONCE       each request is answered once
  *   TRY        a refused try has left nothing
  *   HERD       the end of one entry makes only those clients list whose entry
- *              waits for just that one
+ *              waits for just that one; a client with one waiter that waits for
+ *              another client's entry is told of the end of no other one
  *   LIVE       without faults: a waiter holds soon after its turn has come
  *   LOSS       without faults but that: a holder that watches its name, and
  *              whose entry is taken away, stops soon
@@ -78,6 +79,7 @@ struct world_report {
     uint64_t stale;    /* renewals answered for a session that had ended */
     uint64_t deposed;  /* renewals answered by a leader that was replaced */
     uint64_t wakes;    /* lists for the end of an entry */
+    uint64_t narrow;   /* watches of one entry alone */
     uint64_t handed;   /* locks that another client has taken over */
     uint64_t longer;   /* locks that have outgrown their session */
     uint64_t reserved; /* names */

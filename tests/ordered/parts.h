@@ -165,6 +165,7 @@ struct hf_wire_watch {
     struct hf_wire_watch *next;
     struct hf_wire *wire;
     unsigned name;
+    uint64_t number; /* of the one entry; 0: of all */
     uint64_t revision;
     void *user;
     struct heard *heard;
@@ -404,6 +405,8 @@ void judge_grant(struct client *client, struct slot *slot);
 void judge_loss(struct client *client, struct slot *slot);
 void judge_refused_try(struct client *client, struct slot *slot);
 void judge_wake(struct client *client);
+void judge_watch(struct client *client, const struct hf_ordered_name *name,
+                 const struct hf_wire_watched *what);
 
 /* Its entry is taken away. */
 void judge_revoked(struct client *client, struct slot *slot);

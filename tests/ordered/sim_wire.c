@@ -368,11 +368,18 @@ static void tell(struct hf_wire_watch *watch, struct heard heard)
     *end = copy;
 }
 
+/* Only the end of its entry; of that, the moment is not always known. */
 static void report(struct hf_wire_watch *watch, const struct end *end)
 {
     struct world *world = watch->wire->world;
     bool is_bad = world->plan->deaf && !world->is_calm;
-    struct heard heard = {.number = end->number, .revision = end->revision};
+    bool is_bare = watch->number != 0 && world->plan->stays;
+    struct heard heard = {.number = end->number,
+                          .revision = is_bare ? 0 : end->revision};
+    if (watch->name != end->name || end->revision <= watch->revision ||
+        (watch->number != 0 && watch->number != end->number)) {
+        return;
+    }
     if (is_bad && draw(world, 20) == 0) {
         world->report->unheard++;
         return;
@@ -386,26 +393,35 @@ static void report(struct hf_wire_watch *watch, const struct end *end)
     }
 }
 
-static bool call_watch(struct hf_wire *wire, struct hf_bytes name,
-                       uint64_t revision, void *user, struct hf_instant now,
+static bool call_watch(struct hf_wire *wire, const struct hf_wire_watched *what,
+                       void *user, struct hf_instant now,
                        struct hf_wire_watch **out)
 {
-    const struct server *server = &wire->world->server;
+    struct world *world = wire->world;
+    const struct server *server = &world->server;
     struct hf_wire_watch *watch = calloc(1, sizeof(*watch));
+    unsigned entry = 0;
     (void)now;
     if (watch == NULL) {
         abort();
     }
     *watch = (struct hf_wire_watch){
-        wire->watches, wire, name_of(name), revision, user, NULL,
+        .next = wire->watches,
+        .wire = wire,
+        .name = name_of(what->name),
+        .revision = what->revision,
+        .user = user,
     };
+    if (what->id.len > 0) {
+        memcpy(&entry, what->id.data, sizeof(entry));
+        watch->number = server->entries[entry].number;
+        world->report->narrow++;
+    }
+    judge_watch(&world->clients[wire->client], user, what);
     wire->watches = watch;
     unsigned first = server->n_ends > ENDS_MAX ? server->n_ends - ENDS_MAX : 0;
     for (unsigned i = first; i < server->n_ends; i++) {
-        const struct end *end = &server->ends[i % ENDS_MAX];
-        if (end->name == watch->name && end->revision > revision) {
-            report(watch, end);
-        }
+        report(watch, &server->ends[i % ENDS_MAX]);
     }
     *out = watch;
     return true;
@@ -431,9 +447,7 @@ void wire_publish(struct world *world, const struct end *end)
     for (unsigned i = 0; i < world->plan->n_clients; i++) {
         struct hf_wire_watch *watch = world->clients[i].wire.watches;
         for (; watch != NULL; watch = watch->next) {
-            if (watch->name == end->name && end->revision > watch->revision) {
-                report(watch, end);
-            }
+            report(watch, end);
         }
     }
 }

@@ -75,6 +75,7 @@ static void add(struct world_report *sum, const struct world_report *report)
     sum->stale += report->stale;
     sum->deposed += report->deposed;
     sum->wakes += report->wakes;
+    sum->narrow += report->narrow;
     sum->unheard += report->unheard;
     sum->marks += report->marks;
     sum->found += report->found;
@@ -112,6 +113,7 @@ static void print(const struct world_report *sum)
         {"stale renewals", sum->stale},
         {"renewals by a leader that was replaced", sum->deposed},
         {"wakes", sum->wakes},
+        {"watches of one entry", sum->narrow},
         {"events lost", sum->unheard},
         {"handed on", sum->handed},
         {"longer leases", sum->longer},
@@ -159,6 +161,7 @@ static struct world_report run_seeds(struct world_plan plan)
     assert_true(sum.pushes > SEEDS * 5);
     assert_true(sum.refusals > SEEDS * 2);
     assert_true(sum.wakes > SEEDS * 5);
+    assert_true(sum.narrow > SEEDS * 5);
     return sum;
 }
 

@@ -2,13 +2,14 @@
 /* A watch is kept as long as ZooKeeper's library may call it, and what the
  * library reports has the time of the loop's event, which is the client's. */
 /* library: store-zookeeper-objects */
-/* link: -Wl,--wrap=zoo_awget_children2,--wrap=hf_ordered_unwatched */
-/* link: -Wl,--wrap=hf_ordered_ended */
+/* link: -Wl,--wrap=zoo_awget_children2,--wrap=zoo_awget */
+/* link: -Wl,--wrap=hf_ordered_unwatched,--wrap=hf_ordered_ended */
 #include "store/zookeeper/zookeeper.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,9 +23,13 @@ static char base[] = "/lock:";
 static watcher_fn asked_watcher;
 static void *asked_context;
 static strings_stat_completion_t asked_completion;
+static data_completion_t asked_node;
 static const void *asked_data;
+static char asked_path[64];
 
 static unsigned n_ended;
+static uint64_t ended_number;
+static uint64_t ended_revision;
 static unsigned n_unwatched;
 static struct hf_instant ended_now;
 
@@ -32,6 +37,9 @@ int __wrap_zoo_awget_children2(zhandle_t *library, const char *path,
                                watcher_fn watcher, void *context,
                                strings_stat_completion_t completion,
                                const void *data);
+int __wrap_zoo_awget(zhandle_t *library, const char *path, watcher_fn watcher,
+                     void *context, data_completion_t completion,
+                     const void *data);
 void __wrap_hf_ordered_ended(struct hf_ordered *store, void *user,
                              uint64_t number, uint64_t revision,
                              struct hf_instant now);
@@ -52,15 +60,28 @@ int __wrap_zoo_awget_children2(zhandle_t *library, const char *path,
     return ZOK;
 }
 
+int __wrap_zoo_awget(zhandle_t *library, const char *path, watcher_fn watcher,
+                     void *context, data_completion_t completion,
+                     const void *data)
+{
+    (void)library;
+    (void)snprintf(asked_path, sizeof(asked_path), "%s", path);
+    asked_watcher = watcher;
+    asked_context = context;
+    asked_node = completion;
+    asked_data = data;
+    return ZOK;
+}
+
 void __wrap_hf_ordered_ended(struct hf_ordered *store, void *user,
                              uint64_t number, uint64_t revision,
                              struct hf_instant now)
 {
     (void)store;
     (void)user;
-    (void)number;
-    (void)revision;
     n_ended++;
+    ended_number = number;
+    ended_revision = revision;
     ended_now = now;
 }
 
@@ -101,12 +122,39 @@ static int tear_down(void **state)
     return 0;
 }
 
-static struct hf_wire_watch *watch(void)
+static struct hf_wire_watch *begin(const struct hf_wire_watched *what)
 {
     struct hf_wire_watch *out;
-    assert_true(hf_zk_watch((struct hf_wire *)(void *)&zk,
-                            (struct hf_bytes){"job", 3}, 1, &zk, zk.now, &out));
+    assert_true(
+        hf_zk_watch((struct hf_wire *)(void *)&zk, what, &zk, zk.now, &out));
     return out;
+}
+
+static struct hf_wire_watch *watch(void)
+{
+    struct hf_wire_watched all = {.name = {"job", 3}, .revision = 1};
+    return begin(&all);
+}
+
+/* Of a text that does not end with its last byte. */
+static struct hf_wire_watch *watch_one(void)
+{
+    struct hf_wire_watched one = {.name = {"job", 3},
+                                  .id = {"x-lock-0000000004,", 17},
+                                  .number = 9,
+                                  .revision = 1};
+    return begin(&one);
+}
+
+static void answer_node(int rc)
+{
+    struct Stat stat = {0};
+    asked_node(rc, "", 0, rc == ZOK ? &stat : NULL, asked_data);
+}
+
+static void happened(int type)
+{
+    asked_watcher(NULL, type, ZOO_CONNECTED_STATE, asked_path, asked_context);
 }
 
 static void answer(int rc)
@@ -168,6 +216,48 @@ static void an_end_has_the_time_of_the_event(void **state)
     assert_int_equal(ended_now.ns, zk.now.ns);
 }
 
+static void the_end_of_one_node_is_reported_once(void **state)
+{
+    (void)state;
+    struct hf_wire_watch *one = watch_one();
+    assert_string_equal(asked_path, "/lock:job/x-lock-0000000004");
+    answer_node(ZOK);
+    assert_int_equal(n_ended, 0);
+    happened(ZOO_DELETED_EVENT);
+    assert_int_equal(n_ended, 1);
+    assert_int_equal(ended_number, 9);
+    assert_int_equal(ended_revision, 0);
+    drop(one);
+    assert_null(zk.watches);
+}
+
+/* It has ended between the list and the watch. */
+static void a_node_that_is_gone_has_ended(void **state)
+{
+    (void)state;
+    struct hf_wire_watch *one = watch_one();
+    answer_node(ZNONODE);
+    assert_int_equal(n_ended, 1);
+    assert_int_equal(ended_number, 9);
+    assert_int_equal(n_unwatched, 0);
+    drop(one);
+    assert_null(zk.watches);
+}
+
+/* A note: the server has forgotten the watch, and it is set again. */
+static void a_node_that_has_changed_is_watched_again(void **state)
+{
+    (void)state;
+    (void)watch_one();
+    answer_node(ZOK);
+    asked_node = NULL;
+    happened(ZOO_CHANGED_EVENT);
+    assert_non_null(asked_node);
+    assert_int_equal(n_ended, 0);
+    answer_node(ZNONODE);
+    assert_int_equal(n_ended, 1);
+}
+
 static struct hf_instant step_now;
 
 static void step(struct hf_zk_op *op, struct hf_instant now)
@@ -205,6 +295,12 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_end_has_the_time_of_the_event,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_end_of_one_node_is_reported_once,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_node_that_is_gone_has_ended, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_node_that_has_changed_is_watched_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_step_has_the_time_of_the_event,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_step_is_not_before_its_request,

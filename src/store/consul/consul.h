@@ -198,10 +198,11 @@ struct hf_consul_doubt {
 
 struct hf_consul_watch {
     struct hf_endpoints_watch base; /* first */
-    uint64_t index; /* of the last reply, or of the list before the watch */
-    struct hf_wire_text folder;
-    struct hf_wire_text path; /* of the request */
-    uint64_t *known;          /* numbers of the last list */
+    uint64_t index;  /* of the last reply, or of the list before the watch */
+    uint64_t number; /* of the one entry; 0: of all of the name */
+    struct hf_wire_text folder; /* its key, or the folder of the name */
+    struct hf_wire_text path;   /* of the request */
+    uint64_t *known;            /* numbers of the last list */
     size_t n_known, known_cap;
     bool has_known;
 };
@@ -414,8 +415,8 @@ void hf_consul_node_foreign(struct hf_consul *consul, uint64_t number,
 /* ---- watch.c --------------------------------------------------------------
  */
 
-bool hf_consul_watch(struct hf_wire *wire, struct hf_bytes name,
-                     uint64_t revision, void *user, struct hf_instant now,
+bool hf_consul_watch(struct hf_wire *wire, const struct hf_wire_watched *what,
+                     void *user, struct hf_instant now,
                      struct hf_wire_watch **out);
 void hf_consul_watch_fini(struct hf_endpoints_watch *base);
 

@@ -10,6 +10,13 @@
  * goes backwards is forgotten, and none is 0. If it goes backwards, or the
  * first list is newer than the watch, an end is reported without a number.
  *
+ * Of one entry, the query is for its key, and a change of another key does not
+ * answer it. The index of the answer is that of its last change, so it may be
+ * less than that of the list before the watch: the query goes on from this. If
+ * the key is gone, the index is that of all keys, which is no moment of a list:
+ * none is reported. A key that its session has left has ended too, and one of
+ * another program with each change (entries.c).
+ *
  * The answer is the leader's, but not confirmed by a majority: the machine
  * lists before it believes. A watch that fails is reported once; the machine
  * lists, and watches again.
@@ -45,9 +52,11 @@ static bool ask(struct hf_consul_watch *watch, struct hf_instant now)
     path->len = 0;
     hf_wire_text_say(path, "/v1/kv/");
     hf_wire_text_add(path, watch->folder.bytes, watch->folder.len);
-    hf_consul_path_query(consul_of(watch), path, "?recurse");
+    hf_consul_path_query(consul_of(watch), path,
+                         watch->number != 0 ? "?wait=" WAIT
+                                            : "?recurse&wait=" WAIT);
     if (watch->index > 0) {
-        hf_wire_text_say(path, "&wait=" WAIT "&index=");
+        hf_wire_text_say(path, "&index=");
         hf_wire_text_number(path, watch->index);
     }
     hf_wire_text_add(path, "", 1);
@@ -111,6 +120,17 @@ static void compare(struct hf_consul_watch *watch, uint64_t index,
     }
 }
 
+static void take_one(struct hf_consul_watch *watch, uint64_t index,
+                     struct hf_instant now)
+{
+    struct hf_consul *consul = consul_of(watch);
+    watch->index = watch->index < index ? index : watch->index;
+    if (!is_listed(&consul->heard, watch->number)) {
+        hf_ordered_ended(&consul->node.ordered, watch->base.user, watch->number,
+                         0, now);
+    }
+}
+
 static bool take(struct hf_consul_watch *watch, const json_t *body,
                  const struct hf_http_reply *http, struct hf_instant now)
 {
@@ -120,6 +140,10 @@ static bool take(struct hf_consul_watch *watch, const json_t *body,
     if (index == 0 || !hf_consul_list_read(&consul->heard, consul->prefix, body,
                                            0, false, http->body_len)) {
         return false;
+    }
+    if (watch->number != 0) {
+        take_one(watch, index, now);
+        return true;
     }
     if (is_back || (!watch->has_known && index > watch->index)) {
         hf_ordered_ended(&consul->node.ordered, watch->base.user, 0, index,
@@ -166,6 +190,38 @@ static void know(struct hf_consul_watch *watch)
     }
 }
 
+/* Keys of other programs may have what a path must escape: then all are
+ * watched. Ours have none of these, nor has `consul lock`'s. */
+static bool is_plain(const char *rest, size_t len)
+{
+    bool has_letter = false;
+    for (size_t i = 0; i < len; i++) {
+        bool is_letter = (rest[i] >= '0' && rest[i] <= '9') ||
+                         (rest[i] >= 'A' && rest[i] <= 'Z') ||
+                         (rest[i] >= 'a' && rest[i] <= 'z');
+        if (!is_letter && (rest[i] == '\0' || !strchr("~-_.:@", rest[i]))) {
+            return false;
+        }
+        has_letter |= is_letter;
+    }
+    return has_letter; /* not ".." */
+}
+
+static void aim(struct hf_consul_watch *watch,
+                const struct hf_wire_watched *what)
+{
+    const char *id = what->id.data; /* its session, then its key */
+    size_t before = HF_CONSUL_SESSION_LEN;
+    watch->index = what->revision;
+    hf_consul_key_folder(&watch->folder, consul_of(watch)->prefix, what->name);
+    if (what->id.len > before && is_plain(id + before, what->id.len - before)) {
+        hf_wire_text_add(&watch->folder, id + before, what->id.len - before);
+        watch->number = what->number;
+    } else {
+        know(watch);
+    }
+}
+
 void hf_consul_watch_fini(struct hf_endpoints_watch *base)
 {
     struct hf_consul_watch *watch = (struct hf_consul_watch *)(void *)base;
@@ -174,8 +230,8 @@ void hf_consul_watch_fini(struct hf_endpoints_watch *base)
     free(watch->known);
 }
 
-bool hf_consul_watch(struct hf_wire *wire, struct hf_bytes name,
-                     uint64_t revision, void *user, struct hf_instant now,
+bool hf_consul_watch(struct hf_wire *wire, const struct hf_wire_watched *what,
+                     void *user, struct hf_instant now,
                      struct hf_wire_watch **out)
 {
     static const struct hf_http_events events = {
@@ -192,9 +248,7 @@ bool hf_consul_watch(struct hf_wire *wire, struct hf_bytes name,
         return false;
     }
     struct hf_socket_target target = hf_endpoints_target(node);
-    watch->index = revision;
-    hf_consul_key_folder(&watch->folder, hf_consul_of(node)->prefix, name);
-    know(watch);
+    aim(watch, what);
     hf_http_start(&watch->base.http, &target, node->connect_timeout, now);
     return hf_endpoints_watch_keep(&watch->base, ask(watch, now), out);
 }

@@ -209,8 +209,8 @@ bool hf_etcd_node_is_same(struct hf_etcd *etcd, const struct json_t *body,
 /* ---- watch.c --------------------------------------------------------------
  */
 
-bool hf_etcd_watch(struct hf_wire *wire, struct hf_bytes name,
-                   uint64_t revision, void *user, struct hf_instant now,
+bool hf_etcd_watch(struct hf_wire *wire, const struct hf_wire_watched *what,
+                   void *user, struct hf_instant now,
                    struct hf_wire_watch **out);
 void hf_etcd_watch_fini(struct hf_endpoints_watch *base);
 

@@ -2,8 +2,9 @@
 /* WATCHES
  *
  * One for each name with waiters, on a connection of its own: a reply without
- * an end lets no other reply follow. It reports deletions below the name, each
- * with the number of the key that was deleted, and nothing that is put.
+ * an end lets no other reply follow. It reports the deletion of one key, or
+ * deletions below the name, each with the number of the key that was deleted,
+ * and nothing that is put.
  * "hasleader" makes a member that lost its leader end the stream; without it
  * the stream would be silent.
  *
@@ -155,22 +156,24 @@ static void on_replied(struct hf_http *http,
 
 /* ---- Life ---------------------------------------------------------------- */
 
-static void write_body(struct hf_etcd_watch *watch, struct hf_bytes name)
+static void write_body(struct hf_etcd_watch *watch,
+                       const struct hf_wire_watched *what)
 {
-    struct hf_wire_text folder = {0};
+    struct hf_wire_text key = {0};
     struct hf_wire_text *body = &watch->body;
-    hf_etcd_key_folder(&folder, etcd_of(watch)->prefix, name);
+    hf_etcd_key_folder(&key, etcd_of(watch)->prefix, what->name);
+    hf_wire_text_add(&key, what->id.data, what->id.len);
     hf_wire_text_say(body, "{\"create_request\":{\"key\":\"");
-    hf_wire_text_base64(body, folder.bytes, folder.len);
-    hf_wire_text_say(body, "\",\"range_end\":\"");
-    if (folder.len > 0) {
-        folder.bytes[folder.len - 1]++;
+    hf_wire_text_base64(body, key.bytes, key.len);
+    if (what->id.len == 0 && key.len > 0) {
+        key.bytes[key.len - 1]++;
+        hf_wire_text_say(body, "\",\"range_end\":\"");
+        hf_wire_text_base64(body, key.bytes, key.len);
     }
-    hf_wire_text_base64(body, folder.bytes, folder.len);
     hf_wire_text_say(body, "\",\"filters\":[\"NOPUT\"],"
                            "\"prev_kv\":true}}");
-    body->has_failed |= folder.has_failed;
-    hf_wire_text_free(&folder);
+    body->has_failed |= key.has_failed;
+    hf_wire_text_free(&key);
 }
 
 /* "hasleader", and the token. */
@@ -231,8 +234,8 @@ void hf_etcd_watch_fini(struct hf_endpoints_watch *base)
     hf_wire_text_free(&watch->body);
 }
 
-bool hf_etcd_watch(struct hf_wire *wire, struct hf_bytes name,
-                   uint64_t revision, void *user, struct hf_instant now,
+bool hf_etcd_watch(struct hf_wire *wire, const struct hf_wire_watched *what,
+                   void *user, struct hf_instant now,
                    struct hf_wire_watch **out)
 {
     static const struct hf_http_events events = {
@@ -248,7 +251,7 @@ bool hf_etcd_watch(struct hf_wire *wire, struct hf_bytes name,
     if (watch == NULL) {
         return false;
     }
-    watch->revision = revision;
-    write_body(watch, name);
+    watch->revision = what->revision;
+    write_body(watch, what);
     return hf_endpoints_watch_keep(&watch->base, start(watch, now), out);
 }

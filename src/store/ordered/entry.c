@@ -256,12 +256,13 @@ static void take_entry(struct hf_ordered *store, struct hf_ordered_seat *seat,
     if (verdict.turn == HF_ENTRY_HOLDS) {
         seat->state = HF_ORDERED_HELD;
         seat->behind = 0;
+        hf_ordered_watch(store, name, reply, now);
         give_held(store, seat);
         return;
     }
     seat->state = HF_ORDERED_WAITING;
     seat->behind = reply->entries[verdict.watch].entry.number;
-    hf_ordered_watch(store, name, reply->revision, now);
+    hf_ordered_watch(store, name, reply, now);
     give_queued(store, seat, reply, verdict.ahead);
 }
 

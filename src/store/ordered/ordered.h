@@ -115,6 +115,7 @@ struct hf_ordered_name {
     struct hf_ordered_name *next; /* in its bucket */
     struct hf_ordered_seat *seats;
     struct hf_wire_watch *watch; /* NULL: none */
+    uint64_t watched; /* number of the one entry that it is for; 0: of all */
     struct hf_instant watched_at;
     uint64_t seen;  /* the last end that a watch has reported */
     unsigned calls; /* under way */
@@ -228,8 +229,8 @@ void hf_ordered_ask(struct hf_ordered *store, const struct hf_ask *ask,
                     struct hf_instant now);
 void hf_ordered_flush(struct hf_ordered *store, struct hf_instant now);
 
-/** An entry of the name has ended, at or before @p revision. @p number  0: it
- * is not known which. */
+/** An entry of the name has ended, at or before @p revision; 0: that is not
+ * known. @p number  0: it is not known which, or whether. */
 void hf_ordered_ended(struct hf_ordered *store, void *user, uint64_t number,
                       uint64_t revision, struct hf_instant now);
 void hf_ordered_unwatched(struct hf_ordered *store, void *user,
@@ -431,10 +432,11 @@ void hf_ordered_withdraw(struct hf_ordered *store,
 void hf_ordered_list(struct hf_ordered *store, struct hf_ordered_name *name,
                      struct hf_instant now);
 
-/** A list of @p revision has shown that a waiter of the name waits: watch it
- * for ends after that. Without a waiter or a holder: stop to watch it. */
+/** A list has shown of one seat of the name whether it waits: watch for ends
+ * after that what the waiters wait for. Without a waiter or a holder: stop to
+ * watch it. @param reply  NULL: there is no list; a seat is leaving. */
 void hf_ordered_watch(struct hf_ordered *store, struct hf_ordered_name *name,
-                      uint64_t revision, struct hf_instant now);
+                      const struct hf_wire_reply *reply, struct hf_instant now);
 
 /** A lock of the name was proven at @p revision: watch it for its end, if there
  * are few watches. */

@@ -1,17 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* WHAT A WAITER WAITS FOR, AND WHAT A HOLDER MAY LOSE
  *
- * The waiters of a name share one watch, for the ends of all its entries. If
- * the entry that one of them waits for has ended, the name is listed once, for
- * all of them: the end alone proves nothing, since that entry may have waited
- * too. Other ends change nothing for them, so of many clients that wait one
- * lists. A waiter that holds now is told by a push.
+ * The waiters of a name share one watch. If the entry that one of them waits
+ * for has ended, the name is listed once, for all of them: the end alone proves
+ * nothing, since that entry may have waited too. Other ends change nothing for
+ * them, so of many clients that wait one lists. A waiter that holds now is told
+ * by a push.
+ *
+ *   waiters here wait for    watched
+ *   one entry of another's   that entry: a change of another one is not even
+ *                            reported, so what a grant costs does not depend on
+ *                            how many wait
+ *   several, or one of ours, all entries of the name
+ *   or a lock is held here
  *
  * The watch begins after the list that said "wait", so no end is missed between
- * them. An end may be reported before a list that is older than it: `seen`
- * shows it, and the name is listed again. When a watch fails, a list takes its
- * place, and begins the next one. And each waiter lists with its heartbeat, so
- * an event that was lost without a trace costs that much time and no more.
+ * them. It is replaced when they wait for something else, by one that begins
+ * after the list that shows it: of all waiters, or the former watch may have
+ * been about to report an end that they wait for. An end may be reported before
+ * a list that is older than it: `seen` shows it, and the name is listed again.
+ * A watch of one entry ends with that, so such a list begins another one, which
+ * reports that end again. When a watch fails, a list takes its place, and
+ * begins the next one. And each waiter lists with its heartbeat, so an event
+ * that was lost without a trace costs that much time and no more.
  *
  * A holder learns by the same watch that its entry has ended before its time,
  * by hand perhaps: then a CONFIRM is asked for at once, which proves the loss.
@@ -68,16 +79,28 @@ static bool has_holder(const struct hf_ordered_name *name)
     return seat != NULL;
 }
 
+/* ---- One watch, or none -------------------------------------------------- */
+
+/** @param only  NULL: all entries. */
 static void begin_watch(struct hf_ordered *store, struct hf_ordered_name *name,
-                        uint64_t revision, struct hf_instant now)
+                        const struct hf_wire_entry *only, uint64_t revision,
+                        struct hf_instant now)
 {
-    struct hf_bytes bytes = {name->bytes, name->len};
+    struct hf_wire_watched what = {.name = {name->bytes, name->len},
+                                   .revision = revision};
     struct hf_instant again =
         hf_instant_add(name->watched_at, hf_span_ms(WATCH_AGAIN_MS));
-    if (name->watch == NULL && revision > 0 && !hf_instant_before(now, again)) {
-        name->watched_at = now;
-        store->n_watches += store->wire_ops->watch(store->wire, bytes, revision,
-                                                   name, now, &name->watch);
+    if (name->watch != NULL || revision == 0 || hf_instant_before(now, again)) {
+        return;
+    }
+    if (only != NULL) {
+        what.id = only->id;
+        what.number = only->entry.number;
+    }
+    name->watched_at = now;
+    if (store->wire_ops->watch(store->wire, &what, name, now, &name->watch)) {
+        store->n_watches++;
+        name->watched = what.number;
     }
 }
 
@@ -87,24 +110,91 @@ void hf_ordered_unwatch(struct hf_ordered *store, struct hf_ordered_name *name)
         store->wire_ops->unwatch(store->wire, name->watch);
         store->n_watches--;
         name->watch = NULL;
+        name->watched = 0;
         name->watched_at = HF_LONG_AGO;
     }
 }
 
-void hf_ordered_watch(struct hf_ordered *store, struct hf_ordered_name *name,
-                      uint64_t revision, struct hf_instant now)
+/** The number that all waiters wait for. @return 0: there are several. */
+static uint64_t awaited_by_all(const struct hf_ordered_name *name)
 {
-    if (!has_waiter(name)) {
-        if (!has_holder(name)) {
-            hf_ordered_unwatch(store, name);
+    uint64_t number = 0;
+    for (const struct hf_ordered_seat *seat = name->seats; seat != NULL;
+         seat = seat->next) {
+        if (is_waiter(seat) && number != 0 && seat->behind != number) {
+            return 0;
         }
-        return;
+        number = is_waiter(seat) ? seat->behind : number;
     }
-    if (name->watch == NULL) {
-        begin_watch(store, name, revision, now);
-    } else if (name->seen > revision && revision > 0) {
+    return number;
+}
+
+/** The one entry that is enough to watch. @return NULL: all are watched. */
+static const struct hf_wire_entry *
+awaited_entry(const struct hf_ordered_name *name,
+              const struct hf_wire_reply *reply)
+{
+    uint64_t number = has_holder(name) ? 0 : awaited_by_all(name);
+    for (const struct hf_ordered_seat *seat = name->seats; seat != NULL;
+         seat = seat->next) {
+        number = seat->number == number ? 0 : number; /* it is ours */
+    }
+    for (size_t i = 0; number != 0 && i < reply->n_entries; i++) {
+        if (reply->entries[i].entry.number == number) {
+            return &reply->entries[i];
+        }
+    }
+    return NULL;
+}
+
+static unsigned count_waiters(const struct hf_ordered_name *name)
+{
+    unsigned n = 0;
+    for (const struct hf_ordered_seat *seat = name->seats; seat != NULL;
+         seat = seat->next) {
+        n += is_waiter(seat);
+    }
+    return n;
+}
+
+/* All that wait for one entry, and a list that has it: enough, whichever of
+ * them it was for. */
+static void watch_awaited(struct hf_ordered *store,
+                          struct hf_ordered_name *name,
+                          const struct hf_wire_reply *reply, bool is_of_all,
+                          struct hf_instant now)
+{
+    const struct hf_wire_entry *only = awaited_entry(name, reply);
+    uint64_t number = only == NULL ? 0 : only->entry.number;
+    bool must_list = only == NULL && name->watched != 0 && !is_of_all;
+    if (name->watched != number && !must_list) {
+        hf_ordered_unwatch(store, name);
+    }
+    must_list |= name->watch != NULL && name->seen > reply->revision &&
+                 reply->revision > 0;
+    if (must_list) {
         hf_ordered_list(store, name, now);
+    } else {
+        begin_watch(store, name, only, reply->revision, now);
     }
+}
+
+static void watch_for(struct hf_ordered *store, struct hf_ordered_name *name,
+                      const struct hf_wire_reply *reply, bool is_of_all,
+                      struct hf_instant now)
+{
+    unsigned waiters = count_waiters(name);
+    if (waiters > 0 && reply != NULL) {
+        watch_awaited(store, name, reply, is_of_all || waiters == 1, now);
+    } else if (waiters == 0 && (name->watched != 0 || !has_holder(name))) {
+        hf_ordered_unwatch(store, name);
+    }
+}
+
+void hf_ordered_watch(struct hf_ordered *store, struct hf_ordered_name *name,
+                      const struct hf_wire_reply *reply, struct hf_instant now)
+{
+    watch_for(store, name, reply, false, now);
 }
 
 void hf_ordered_watch_held(struct hf_ordered *store,
@@ -112,7 +202,7 @@ void hf_ordered_watch_held(struct hf_ordered *store,
                            struct hf_instant now)
 {
     if (store->n_watches < WATCHES_ENOUGH) {
-        begin_watch(store, name, revision, now);
+        begin_watch(store, name, NULL, revision, now);
     }
 }
 
@@ -178,7 +268,7 @@ static void on_listed(struct hf_wire_call *wire_call,
     if (must_list) {
         hf_ordered_list(store, name, now);
     } else if (is_done) {
-        hf_ordered_watch(store, name, reply->revision, now);
+        watch_for(store, name, reply, true, now);
     }
     hf_ordered_call_free(call);
     hf_ordered_name_drop(store, name);
@@ -212,6 +302,9 @@ void hf_ordered_ended(struct hf_ordered *store, void *user, uint64_t number,
     struct hf_ordered_name *name = user;
     HF_ASSERT(name->watch != NULL);
     name->seen = name->seen < revision ? revision : name->seen;
+    if (number != 0 && number == name->watched) {
+        hf_ordered_unwatch(store, name);
+    }
     if (!name->is_listing && is_awaited(name, number)) {
         hf_ordered_list(store, name, now);
     }
@@ -231,6 +324,7 @@ void hf_ordered_unwatched(struct hf_ordered *store, void *user,
 {
     struct hf_ordered_name *name = user;
     name->watch = NULL;
+    name->watched = 0;
     store->n_watches--;
     if (has_waiter(name)) {
         hf_ordered_list(store, name, now);

@@ -65,7 +65,7 @@ struct hf_wire_entry {
     uint16_t permits;      /* shared: the terms */
     struct hf_bytes note;  /* a text in place of its owner: its owner holds it
                               no more. len 0: none */
-    struct hf_bytes id;    /* LIST, CREATE: for REPLACE */
+    struct hf_bytes id;    /* LIST, CREATE: for REPLACE, and for a watch */
     uint64_t version;      /* the same: changes with each REPLACE. READ, if
                               that has no revision: the revision of the last
                               change of what a watch of the name sees of it */
@@ -192,13 +192,22 @@ typedef bool
 hf_wire_remove_fn(struct hf_wire *wire, const struct hf_wire_key *key,
                   struct hf_wire_call *call, struct hf_instant now);
 
-/** Report each end of an entry of a name after `revision`, by
- * hf_ordered_ended(user) with its number, or 0, from inside of which the watch
- * may be dropped; and once
- * hf_ordered_unwatched(user), when the watch has failed and is freed.
+/* What a watch reports the ends of. All borrowed for the call. */
+struct hf_wire_watched {
+    struct hf_bytes name;
+    struct hf_bytes id; /* of one entry, as it was listed; len 0: of all */
+    uint64_t number;    /* the same: of that entry; else 0 */
+    uint64_t revision;  /* of that list: ends after it */
+};
+
+/** Report each end, also one that was before the watch stood, by
+ * hf_ordered_ended(user) with the number of the entry, or 0, from inside of
+ * which the watch may be dropped; and once hf_ordered_unwatched(user), when the
+ * watch has failed and is freed. A watch of one entry may report others too. It
+ * is dropped when that one was reported by its number.
  * @return false: no memory, or too many, and *out is NULL. */
 typedef bool
-hf_wire_watch_fn(struct hf_wire *wire, struct hf_bytes name, uint64_t revision,
+hf_wire_watch_fn(struct hf_wire *wire, const struct hf_wire_watched *what,
                  void *user, struct hf_instant now, struct hf_wire_watch **out);
 typedef void hf_wire_unwatch_fn(struct hf_wire *wire,
                                 struct hf_wire_watch *watch);

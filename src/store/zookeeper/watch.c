@@ -5,10 +5,19 @@
  *        ▲                          │
  *        └──────────────────────────┘  what was there, and is not: has ended
  *
- * One for each name with waiters, on the main connection. The first list is
- * compared with the moment of the machine's own list: if there was a change
- * between them, an end is reported, without a number. The library sets its
- * watches again when it has found another server.
+ *   data, and a watch ──▶ the server says once that the node is gone: ended;
+ *        ▲                          │      or that it has changed
+ *        └──────────────────────────┘  there is no such node: it has ended
+ *
+ * One for each name with waiters, on the main connection, of the container or
+ * of one entry. The first list of children is compared with the moment of the
+ * machine's own list: if there was a change between them, an end is reported,
+ * without a number. The library sets its watches again when it has found
+ * another server, and reports what has ended meanwhile.
+ *
+ * A node that is gone leaves no watch (`exists` would leave one), and comes
+ * never again, since its name has its number. When it has gone is not told, so
+ * its end is reported without a revision.
  *
  * The library cannot be told to forget a watch without a request. So a watch
  * that was dropped stays with it until the server has said something, or the
@@ -102,6 +111,14 @@ static void take_list(struct hf_zk_watch *watch,
 
 /* ---- The library --------------------------------------------------------- */
 
+static void report_end(struct hf_zk_watch *watch)
+{
+    if (!watch->is_dropped) {
+        hf_ordered_ended(&watch->zk->ordered, watch->user, watch->number, 0,
+                         watch->zk->now);
+    }
+}
+
 static void on_event(zhandle_t *library, int type, int state, const char *path,
                      void *context)
 {
@@ -115,6 +132,8 @@ static void on_event(zhandle_t *library, int type, int state, const char *path,
     watch->is_set = false;
     if (watch->is_dropped) {
         hf_timer_set(&watch->zk->timer, HF_LONG_AGO);
+    } else if (type == ZOO_DELETED_EVENT && watch->number != 0) {
+        report_end(watch);
     } else if (watch->asking == 0) {
         set(watch);
     } else {
@@ -123,23 +142,64 @@ static void on_event(zhandle_t *library, int type, int state, const char *path,
 }
 
 /* An answer leaves the watch set. An error does not end one that was set
- * before: the library keeps it, and sets it again at another server. */
-static void on_children(int rc, const struct String_vector *children,
-                        const struct Stat *stat, const void *data)
+ * before: the library keeps it, and sets it again at another server.
+ * @return true: what was read is to be taken. */
+static bool is_read(struct hf_zk_watch *watch, int rc)
 {
-    struct hf_zk_watch *watch = (struct hf_zk_watch *)(uintptr_t)data;
     watch->asking--;
     watch->is_set |= rc == ZOK;
     if (watch->is_dropped || watch->zk->is_closing) {
         hf_timer_set(&watch->zk->timer, HF_LONG_AGO);
-    } else if (rc != ZOK) {
-        fail(watch);
-    } else {
-        take_list(watch, children, stat, watch->zk->now);
-        if (watch->must_ask && !watch->is_dropped) {
-            set(watch);
-        }
+        return false;
     }
+    if (rc != ZOK && (rc != ZNONODE || watch->number == 0)) {
+        fail(watch);
+        return false;
+    }
+    return true;
+}
+
+static void set_again(struct hf_zk_watch *watch)
+{
+    if (watch->must_ask && !watch->is_dropped) {
+        set(watch);
+    }
+}
+
+static void on_children(int rc, const struct String_vector *children,
+                        const struct Stat *stat, const void *data)
+{
+    struct hf_zk_watch *watch = (struct hf_zk_watch *)(uintptr_t)data;
+    if (is_read(watch, rc)) {
+        take_list(watch, children, stat, watch->zk->now);
+        set_again(watch);
+    }
+}
+
+static void on_data(int rc, const char *value, int len, const struct Stat *stat,
+                    const void *data)
+{
+    struct hf_zk_watch *watch = (struct hf_zk_watch *)(uintptr_t)data;
+    (void)value;
+    (void)len;
+    (void)stat;
+    if (!is_read(watch, rc)) {
+        return;
+    }
+    if (rc == ZNONODE) {
+        report_end(watch);
+    } else {
+        set_again(watch);
+    }
+}
+
+static int read_path(struct hf_zk_watch *watch, zhandle_t *library)
+{
+    return watch->number != 0
+               ? zoo_awget(library, watch->path, on_event, watch, on_data,
+                           watch)
+               : zoo_awget_children2(library, watch->path, on_event, watch,
+                                     on_children, watch);
 }
 
 static void set(struct hf_zk_watch *watch)
@@ -148,8 +208,7 @@ static void set(struct hf_zk_watch *watch)
     watch->must_ask = false;
     int rc = main == NULL || main->library == NULL
                  ? ZINVALIDSTATE
-                 : zoo_awget_children2(main->library, watch->folder, on_event,
-                                       watch, on_children, watch);
+                 : read_path(watch, main->library);
     if (rc == ZOK) {
         watch->asking++;
         hf_zk_handle_wake(main);
@@ -160,48 +219,63 @@ static void set(struct hf_zk_watch *watch)
 
 /* ---- Life ---------------------------------------------------------------- */
 
-static struct hf_zk_watch *find_dropped(struct hf_zk *zk, const char *folder)
+static struct hf_zk_watch *find_dropped(struct hf_zk *zk, const char *path)
 {
     struct hf_zk_watch *watch = zk->watches;
     while (watch != NULL && !(watch->is_dropped && watch->is_set &&
-                              strcmp(watch->folder, folder) == 0)) {
+                              strcmp(watch->path, path) == 0)) {
         watch = watch->next;
     }
     return watch;
 }
 
-static struct hf_zk_watch *add(struct hf_zk *zk, char *folder)
+static struct hf_zk_watch *add(struct hf_zk *zk, char *path)
 {
     struct hf_zk_watch *watch = calloc(1, sizeof(*watch));
     if (watch != NULL) {
         watch->zk = zk;
-        watch->folder = folder;
+        watch->path = path;
         watch->next = zk->watches;
         zk->watches = watch;
     }
     return watch;
 }
 
-bool hf_zk_watch(struct hf_wire *wire, struct hf_bytes name, uint64_t revision,
+/** @return NULL: no memory. */
+static char *path_of(const struct hf_zk *zk, const struct hf_wire_watched *what)
+{
+    char *folder = hf_zk_key_folder(zk->base, what->name);
+    if (folder == NULL || what->id.len == 0) {
+        return folder;
+    }
+    char *node = strndup(what->id.data, what->id.len);
+    char *path = node == NULL ? NULL : hf_zk_key_join(folder, node);
+    free(folder);
+    free(node);
+    return path;
+}
+
+bool hf_zk_watch(struct hf_wire *wire, const struct hf_wire_watched *what,
                  void *user, struct hf_instant now, struct hf_wire_watch **out)
 {
     struct hf_zk *zk = hf_zk_of_wire(wire);
-    char *folder = hf_zk_is_ready(zk) ? hf_zk_key_folder(zk->base, name) : NULL;
+    char *path = hf_zk_is_ready(zk) ? path_of(zk, what) : NULL;
     (void)now;
     *out = NULL;
-    if (folder == NULL) {
+    if (path == NULL) {
         return false;
     }
-    struct hf_zk_watch *dropped = find_dropped(zk, folder);
-    struct hf_zk_watch *watch = dropped != NULL ? dropped : add(zk, folder);
+    struct hf_zk_watch *dropped = find_dropped(zk, path);
+    struct hf_zk_watch *watch = dropped != NULL ? dropped : add(zk, path);
     if (watch == NULL || watch == dropped) {
-        free(folder); /* else the watch has it */
+        free(path); /* else the watch has it */
     }
     if (watch == NULL) {
         return false;
     }
     watch->user = user;
-    watch->revision = revision;
+    watch->number = what->number;
+    watch->revision = what->revision;
     watch->has_list = false;
     watch->is_dropped = watch->is_failed = false;
     set(watch); /* for the list; the library keeps one watch of it */
@@ -218,7 +292,7 @@ void hf_zk_unwatch(struct hf_wire *wire, struct hf_wire_watch *watch)
 
 static void free_watch(struct hf_zk_watch *watch)
 {
-    free(watch->folder);
+    free(watch->path);
     free(watch->sequences);
     free(watch);
 }

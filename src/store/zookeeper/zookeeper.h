@@ -439,7 +439,8 @@ struct hf_zk_watch {
     struct hf_zk_watch *next;
     struct hf_zk *zk;
     void *user;
-    char *folder;
+    char *path;          /* of the container, or of the one node */
+    uint64_t number;     /* of that; 0: of the container */
     uint64_t revision;   /* of the last list */
     uint32_t *sequences; /* sorted; of that list */
     size_t n_sequences;
@@ -452,7 +453,7 @@ struct hf_zk_watch {
     int64_t czxid;   /* of the container of that list */
 };
 
-bool hf_zk_watch(struct hf_wire *wire, struct hf_bytes name, uint64_t revision,
+bool hf_zk_watch(struct hf_wire *wire, const struct hf_wire_watched *what,
                  void *user, struct hf_instant now, struct hf_wire_watch **out);
 void hf_zk_unwatch(struct hf_wire *wire, struct hf_wire_watch *watch);
 
