@@ -103,7 +103,7 @@ static void begin(struct client *client, struct slot *slot)
     *slot = (struct slot){
         .attempt = world->attempts,
         .stage = STAGE_ASKING,
-        .name = (unsigned)draw(world, NAMES),
+        .name = world->plan->crowds ? 0 : (unsigned)draw(world, NAMES),
         .mode = draw(world, 3) == 0 ? HF_SHARED : HF_EXCLUSIVE,
         .permits = 0,
         .waits = draw(world, 4) != 0,

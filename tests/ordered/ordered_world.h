@@ -53,6 +53,7 @@ struct world_plan {
                      reserved; leases become longer */
     bool forces;  /* locks are broken */
     bool deaf;    /* events of watches are lost, late or doubled; watches end */
+    bool crowds;  /* all want one name, so clients have several waiters */
     bool marks;   /* clients mark names; the clocks of members differ */
     bool stays;   /* a mark stays until it is removed: no session has it; and a
                      READ has no revision, as with Consul and ZooKeeper */

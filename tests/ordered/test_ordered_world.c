@@ -4,8 +4,8 @@
  *
  *   test_ordered_world           all tests
  *   test_ordered_world FIRST N   N seeds without faults, with breaks, with
- *                                sessions taken away, with all, and with marks
- *                                of both kinds;
+ *                                sessions taken away, with all, with marks of
+ *                                both kinds, and with a crowd of both kinds;
  *                                the first that breaks a rule is a line, for
  *                                sim/mutants/run */
 #include "ordered_world.h"
@@ -28,6 +28,8 @@
 
 static const struct world_plan no_faults = {
     .n_clients = 4, .hands = true, .events = EVENTS};
+static const struct world_plan crowd = {
+    .n_clients = 4, .crowds = true, .events = EVENTS};
 static const struct world_plan only_breaks = {
     .n_clients = 4, .hands = true, .forces = true, .events = EVENTS};
 static const struct world_plan only_revokes = {
@@ -175,6 +177,15 @@ static void without_faults_each_waiter_sees_its_turn(void **state)
     assert_true(sum.reserved > SEEDS / 4);
 }
 
+static void in_a_crowd_each_waiter_sees_its_turn(void **state)
+{
+    (void)state;
+    struct world_plan bare = crowd;
+    bare.stays = true; /* the moment of an end is not always known */
+    (void)run_seeds(crowd);
+    (void)run_seeds(bare);
+}
+
 static void a_broken_lock_is_granted_when_its_holder_has_stopped(void **state)
 {
     (void)state;
@@ -278,9 +289,11 @@ static void on_abort(int signal)
 
 static int hunt(uint64_t first, uint64_t n)
 {
-    const struct world_plan plans[] = {no_faults,    only_breaks,
-                                       only_revokes, all_faults,
-                                       with_marks,   with_marks_that_stay};
+    struct world_plan bare_crowd = crowd;
+    bare_crowd.stays = true;
+    const struct world_plan plans[] = {
+        no_faults,  only_breaks, only_revokes,         all_faults,
+        with_marks, crowd,       with_marks_that_stay, bare_crowd};
     const uint64_t n_plans = sizeof(plans) / sizeof(plans[0]);
     signal(SIGABRT, on_abort);
     for (uint64_t i = 0; i < n_plans * n; i++) {
@@ -302,6 +315,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_faults_each_waiter_sees_its_turn),
+        cmocka_unit_test(in_a_crowd_each_waiter_sees_its_turn),
         cmocka_unit_test(a_broken_lock_is_granted_when_its_holder_has_stopped),
         cmocka_unit_test(a_holder_whose_entry_is_taken_away_stops),
         cmocka_unit_test(requests_that_land_late_leave_nothing),
