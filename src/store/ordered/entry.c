@@ -238,7 +238,6 @@ static void take_entry(struct hf_ordered *store, struct hf_ordered_seat *seat,
                        const struct hf_wire_reply *reply, struct hf_instant now)
 {
     const struct hf_wire_entry *own = hf_ordered_entry_own(seat, reply);
-    struct hf_ordered_name *name = seat->name;
     struct hf_entry_verdict verdict;
     hf_ordered_entry_judge(store, reply, own, &verdict);
     seat->is_unsure &= own == NULL;
@@ -256,13 +255,13 @@ static void take_entry(struct hf_ordered *store, struct hf_ordered_seat *seat,
     if (verdict.turn == HF_ENTRY_HOLDS) {
         seat->state = HF_ORDERED_HELD;
         seat->behind = 0;
-        hf_ordered_watch(store, name, reply, now);
+        hf_ordered_watch(store, seat, reply, now);
         give_held(store, seat);
         return;
     }
     seat->state = HF_ORDERED_WAITING;
     seat->behind = reply->entries[verdict.watch].entry.number;
-    hf_ordered_watch(store, name, reply, now);
+    hf_ordered_watch(store, seat, reply, now);
     give_queued(store, seat, reply, verdict.ahead);
 }
 

@@ -432,10 +432,11 @@ void hf_ordered_withdraw(struct hf_ordered *store,
 void hf_ordered_list(struct hf_ordered *store, struct hf_ordered_name *name,
                      struct hf_instant now);
 
-/** A list has shown of one seat of the name whether it waits: watch for ends
- * after that what the waiters wait for. Without a waiter or a holder: stop to
- * watch it. @param reply  NULL: there is no list; a seat is leaving. */
-void hf_ordered_watch(struct hf_ordered *store, struct hf_ordered_name *name,
+/** A list has shown of one seat whether it waits: watch for ends after that
+ * what the waiters of its name wait for. Without a waiter or a holder: stop to
+ * watch the name. @param reply  NULL: there is no list; the seat is leaving. */
+void hf_ordered_watch(struct hf_ordered *store,
+                      const struct hf_ordered_seat *judged,
                       const struct hf_wire_reply *reply, struct hf_instant now);
 
 /** A lock of the name was proven at @p revision: watch it for its end, if there

@@ -69,7 +69,7 @@ void hf_ordered_release(struct hf_ordered *store, struct hf_ordered_seat *seat,
     if (seat->session != NULL) {
         withdraw(store, seat);
     }
-    hf_ordered_watch(store, seat->name, NULL, now);
+    hf_ordered_watch(store, seat, NULL, now);
     if (!has_entry(seat)) {
         hf_ordered_seat_detach(seat);
         hf_ordered_give_refusal(store, seat, HF_VERB_RELEASE);

@@ -147,16 +147,6 @@ awaited_entry(const struct hf_ordered_name *name,
     return NULL;
 }
 
-static unsigned count_waiters(const struct hf_ordered_name *name)
-{
-    unsigned n = 0;
-    for (const struct hf_ordered_seat *seat = name->seats; seat != NULL;
-         seat = seat->next) {
-        n += is_waiter(seat);
-    }
-    return n;
-}
-
 /* All that wait for one entry, and a list that has it: enough, whichever of
  * them it was for. */
 static void watch_awaited(struct hf_ordered *store,
@@ -183,18 +173,24 @@ static void watch_for(struct hf_ordered *store, struct hf_ordered_name *name,
                       const struct hf_wire_reply *reply, bool is_of_all,
                       struct hf_instant now)
 {
-    unsigned waiters = count_waiters(name);
-    if (waiters > 0 && reply != NULL) {
-        watch_awaited(store, name, reply, is_of_all || waiters == 1, now);
-    } else if (waiters == 0 && (name->watched != 0 || !has_holder(name))) {
+    bool is_wanted = has_waiter(name);
+    if (is_wanted && reply != NULL) {
+        watch_awaited(store, name, reply, is_of_all, now);
+    } else if (!is_wanted && (name->watched != 0 || !has_holder(name))) {
         hf_ordered_unwatch(store, name);
     }
 }
 
-void hf_ordered_watch(struct hf_ordered *store, struct hf_ordered_name *name,
+/* A seat that holds now was a waiter, and others may be left. */
+void hf_ordered_watch(struct hf_ordered *store,
+                      const struct hf_ordered_seat *judged,
                       const struct hf_wire_reply *reply, struct hf_instant now)
 {
-    watch_for(store, name, reply, false, now);
+    const struct hf_ordered_seat *seat = judged->name->seats;
+    while (seat != NULL && (seat == judged || !is_waiter(seat))) {
+        seat = seat->next;
+    }
+    watch_for(store, judged->name, reply, seat == NULL, now);
 }
 
 void hf_ordered_watch_held(struct hf_ordered *store,
