@@ -21,7 +21,8 @@
  * lists before it believes. A watch that fails is reported once; the machine
  * lists, and watches again.
  *
- * Cost: each change of a name is a list of it for each client that waits. */
+ * Cost: each change of a name is a list of it for each client that watches all
+ * of it; of one entry, its end is one answer. */
 #include "store/consul/consul.h"
 
 #include <jansson.h>
