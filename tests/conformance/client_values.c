@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values: versions, compare-and-set, updates by several processes, and requests
- * without a reply. HF_TEST_SOCKET: of the server of HF_TEST_URL, for the
- * proxy that loses replies; an embedded store has no replies to lose. */
+ * without a reply. HF_TEST_SOCKET: of the server of HF_TEST_URL, or its ":PORT",
+ * for the proxy that loses replies; an embedded store has no replies to lose. */
 #include "client_world.h"
 #include "proxy.h"
 
@@ -357,6 +357,16 @@ static struct proxy proxy;
 static struct hf_client *direct;
 static const char *lost_name;
 
+/* HF_TEST_URL with the proxy's port in the place of the server's. */
+static void say_proxied(char *out, size_t size, const char *port)
+{
+    const char *url = world_url();
+    const char *at = strstr(url, port);
+    assert_non_null(at);
+    snprintf(out, size, "%.*s%s%s", (int)(at - url), url, proxy.path,
+             at + strlen(port));
+}
+
 /* A client with its PUTs through the proxy, and one without. Their scripts are
  * known to the server. */
 static struct hf_client *open_proxied(void)
@@ -372,6 +382,9 @@ static struct hf_client *open_proxied(void)
         snprintf(at, sizeof(at), "%.*s.%d", (int)folder, path, ++port);
         proxy_start_at(&proxy, at, path);
         snprintf(url, sizeof(url), "%s&port=%d", world_url(), port);
+    } else if (path[0] == ':') {
+        proxy_start(&proxy, path);
+        say_proxied(url, sizeof(url), path);
     } else {
         proxy_start(&proxy, path);
         snprintf(url, sizeof(url),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A proxy in front of a server's unix socket, in a thread of the test. It can
- * delay, drop or cut the traffic.
+/* A proxy in front of a server's unix socket, or of ":PORT" of this host, in a
+ * thread of the test. It can delay, drop or cut the traffic.
  *
  *     struct proxy proxy;  proxy_start(&proxy, server.path);
- *     … redis+unix://<proxy.path> …
+ *     … redis+unix://<proxy.path> …   ":PORT" of its own, if the server has one
  *     proxy.holds_asks = true;        requests for places in queues are delayed
  *     proxy.swallows_grants = true;   pushed messages are dropped
  *     proxy.loses_puts = 1;           the reply to the next PUT of a value is
@@ -13,7 +13,9 @@
 #ifndef HF_TESTS_PROXY_H
 #define HF_TESTS_PROXY_H
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -46,6 +48,7 @@ struct proxy {
     atomic_bool swallows_grants;
     atomic_bool refuses; /* new connections */
     atomic_int loses_puts;
+    bool loses_copies;     /* more than one, and the first is lost */
     void (*on_lost)(void); /* or NULL; in the proxy's thread */
     atomic_int cuts;       /* by the test */
     atomic_int n_held;     /* connections with delayed data */
@@ -55,12 +58,17 @@ struct proxy {
 static inline int proxy_socket(const char *path, bool listens)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct sockaddr_in port = {.sin_family = AF_INET};
+    bool is_port = path[0] == ':';
+    const void *at = is_port ? (const void *)&port : (const void *)&address;
+    const struct sockaddr *any = at;
+    socklen_t size = is_port ? sizeof(port) : sizeof(address);
     snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const struct sockaddr *any = (const struct sockaddr *)&address;
-    bool ok = listens
-                  ? bind(fd, any, sizeof(address)) == 0 && listen(fd, 16) == 0
-                  : connect(fd, any, sizeof(address)) == 0;
+    port.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    port.sin_port = htons((uint16_t)strtoul(path + 1, NULL, 10));
+    int fd = socket(is_port ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool ok = listens ? bind(fd, any, size) == 0 && listen(fd, 16) == 0
+                      : connect(fd, any, size) == 0;
     if (!ok) {
         close(fd);
         return -1;
@@ -137,12 +145,20 @@ static inline void proxy_up(struct proxy *proxy, struct proxy_link *link)
 }
 
 /* The reply to a PUT: of Redis two integers, of PostgreSQL a row of a binary
- * int4 and int8. */
+ * int4 and int8, of etcd a transaction that has put something. */
 static inline bool proxy_is_written(const char *data, size_t len)
 {
     static const char row[] = "D\0\0\0\x1a\0\2\0\0\0\4";
+    static const char put[] = "\"response_put\"";
     return (len > 5 && memcmp(data, "*2\r\n:", 5) == 0) ||
-           memmem(data, len, row, sizeof(row) - 1) != NULL;
+           memmem(data, len, row, sizeof(row) - 1) != NULL ||
+           memmem(data, len, put, sizeof(put) - 1) != NULL;
+}
+
+/* A copy of a PUT that was executed only reads at etcd. */
+static inline bool proxy_is_read(const char *data, size_t len)
+{
+    return memmem(data, len, "\"kvs\"", 5) != NULL;
 }
 
 static inline void proxy_down(struct proxy *proxy, struct proxy_link *link)
@@ -153,9 +169,10 @@ static inline void proxy_down(struct proxy *proxy, struct proxy_link *link)
         proxy_drop(link);
         return;
     }
-    if (proxy_is_written(data, (size_t)n) &&
-        atomic_load(&proxy->loses_puts) > 0) {
-        atomic_fetch_sub(&proxy->loses_puts, 1);
+    bool is_put = proxy_is_written(data, (size_t)n) ||
+                  (proxy->loses_copies && proxy_is_read(data, (size_t)n));
+    if (is_put && atomic_load(&proxy->loses_puts) > 0) {
+        proxy->loses_copies = atomic_fetch_sub(&proxy->loses_puts, 1) > 1;
         if (proxy->on_lost != NULL) {
             proxy->on_lost();
         }
@@ -244,10 +261,26 @@ static inline void proxy_start_at(struct proxy *proxy, const char *path,
     }
 }
 
+/* Its port, after it began to listen to any that is free. */
+static inline void proxy_name_port(struct proxy *proxy)
+{
+    struct sockaddr_in port;
+    socklen_t size = sizeof(port);
+    void *at = &port;
+    if (getsockname(proxy->listener, at, &size) == 0) {
+        snprintf(proxy->path, sizeof(proxy->path), ":%u", ntohs(port.sin_port));
+    }
+}
+
 static inline void proxy_start(struct proxy *proxy, const char *server_path)
 {
     static int count;
     char path[108];
+    if (server_path[0] == ':') {
+        proxy_start_at(proxy, ":0", server_path);
+        proxy_name_port(proxy);
+        return;
+    }
     snprintf(path, sizeof(path), "%.90s-p%d", server_path, count++);
     proxy_start_at(proxy, path, server_path);
 }
@@ -266,7 +299,9 @@ static inline void proxy_end(struct proxy *proxy)
     atomic_store(&proxy->is_ending, true);
     pthread_join(proxy->thread, NULL);
     close(proxy->listener);
-    unlink(proxy->path);
+    if (proxy->path[0] != ':') {
+        unlink(proxy->path);
+    }
 }
 
 #endif

@@ -8,7 +8,7 @@
  *   replace kv/txn: if it has that mod_revision, put or delete_range
  *   scan    kv/range of all keys, a page      remove  kv/deleterange
  *   mark    read: kv/range of its key; write: kv/txn: if it has that
- *           mod_revision, put
+ *   value   mod_revision, put; or, of a value, delete_range
  *
  * Ranges are linearizable, which is etcd's default. A transaction's range sees
  * its own put. The value of an entry that was never replaced is empty: all that
@@ -334,12 +334,16 @@ static bool call_remove(struct hf_wire *wire, const struct hf_wire_key *key,
     return post(etcd, HF_ETCD_REMOVE, "/v3/kv/deleterange", call, now);
 }
 
-/* ---- Marks --------------------------------------------------------------- */
+/* ---- Marks, and values --------------------------------------------------- */
 
-static void say_mark(struct hf_etcd *etcd, struct hf_bytes name)
+typedef void key_fn(struct hf_wire_text *text, const char *prefix,
+                    struct hf_bytes name);
+
+static void say_beside(struct hf_etcd *etcd, key_fn *key_of,
+                       struct hf_bytes name)
 {
     struct hf_wire_text key = {0};
-    hf_etcd_key_mark(&key, etcd->prefix, name);
+    key_of(&key, etcd->prefix, name);
     etcd->body.has_failed |= key.has_failed;
     hf_wire_text_say(&etcd->body, "\"key\":\"");
     hf_wire_text_base64(&etcd->body, key.bytes, key.len);
@@ -347,35 +351,78 @@ static void say_mark(struct hf_etcd *etcd, struct hf_bytes name)
     hf_wire_text_free(&key);
 }
 
+static bool read_beside(struct hf_etcd *etcd, enum hf_etcd_kind kind,
+                        key_fn *key_of, struct hf_bytes name,
+                        struct hf_wire_call *call, struct hf_instant now)
+{
+    hf_endpoints_look(&etcd->node, now);
+    hf_wire_text_say(begin(etcd), "{");
+    say_beside(etcd, key_of, name);
+    hf_wire_text_say(&etcd->body, "}");
+    return post(etcd, kind, "/v3/kv/range", call, now);
+}
+
 static bool call_mark_read(struct hf_wire *wire, struct hf_bytes name,
                            struct hf_wire_call *call, struct hf_instant now)
 {
-    struct hf_etcd *etcd = hf_etcd_of_wire(wire);
-    hf_endpoints_look(&etcd->node, now);
-    hf_wire_text_say(begin(etcd), "{");
-    say_mark(etcd, name);
-    hf_wire_text_say(&etcd->body, "}");
-    return post(etcd, HF_ETCD_MARK_READ, "/v3/kv/range", call, now);
+    return read_beside(hf_etcd_of_wire(wire), HF_ETCD_MARK_READ,
+                       hf_etcd_key_mark, name, call, now);
+}
+
+static bool call_value_read(struct hf_wire *wire, struct hf_bytes name,
+                            struct hf_wire_call *call, struct hf_instant now)
+{
+    return read_beside(hf_etcd_of_wire(wire), HF_ETCD_VALUE_READ,
+                       hf_etcd_key_value, name, call, now);
+}
+
+static void say_text(struct hf_etcd *etcd, const struct hf_wire_mark *mark)
+{
+    hf_wire_text_say(&etcd->body, ",\"value\":\"");
+    hf_wire_text_base64(&etcd->body, mark->text.data, mark->text.len);
+    hf_wire_text_say(&etcd->body, "\"");
+    if (mark->session != NULL) {
+        hf_wire_text_say(&etcd->body, ",\"lease\":\"");
+        hf_wire_text_number(&etcd->body, hf_wire_id_of(mark->session));
+        hf_wire_text_say(&etcd->body, "\"");
+    }
 }
 
 /* A key that does not exist has the mod_revision 0. */
+static bool write_beside(struct hf_etcd *etcd, enum hf_etcd_kind kind,
+                         key_fn *key_of, const struct hf_wire_mark *mark,
+                         struct hf_wire_call *call, struct hf_instant now)
+{
+    bool removes = mark->text.len == 0;
+    hf_wire_text_say(begin(etcd), "{\"compare\":[{\"target\":\"MOD\",");
+    say_beside(etcd, key_of, mark->name);
+    hf_wire_text_say(&etcd->body, ",\"mod_revision\":\"");
+    hf_wire_text_number(&etcd->body, mark->version);
+    hf_wire_text_say(&etcd->body, "\"}],\"success\":[{");
+    hf_wire_text_say(&etcd->body, removes ? "\"request_delete_range\":{"
+                                          : "\"request_put\":{");
+    say_beside(etcd, key_of, mark->name);
+    if (!removes) {
+        say_text(etcd, mark);
+    }
+    hf_wire_text_say(&etcd->body, "}}]}");
+    return post(etcd, kind, "/v3/kv/txn", call, now);
+}
+
 static bool call_mark_write(struct hf_wire *wire,
                             const struct hf_wire_mark *mark,
                             struct hf_wire_call *call, struct hf_instant now)
 {
-    struct hf_etcd *etcd = hf_etcd_of_wire(wire);
-    hf_wire_text_say(begin(etcd), "{\"compare\":[{\"target\":\"MOD\",");
-    say_mark(etcd, mark->name);
-    hf_wire_text_say(&etcd->body, ",\"mod_revision\":\"");
-    hf_wire_text_number(&etcd->body, mark->version);
-    hf_wire_text_say(&etcd->body, "\"}],\"success\":[{\"request_put\":{");
-    say_mark(etcd, mark->name);
-    hf_wire_text_say(&etcd->body, ",\"value\":\"");
-    hf_wire_text_base64(&etcd->body, mark->text.data, mark->text.len);
-    hf_wire_text_say(&etcd->body, "\",\"lease\":\"");
-    hf_wire_text_number(&etcd->body, hf_wire_id_of(mark->session));
-    hf_wire_text_say(&etcd->body, "\"}}]}");
-    return post(etcd, HF_ETCD_MARK_WRITE, "/v3/kv/txn", call, now);
+    return write_beside(hf_etcd_of_wire(wire), HF_ETCD_MARK_WRITE,
+                        hf_etcd_key_mark, mark, call, now);
+}
+
+static bool call_value_write(struct hf_wire *wire,
+                             const struct hf_wire_mark *value,
+                             struct hf_wire_call *call, struct hf_instant now)
+{
+    return write_beside(hf_etcd_of_wire(wire), HF_ETCD_VALUE_WRITE,
+                        hf_etcd_key_value, value, call, now);
 }
 
 const struct hf_wire_ops hf_etcd_wire = {
@@ -393,4 +440,6 @@ const struct hf_wire_ops hf_etcd_wire = {
     .unwatch = hf_endpoints_unwatch,
     .mark_read = call_mark_read,
     .mark_write = call_mark_write,
+    .value_read = call_value_read,
+    .value_write = call_value_write,
 };

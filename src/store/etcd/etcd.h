@@ -12,9 +12,11 @@
  * put again, its lease may be another one, and its value has the ttl of that,
  * and the note.
  *
- * The mark of a name is a key beside its folder, of a lease of its own:
+ * The mark of a name is a key beside its folder, of a lease of its own; its
+ * value is another one, of no lease:
  *
  *     PREFIX NAME #once             lock:nightly#once
+ *     PREFIX NAME #value            lock:nightly#value
  *
  * `etcdctl lock` and concurrency.Mutex of Go write NAME/LEASE and hold in order
  * of create_revision, so each excludes the other. Theirs are exclusive entries.
@@ -48,6 +50,10 @@ void hf_etcd_key_entry(struct hf_wire_text *text, const char *prefix,
 /* "PREFIX NAME#once": the key of its mark, which is in no folder. */
 void hf_etcd_key_mark(struct hf_wire_text *text, const char *prefix,
                       struct hf_bytes name);
+
+/* "PREFIX NAME#value": the key of its value, which is in no folder either. */
+void hf_etcd_key_value(struct hf_wire_text *text, const char *prefix,
+                       struct hf_bytes name);
 
 /** Read the part of a key after its folder: ours, or any other text, which is
  * an exclusive entry. Unescapes in place. */
@@ -130,7 +136,9 @@ enum hf_etcd_kind {
     HF_ETCD_SCAN,
     HF_ETCD_REMOVE,
     HF_ETCD_MARK_READ,
-    HF_ETCD_MARK_WRITE
+    HF_ETCD_MARK_WRITE,
+    HF_ETCD_VALUE_READ,
+    HF_ETCD_VALUE_WRITE
 };
 
 extern const struct hf_wire_ops hf_etcd_wire;

@@ -10,21 +10,32 @@
 #include <string.h>
 
 static const char mark_suffix[] = "#once";
+static const char value_suffix[] = "#value";
+
+static void say_beside(struct hf_wire_text *text, const char *prefix,
+                       struct hf_bytes name, const char *suffix)
+{
+    hf_wire_text_say(text, prefix);
+    hf_wire_escape_add(&hf_wire_escape_printable, text, name);
+    hf_wire_text_say(text, suffix);
+}
 
 void hf_etcd_key_mark(struct hf_wire_text *text, const char *prefix,
                       struct hf_bytes name)
 {
-    hf_wire_text_say(text, prefix);
-    hf_wire_escape_add(&hf_wire_escape_printable, text, name);
-    hf_wire_text_say(text, mark_suffix);
+    say_beside(text, prefix, name, mark_suffix);
+}
+
+void hf_etcd_key_value(struct hf_wire_text *text, const char *prefix,
+                       struct hf_bytes name)
+{
+    say_beside(text, prefix, name, value_suffix);
 }
 
 void hf_etcd_key_folder(struct hf_wire_text *text, const char *prefix,
                         struct hf_bytes name)
 {
-    hf_wire_text_say(text, prefix);
-    hf_wire_escape_add(&hf_wire_escape_printable, text, name);
-    hf_wire_text_say(text, "/");
+    say_beside(text, prefix, name, "/");
 }
 
 void hf_etcd_key_entry(struct hf_wire_text *text, const char *prefix,

@@ -361,6 +361,24 @@ static bool take_mark(struct hf_etcd *etcd, const json_t *body, size_t body_len,
     return len != SIZE_MAX && reply->version != 0;
 }
 
+/* Its version is the revision of its last write. */
+static bool take_value(struct hf_etcd *etcd, const json_t *body,
+                       size_t body_len, const struct hf_http_reply *http,
+                       struct hf_wire_reply *reply)
+{
+    bool is_read = take_mark(etcd, body, body_len, http, reply);
+    reply->revision = reply->version;
+    return is_read;
+}
+
+/* What is put has the revision of the transaction, which the header names. */
+static bool take_written(const json_t *body, struct hf_wire_reply *reply)
+{
+    reply->has_changed = json_is_true(json_object_get(body, "succeeded"));
+    reply->version = reply->revision;
+    return reply->revision != 0;
+}
+
 /* ---- All ----------------------------------------------------------------- */
 
 /* A keepalive of a lease that is gone is no error: it has no TTL. */
@@ -409,6 +427,10 @@ static bool take_body(struct hf_etcd *etcd,
         return take_read(etcd, body, body_len, (size_t)call->note, reply);
     case HF_ETCD_MARK_READ:
         return take_mark(etcd, body, body_len, http, reply);
+    case HF_ETCD_VALUE_READ:
+        return take_value(etcd, body, body_len, http, reply);
+    case HF_ETCD_VALUE_WRITE:
+        return take_written(body, reply);
     case HF_ETCD_REPLACE:
     case HF_ETCD_MARK_WRITE:
         reply->has_changed = json_is_true(json_object_get(body, "succeeded"));
@@ -454,6 +476,8 @@ static bool take_term(struct hf_etcd *etcd,
     case HF_ETCD_REMOVE:
     case HF_ETCD_MARK_READ:
     case HF_ETCD_MARK_WRITE:
+    case HF_ETCD_VALUE_READ:
+    case HF_ETCD_VALUE_WRITE:
         etcd->term = hf_etcd_number(header_of(body), "raft_term");
         reply->term = etcd->term;
         return etcd->term != 0;

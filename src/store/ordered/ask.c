@@ -181,10 +181,11 @@ void hf_ordered_ask(struct hf_ordered *store, const struct hf_ask *ask,
     case HF_VERB_MARK:
         hf_ordered_mark(store, ask, now);
         return;
-    case HF_VERB_YIELD: /* one node never names an earlier ticket; without the
-                           capability the others are not asked */
-    case HF_VERB_GET:
+    case HF_VERB_GET: /* only if the store has the capability */
     case HF_VERB_PUT:
+        hf_ordered_value(store, ask, now);
+        return;
+    case HF_VERB_YIELD: /* one node never names an earlier ticket */
         break;
     }
     HF_ASSERT(ask->verb == HF_VERB_ACQUIRE);

@@ -40,6 +40,7 @@
  *     move.c     CONFIRM of an entry that goes to a session of its own
  *     mark.c     MARK: a text beside the entries; mark_text.c: that text
  *     sweep.c    marks that are over, where no session removes them
+ *     value.c    GET and PUT: a text apart from the entries
  *     seats.c    the tables
  *     check.c    the invariants between two events
  *     wire_*.c   what wires have in common: texts, keys, hosts of URLs */
@@ -497,6 +498,13 @@ void hf_ordered_mark(struct hf_ordered *store, const struct hf_ask *ask,
 void hf_ordered_sweep(struct hf_ordered *store, uint64_t seed,
                       struct hf_instant now);
 void hf_ordered_sweep_free(struct hf_ordered *store);
+
+/* ---- value.c --------------------------------------------------------------
+ */
+
+/* GET and PUT of a value, of a wire that has values. */
+void hf_ordered_value(struct hf_ordered *store, const struct hf_ask *ask,
+                      struct hf_instant now);
 
 /* ---- check.c --------------------------------------------------------------
  */

@@ -108,6 +108,7 @@ void hf_ordered_task_free(struct hf_ordered_task *task)
     }
     free(task->changes);
     free(task->ids);
+    free(task->text);
     free(task);
 }
 

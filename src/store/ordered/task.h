@@ -4,8 +4,8 @@
  *     hf_ordered_task_new()    for a request
  *     hf_ordered_task_begin()  [open a session,] list, plan, change; answer
  *
- * A task of another kind takes its own steps: mark.c. Each call that fails ends
- * it by its `undone`. */
+ * A task of another kind takes its own steps: mark.c, value.c. Each call that
+ * fails ends it by its `undone`. */
 #ifndef HF_ORDERED_TASK_H
 #define HF_ORDERED_TASK_H
 
@@ -48,14 +48,17 @@ struct hf_ordered_task {
     struct hf_ordered_session *session; /* for what is replaced; NULL: none */
     struct hf_ordered_seat *seat;       /* CONFIRM; else NULL */
     bool frees_now;                     /* BREAK */
-    bool is_unsure;    /* a REPLACE was lost: it may be executed yet */
+    bool is_unsure;    /* a change was lost: it may be executed yet */
     bool is_broken;    /* CONFIRM: the entry has a note */
     unsigned rounds;   /* lists so far */
     size_t n_done;     /* entries that were changed */
-    uint64_t counter;  /* CONFIRM, MARK */
+    uint64_t counter;  /* CONFIRM, MARK, PUT */
     int64_t start_ms;  /* MARK: by the servers' clock */
     int64_t length_ms; /* MARK */
-    uint64_t version;  /* MARK: of the mark that was read */
+    uint64_t version;  /* MARK, PUT: of what was read */
+    bool deletes;      /* PUT */
+    char *text;        /* PUT: what is stored */
+    size_t text_len;
     struct hf_ordered_change *changes;
     size_t n_changes, changes_cap, at;
     char *ids;

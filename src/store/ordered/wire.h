@@ -83,12 +83,13 @@ struct hf_wire_change {
     struct hf_bytes note;
 };
 
-/* The mark of a name that MARK_WRITE makes. All borrowed for the call. */
+/* The mark, or the value, of a name that MARK_WRITE or VALUE_WRITE makes. All
+ * borrowed for the call. */
 struct hf_wire_mark {
     struct hf_bytes name;
-    uint64_t version;       /* of the mark that it replaces; 0: there is none */
-    const uint8_t *session; /* live; the mark is removed with it. NULL: of a
-                               wire with MARKS */
+    uint64_t version;       /* of what it replaces; 0: there is none */
+    const uint8_t *session; /* live; the mark is removed with it. NULL: a value,
+                               or of a wire with MARKS */
     struct hf_bytes text;   /* len 0: remove it */
 };
 
@@ -109,17 +110,19 @@ struct hf_wire_reply {
     uint64_t term;  /* OPEN: HF_WIRE_TERM_ANY. CREATE, LIST, READ, REPLACE: the
                        term  of the leader that executed it. RENEW: of the last
                        of  these on its connection, before it; 0: none */
-    bool has_changed;     /* CREATE: created; REPLACE, MARK_WRITE: done; REMOVE:
-                             there was one without a note */
-    struct hf_bytes mark; /* MARK_READ; data NULL: there is none */
-    uint64_t version;     /* MARK_READ: of the mark; 0: there is none */
+    bool has_changed;     /* CREATE: created; REPLACE, MARK_WRITE, VALUE_WRITE:
+                             done; REMOVE: there was one without a note */
+    struct hf_bytes mark; /* MARK_READ, VALUE_READ; data NULL: there is none */
+    uint64_t version;     /* the same, and a VALUE_WRITE that was done: for the
+                             next write; 0: there is none */
     int64_t clock_ms;     /* MARK_READ: Unix time by the server, when it has
                              read or later; 0: not known. It shows whole steps:
                              the time is less than */
     int64_t clock_step_ms;         /* one step later */
     struct hf_bytes next;          /* SCAN: of the next page; len 0: none */
     uint64_t revision;             /* CREATE, LIST, READ: the moment of it; READ
-                                      may have none: 0 */
+                                      may have none: 0. VALUE_READ, VALUE_WRITE:
+                                      the moment of the value's last write */
     struct hf_wire_entry *entries; /* CREATE, LIST: live entries of the name, in
                                       any order; READ: as asked; OWNED; MARKS;
                                       SCAN: a page of names. Borrowed until
@@ -230,6 +233,10 @@ hf_wire_mark_write_fn(struct hf_wire *wire, const struct hf_wire_mark *mark,
 typedef bool hf_wire_marks_fn(struct hf_wire *wire, struct hf_wire_call *call,
                               struct hf_instant now);
 
+/* Values are read and written as marks are, but lie apart from all of these: no
+ * other call shows them, and no session ends them. Of one name the revision of
+ * a later write is greater, also if the value was removed in between. The same
+ * is true of the version, unless the wire keeps tombstones. */
 struct hf_wire_ops {
     hf_wire_open_fn *open;
     hf_wire_session_fn *renew;
@@ -246,6 +253,10 @@ struct hf_wire_ops {
     hf_wire_mark_read_fn *mark_read; /* NULL, both: there are no marks */
     hf_wire_mark_write_fn *mark_write;
     hf_wire_marks_fn *marks; /* NULL: a mark is removed with its session */
+    hf_wire_mark_read_fn *value_read; /* NULL, both: there are no values */
+    hf_wire_mark_write_fn *value_write;
+    bool keeps_tombstones; /* a value must not be removed: the next would have
+                              the versions of earlier ones */
 };
 
 #endif
