@@ -110,19 +110,19 @@ struct hf_wire_reply {
     uint64_t term;  /* OPEN: HF_WIRE_TERM_ANY. CREATE, LIST, READ, REPLACE: the
                        term  of the leader that executed it. RENEW: of the last
                        of  these on its connection, before it; 0: none */
-    bool has_changed;     /* CREATE: created; REPLACE, MARK_WRITE, VALUE_WRITE:
-                             done; REMOVE: there was one without a note */
-    struct hf_bytes mark; /* MARK_READ, VALUE_READ; data NULL: there is none */
-    uint64_t version;     /* the same, and a VALUE_WRITE that was done: for the
-                             next write; 0: there is none */
-    int64_t clock_ms;     /* MARK_READ: Unix time by the server, when it has
-                             read or later; 0: not known. It shows whole steps:
-                             the time is less than */
-    int64_t clock_step_ms;         /* one step later */
-    struct hf_bytes next;          /* SCAN: of the next page; len 0: none */
-    uint64_t revision;             /* CREATE, LIST, READ: the moment of it; READ
-                                      may have none: 0. VALUE_READ, VALUE_WRITE:
-                                      the moment of the value's last write */
+    bool has_changed;      /* CREATE: created; REPLACE, MARK_WRITE, VALUE_WRITE:
+                              done; REMOVE: there was one without a note */
+    struct hf_bytes mark;  /* MARK_READ, VALUE_READ; data NULL: there is none */
+    uint64_t version;      /* the same, and a VALUE_WRITE that was done: for the
+                              next write; 0: there is none */
+    int64_t clock_ms;      /* MARK_READ: Unix time by the server, when it has
+                              read or later; 0: not known. It shows whole steps:
+                              the time is less than */
+    int64_t clock_step_ms; /* one step later */
+    struct hf_bytes next;  /* SCAN: of the next page; len 0: none */
+    uint64_t revision;     /* CREATE, LIST, READ: the moment of it; READ
+                              may have none: 0. VALUE_READ, VALUE_WRITE:
+                              the moment of the value's last write */
     struct hf_wire_entry *entries; /* CREATE, LIST: live entries of the name, in
                                       any order; READ: as asked; OWNED; MARKS;
                                       SCAN: a page of names. Borrowed until

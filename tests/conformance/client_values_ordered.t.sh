@@ -1,0 +1,21 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 300
+# Values on stores that agree by consensus. See client_values.c.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/contract.sh"
+. "$(dirname "$0")/../lib/etcd.sh"
+
+values_of() { # KIND PORT URL
+    export HF_TEST_SOCKET=:$2
+    contract "$1" "$3$CONTRACT_QUERY" values
+}
+
+if ! have_etcd; then
+    skip 'values on etcd' 'no etcd'
+elif etcd_start; then
+    values_of etcd "${ETCD_PORT[e1]}" "$ETCD_URL"
+else
+    fail 'etcd starts'
+fi
+finish
