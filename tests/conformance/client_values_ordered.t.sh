@@ -5,6 +5,7 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/contract.sh"
 . "$(dirname "$0")/../lib/etcd.sh"
+. "$(dirname "$0")/../lib/consul.sh"
 
 values_of() { # KIND PORT URL
     export HF_TEST_SOCKET=:$2
@@ -17,5 +18,14 @@ elif etcd_start; then
     values_of etcd "${ETCD_PORT[e1]}" "$ETCD_URL"
 else
     fail 'etcd starts'
+fi
+
+unset "${!CONSUL_HTTP_@}"
+if ! have_consul; then
+    skip 'values on Consul' 'no Consul'
+elif consul_start; then
+    values_of Consul "${CONSUL_PORT[c1]}" "$CONSUL_URL"
+else
+    fail 'Consul starts'
 fi
 finish

@@ -145,20 +145,23 @@ static inline void proxy_up(struct proxy *proxy, struct proxy_link *link)
 }
 
 /* The reply to a PUT: of Redis two integers, of PostgreSQL a row of a binary
- * int4 and int8, of etcd a transaction that has put something. */
+ * int4 and int8, of etcd and Consul a transaction that has put something. */
 static inline bool proxy_is_written(const char *data, size_t len)
 {
     static const char row[] = "D\0\0\0\x1a\0\2\0\0\0\4";
     static const char put[] = "\"response_put\"";
+    static const char cas[] = "{\"Results\":[{\"KV\":{";
     return (len > 5 && memcmp(data, "*2\r\n:", 5) == 0) ||
            memmem(data, len, row, sizeof(row) - 1) != NULL ||
-           memmem(data, len, put, sizeof(put) - 1) != NULL;
+           memmem(data, len, put, sizeof(put) - 1) != NULL ||
+           memmem(data, len, cas, sizeof(cas) - 1) != NULL;
 }
 
-/* A copy of a PUT that was executed only reads at etcd. */
+/* A copy of a PUT that was executed only reads at etcd, and at Consul. */
 static inline bool proxy_is_read(const char *data, size_t len)
 {
-    return memmem(data, len, "\"kvs\"", 5) != NULL;
+    return memmem(data, len, "\"kvs\"", 5) != NULL ||
+           memmem(data, len, "[{\"LockIndex\"", 13) != NULL;
 }
 
 static inline void proxy_down(struct proxy *proxy, struct proxy_link *link)

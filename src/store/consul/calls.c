@@ -287,4 +287,6 @@ const struct hf_wire_ops hf_consul_wire = {
     .mark_read = hf_consul_call_mark_read,
     .mark_write = hf_consul_call_mark_write,
     .marks = hf_consul_call_marks,
+    .value_read = hf_consul_call_value_read,
+    .value_write = hf_consul_call_value_write,
 };

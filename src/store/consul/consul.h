@@ -139,7 +139,9 @@ enum hf_consul_kind {
     HF_CONSUL_REMOVE,
     HF_CONSUL_MARK_READ,
     HF_CONSUL_MARK_WRITE,
-    HF_CONSUL_MARKS
+    HF_CONSUL_MARKS,
+    HF_CONSUL_VALUE_READ,
+    HF_CONSUL_VALUE_WRITE
 };
 
 /* Requests. A job has one, or several. */
@@ -272,6 +274,9 @@ void hf_consul_job_free(struct hf_consul *consul, struct hf_consul_job *job);
 bool hf_consul_job_start(struct hf_consul *consul, struct hf_consul_job *job,
                          bool is_asked);
 
+/* What the keys of values begin with, before the prefix. */
+#define HF_CONSUL_VALUE_ROOT "~value/"
+
 /* ---- mark.c ---------------------------------------------------------------
  */
 
@@ -285,6 +290,13 @@ bool hf_consul_call_mark_write(struct hf_wire *wire,
                                const struct hf_wire_mark *mark,
                                struct hf_wire_call *call,
                                struct hf_instant now);
+bool hf_consul_call_value_read(struct hf_wire *wire, struct hf_bytes name,
+                               struct hf_wire_call *call,
+                               struct hf_instant now);
+bool hf_consul_call_value_write(struct hf_wire *wire,
+                                const struct hf_wire_mark *value,
+                                struct hf_wire_call *call,
+                                struct hf_instant now);
 bool hf_consul_call_marks(struct hf_wire *wire, struct hf_wire_call *call,
                           struct hf_instant now);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MARKS
+/* MARKS, AND VALUES
  *
  *   read    GET kv/PREFIX NAME~once       the clock is the header Date
+ *           GET kv/~value/PREFIX NAME     of a value
  *   write   PUT txn: cas, or delete-cas   index 0: there is none
  *   marks   GET kv/PREFIX?keys&separator=/
  *
@@ -10,13 +11,18 @@
  *
  * The suffix is no escape, so no name has it (key.c), and a mark is in no
  * folder. The date is of the agent that was asked, whose answer is consistent.
- * It is written when the leader has answered. */
+ * It is written when the leader has answered.
+ *
+ * Values are not below the prefix: who looks for the entries of a session reads
+ * all that is there (OWNED), and values are large. No prefix begins with their
+ * root, in which there is a '~' that is no escape. */
 #include "store/consul/consul.h"
 
 #include <jansson.h>
 #include <string.h>
 
 static const char suffix[] = "~once";
+static const char value_root[] = HF_CONSUL_VALUE_ROOT;
 
 /* The header Date shows whole seconds. */
 #define CLOCK_STEP_MS 1000
@@ -26,22 +32,25 @@ static struct hf_bytes key_of(const struct hf_consul_job *job)
     return (struct hf_bytes){job->keys.bytes, job->keys.len};
 }
 
-/** A job with the key of a mark. @return NULL: no memory. */
+/** A job with the key of a mark, or value. @return NULL: no memory. */
 static struct hf_consul_job *
 begin(struct hf_consul *consul, enum hf_consul_kind kind, struct hf_bytes name,
       struct hf_wire_call *call)
 {
+    bool is_value =
+        kind == HF_CONSUL_VALUE_READ || kind == HF_CONSUL_VALUE_WRITE;
     struct hf_consul_job *job = hf_consul_job_new(consul, kind, call);
     if (job == NULL) {
         return NULL;
     }
+    hf_wire_text_say(&job->keys, is_value ? value_root : "");
     hf_consul_key_folder(&job->keys, consul->prefix, name);
     if (job->keys.has_failed) {
         hf_consul_job_free(consul, job);
         return NULL;
     }
     job->keys.len--; /* of the folder: its '/' */
-    hf_wire_text_say(&job->keys, suffix);
+    hf_wire_text_say(&job->keys, is_value ? "" : suffix);
     return job;
 }
 
@@ -55,12 +64,13 @@ size_t hf_consul_mark_name(const char *key, size_t len)
 
 /* ---- Calls --------------------------------------------------------------- */
 
-bool hf_consul_call_mark_read(struct hf_wire *wire, struct hf_bytes name,
-                              struct hf_wire_call *call, struct hf_instant now)
+static bool call_read(struct hf_wire *wire, enum hf_consul_kind kind,
+                      struct hf_bytes name, struct hf_wire_call *call,
+                      struct hf_instant now)
 {
     struct hf_consul *consul = hf_consul_of_wire(wire);
     hf_endpoints_look(&consul->node, now);
-    struct hf_consul_job *job = begin(consul, HF_CONSUL_MARK_READ, name, call);
+    struct hf_consul_job *job = begin(consul, kind, name, call);
     if (job == NULL) {
         return false;
     }
@@ -73,13 +83,12 @@ bool hf_consul_call_mark_read(struct hf_wire *wire, struct hf_bytes name,
         hf_consul_ask(consul, HF_CONSUL_ASK_MARK, "GET", job, now));
 }
 
-bool hf_consul_call_mark_write(struct hf_wire *wire,
-                               const struct hf_wire_mark *mark,
-                               struct hf_wire_call *call, struct hf_instant now)
+static bool call_write(struct hf_wire *wire, enum hf_consul_kind kind,
+                       const struct hf_wire_mark *mark,
+                       struct hf_wire_call *call, struct hf_instant now)
 {
     struct hf_consul *consul = hf_consul_of_wire(wire);
-    struct hf_consul_job *job =
-        begin(consul, HF_CONSUL_MARK_WRITE, mark->name, call);
+    struct hf_consul_job *job = begin(consul, kind, mark->name, call);
     bool removes = mark->text.len == 0;
     if (job == NULL) {
         return false;
@@ -95,6 +104,33 @@ bool hf_consul_call_mark_write(struct hf_wire *wire,
     return hf_consul_job_start(
         consul, job,
         hf_consul_txn_ask(consul, HF_CONSUL_ASK_MARK_WRITE, job, now));
+}
+
+bool hf_consul_call_mark_read(struct hf_wire *wire, struct hf_bytes name,
+                              struct hf_wire_call *call, struct hf_instant now)
+{
+    return call_read(wire, HF_CONSUL_MARK_READ, name, call, now);
+}
+
+bool hf_consul_call_mark_write(struct hf_wire *wire,
+                               const struct hf_wire_mark *mark,
+                               struct hf_wire_call *call, struct hf_instant now)
+{
+    return call_write(wire, HF_CONSUL_MARK_WRITE, mark, call, now);
+}
+
+bool hf_consul_call_value_read(struct hf_wire *wire, struct hf_bytes name,
+                               struct hf_wire_call *call, struct hf_instant now)
+{
+    return call_read(wire, HF_CONSUL_VALUE_READ, name, call, now);
+}
+
+bool hf_consul_call_value_write(struct hf_wire *wire,
+                                const struct hf_wire_mark *value,
+                                struct hf_wire_call *call,
+                                struct hf_instant now)
+{
+    return call_write(wire, HF_CONSUL_VALUE_WRITE, value, call, now);
 }
 
 bool hf_consul_call_marks(struct hf_wire *wire, struct hf_wire_call *call,
@@ -134,5 +170,6 @@ bool hf_consul_mark_take(struct hf_consul *consul, struct hf_consul_job *job,
     }
     reply->mark = (struct hf_bytes){consul->list.arena, len};
     reply->version = hf_consul_number(kv, "ModifyIndex");
+    reply->revision = reply->version;
     return len != SIZE_MAX && reply->version != 0;
 }

@@ -27,8 +27,9 @@ void hf_consul_denied(struct hf_consul *consul, const char *what,
              consul->headers == NULL
                  ? "%.60s: no token; set CONSUL_HTTP_TOKEN, or token_file"
                  : "%.60s: the token needs key_prefix \"%.40s\" and "
-                   "session_prefix \"\" with policy write",
-             why, consul->prefix);
+                   "session_prefix \"\" with policy write; for values "
+                   "key_prefix \"" HF_CONSUL_VALUE_ROOT "%.40s\"",
+             why, consul->prefix, consul->prefix);
     hf_make_plain(consul->node.why);
     reply->outcome = HF_WIRE_ERROR;
     reply->fault = HF_DENIED;

@@ -386,6 +386,15 @@ static bool take_removed(struct hf_consul *consul, struct hf_consul_job *job,
     return true;
 }
 
+/* What was written has the index of its transaction; what was deleted, none. */
+static void take_written(struct hf_consul_job *job, const json_t *body,
+                         const struct hf_http_reply *http)
+{
+    job->reply.has_changed = !is_conflict(http);
+    job->reply.version = hf_consul_number(result_of(body, 0), "ModifyIndex");
+    job->reply.revision = job->reply.version;
+}
+
 /* ---- All ----------------------------------------------------------------- */
 
 /** What a step makes of its reply. @return false: it cannot be read. */
@@ -423,7 +432,7 @@ static bool take_body(struct hf_consul *consul,
     case HF_CONSUL_ASK_MARK:
         return hf_consul_mark_take(consul, job, body, http);
     case HF_CONSUL_ASK_MARK_WRITE:
-        job->reply.has_changed = !is_conflict(http);
+        take_written(job, body, http);
         return true;
     case HF_CONSUL_ASK_LEADER:
     case HF_CONSUL_ASK_SELF:

@@ -59,8 +59,8 @@ static enum hf_status consul_open(const struct hf_url *url,
 const struct hf_store_ops hf_store_consul = {
     .name = "consul",
     .schemes = schemes,
-    .capabilities =
-        HF_CAP_QUEUE | HF_CAP_SHARED | HF_CAP_RECORDS | HF_CAP_FENCES,
+    .capabilities = HF_CAP_QUEUE | HF_CAP_SHARED | HF_CAP_VALUES |
+                    HF_CAP_RECORDS | HF_CAP_FENCES,
     .is_told = true,
     .retry_base = {RETRY_BASE_MS * INT64_C(1000000)},
     .retry_cap = {RETRY_CAP_MS * INT64_C(1000000)},
