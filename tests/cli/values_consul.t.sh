@@ -34,6 +34,6 @@ is "$(consul_session "$(value_path apart)")" '' '... of no session'
 holdfast put -q --delete apart
 is "$(keys_of apart | grep -v '~once')" '' 'nothing is left of those that were deleted'
 values_odd
-values_leader 40
+values_leader
 values_dead
 finish

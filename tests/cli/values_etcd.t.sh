@@ -30,6 +30,6 @@ is "$(etcd_ctl get "$(value_path apart)" -w fields | sed -n 's/^"Lease" : //p')"
 holdfast put -q --delete apart
 is "$(keys_of apart | grep -v '#once')" '' 'nothing is left of those that were deleted'
 values_odd
-values_leader 40
+values_leader
 values_dead
 finish

@@ -6,6 +6,7 @@
 . "$(dirname "$0")/../lib/contract.sh"
 . "$(dirname "$0")/../lib/etcd.sh"
 . "$(dirname "$0")/../lib/consul.sh"
+. "$(dirname "$0")/../lib/zookeeper.sh"
 
 values_of() { # KIND PORT URL
     export HF_TEST_SOCKET=:$2
@@ -27,5 +28,13 @@ elif consul_start; then
     values_of Consul "${CONSUL_PORT[c1]}" "$CONSUL_URL"
 else
     fail 'Consul starts'
+fi
+
+if ! have_zookeeper; then
+    skip 'values on ZooKeeper' 'no ZooKeeper'
+elif zookeeper_start; then
+    values_of ZooKeeper "${ZOOKEEPER_PORT[z1]}" "$ZOOKEEPER_URL"
+else
+    fail 'ZooKeeper starts'
 fi
 finish

@@ -145,7 +145,8 @@ static inline void proxy_up(struct proxy *proxy, struct proxy_link *link)
 }
 
 /* The reply to a PUT: of Redis two integers, of PostgreSQL a row of a binary
- * int4 and int8, of etcd and Consul a transaction that has put something. */
+ * int4 and int8, of etcd and Consul a transaction that has put something, of
+ * ZooKeeper a Stat, or the path of a new value. */
 static inline bool proxy_is_written(const char *data, size_t len)
 {
     static const char row[] = "D\0\0\0\x1a\0\2\0\0\0\4";
@@ -154,14 +155,18 @@ static inline bool proxy_is_written(const char *data, size_t len)
     return (len > 5 && memcmp(data, "*2\r\n:", 5) == 0) ||
            memmem(data, len, row, sizeof(row) - 1) != NULL ||
            memmem(data, len, put, sizeof(put) - 1) != NULL ||
-           memmem(data, len, cas, sizeof(cas) - 1) != NULL;
+           memmem(data, len, cas, sizeof(cas) - 1) != NULL ||
+           (len == 88 && memcmp(data, "\0\0\0\x54", 4) == 0) ||
+           memmem(data, len, "%values/", 8) != NULL;
 }
 
-/* A copy of a PUT that was executed only reads at etcd, and at Consul. */
+/* A copy of a PUT that was executed only reads at etcd, Consul and ZooKeeper.
+ * There the reply to a check comes first. */
 static inline bool proxy_is_read(const char *data, size_t len)
 {
     return memmem(data, len, "\"kvs\"", 5) != NULL ||
-           memmem(data, len, "[{\"LockIndex\"", 13) != NULL;
+           memmem(data, len, "[{\"LockIndex\"", 13) != NULL ||
+           (len >= 38 && memcmp(data, "\0\0\0\x22", 4) == 0);
 }
 
 static inline void proxy_down(struct proxy *proxy, struct proxy_link *link)

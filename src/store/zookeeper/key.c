@@ -141,7 +141,8 @@ void hf_zk_key_read(char *copy, struct hf_wire_entry *out)
 size_t hf_zk_key_name(char *text)
 {
     size_t len = strlen(text);
-    bool is_ours = len > 0 && !(text[0] == '%' && text[1] == 's');
+    bool is_folder = text[0] == '%' && (text[1] == 's' || text[1] == 'v');
+    bool is_ours = len > 0 && !is_folder; /* of sessions, or of values */
     return is_ours ? hf_wire_escape_read(&hf_wire_escape_printable, text, len)
                    : SIZE_MAX;
 }

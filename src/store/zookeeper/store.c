@@ -128,13 +128,16 @@ const struct hf_wire_ops hf_zk_wire = {
     .mark_read = hf_zk_call_mark_read,
     .mark_write = hf_zk_call_mark_write,
     .marks = hf_zk_call_marks,
+    .value_read = hf_zk_call_value_read,
+    .value_write = hf_zk_call_value_write,
+    .keeps_tombstones = true,
 };
 
 const struct hf_store_ops hf_store_zookeeper = {
     .name = "zookeeper",
     .schemes = schemes,
-    .capabilities =
-        HF_CAP_QUEUE | HF_CAP_SHARED | HF_CAP_RECORDS | HF_CAP_FENCES,
+    .capabilities = HF_CAP_QUEUE | HF_CAP_SHARED | HF_CAP_VALUES |
+                    HF_CAP_RECORDS | HF_CAP_FENCES,
     .is_serial = true,
     .bound = "a lock in ZooKeeper ends with the session of the client that "
              "acquired it: it cannot be kept without its process, handed on, "

@@ -23,6 +23,10 @@
  *
  *     BASE NAME %once               /lock:nightly%once
  *
+ * The value of a name is a persistent node in a folder of values:
+ *
+ *     BASE %values / NAME           /lock:%values/nightly
+ *
  * Curator's InterProcessMutex ("…-lock-SEQUENCE") and kazoo's Lock
  * ("…__lock__SEQUENCE") hold in order of the sequence. Theirs are exclusive
  * entries. kazoo respects ours with extra_lock_patterns=["-lock-"].
@@ -37,6 +41,7 @@
  *     create.c   create, with its containers
  *     change.c   read, replace, remove
  *     mark.c     marks, and the clock by which they are judged
+ *     value.c    values
  *     scan.c     names
  *     watch.c    watches
  *     node.c     the main handle, what is up and down
@@ -276,10 +281,10 @@ struct hf_zk_op {
     size_t n_wants;
     bool has_more;
     bool marks_only; /* SCAN */
-    /* MARK_READ */
+    /* MARK_READ, VALUE_READ */
     char *mark; /* NULL: there is none */
     size_t mark_len;
-    zoo_op_result_t results[3]; /* of the clock */
+    zoo_op_result_t results[3]; /* of a transaction */
     struct Stat clock;
 };
 
@@ -419,6 +424,15 @@ void hf_zk_session_changed(struct hf_zk_handle *handle, struct hf_instant now);
 /** Create the container of op->folder, and the nodes above it; then
  * op->after_folder. */
 void hf_zk_create_folder(struct hf_zk_op *op, struct hf_instant now);
+
+/* ---- value.c --------------------------------------------------------------
+ */
+
+bool hf_zk_call_value_read(struct hf_wire *wire, struct hf_bytes name,
+                           struct hf_wire_call *call, struct hf_instant now);
+bool hf_zk_call_value_write(struct hf_wire *wire,
+                            const struct hf_wire_mark *value,
+                            struct hf_wire_call *call, struct hf_instant now);
 
 /* ---- mark.c ---------------------------------------------------------------
  */
