@@ -48,7 +48,7 @@ struct hf_ordered_task {
     struct hf_ordered_session *session; /* for what is replaced; NULL: none */
     struct hf_ordered_seat *seat;       /* CONFIRM; else NULL */
     bool frees_now;                     /* BREAK */
-    bool is_unsure;    /* a change was lost: it may be executed yet */
+    bool is_unsure;    /* a REPLACE was lost: it may be executed yet */
     bool is_broken;    /* CONFIRM: the entry has a note */
     unsigned rounds;   /* lists so far */
     size_t n_done;     /* entries that were changed */

@@ -175,7 +175,6 @@ static void on_written(struct hf_wire_call *wire_call,
 {
     struct hf_ordered_call *call = (struct hf_ordered_call *)(void *)wire_call;
     struct hf_ordered_task *task = call->task;
-    task->is_unsure |= reply->outcome == HF_WIRE_LOST;
     hf_ordered_call_free(call);
     if (reply->outcome != HF_WIRE_DONE) {
         task->undone(task, reply, now);
