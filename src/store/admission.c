@@ -158,6 +158,12 @@ bool hf_admission_open(struct hf_admission *admission)
 
 /* ---- Texts ------------------------------------------------------------- */
 
+int64_t hf_admission_quarantine_s(const struct hf_admission *admission)
+{
+    struct hf_span span = hf_quarantine_span(admission->shape->max_ttl_ms);
+    return hf_span_ms_ceil(span) / 1000;
+}
+
 void hf_admission_quarantine_text(const struct hf_admission *admission,
                                   const char *const causes[], char *out,
                                   size_t size)

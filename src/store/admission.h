@@ -95,6 +95,9 @@ enum hf_admission_next hf_admission_decide(struct hf_admission *admission,
  * @return true: it has no vote until `quarantined_until`. */
 bool hf_admission_open(struct hf_admission *admission);
 
+/* How long a quarantine of such a store lasts, in whole seconds. */
+int64_t hf_admission_quarantine_s(const struct hf_admission *admission);
+
 /* Write why a node has no vote, to follow its address in a message. `causes`
  * are the store's texts, one per enum hf_suspicion. */
 void hf_admission_quarantine_text(const struct hf_admission *admission,

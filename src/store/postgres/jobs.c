@@ -3,23 +3,15 @@
  * each, after the handshake and before the marker changes. admission.c does
  * INIT and QUARANTINE at the end of a handshake. EXAMINE reports the results of
  * the handshake, and acquires and releases a lock of its own. */
-#include "base/fail.h"
-#include "io/clock.h"
+#include "store/findings.h"
 #include "store/postgres/node.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Names in the finding of LOOK, and the bytes that are shown of each. */
-#define NAMED_MAX 5
-#define NAME_SHOWN_MAX 40
-
 /* Limit of a survey in milliseconds. */
 #define SURVEY_MS_MAX 60000
-
-/* The lease of the lock that EXAMINE acquires. */
-#define PROBE_MS 1000
 
 /* Old row versions for each row, and besides, before they are reported: at
  * least ten times the rows that autovacuum leaves of 10,000 leases that are
@@ -36,7 +28,7 @@ void hf_pg_survey(struct hf_pg_node *node, struct hf_instant now)
     struct hf_pg_params params;
     hf_pg_params_init(&params);
     if (job == HF_JOB_LOOK) {
-        hf_pg_params_number(&params, NAMED_MAX);
+        hf_pg_params_number(&params, HF_LOOK_NAMES_MAX);
     } else {
         hf_pg_params_text(
             &params, job == HF_JOB_LOWER ? node->admission.marker.value : "");
@@ -59,76 +51,30 @@ static void end_survey(struct hf_pg_node *node, enum hf_status status,
     hf_pg_handshake(node, now);
 }
 
-/* "2 locks are held: a, b" */
-static void write_held(const struct hf_pg_node *node,
-                       const struct pg_result *rows, char *out, size_t size)
-{
-    int64_t n = hf_pg_integer(rows, 0, 0);
-    int named = hf_pg_rows(rows);
-    size_t skip = node->store->prefix_len;
-    int used = snprintf(out, size, "%" PRId64 " %s", n,
-                        n == 1 ? "lock is held" : "locks are held");
-    for (int i = 0; i < named && i < NAMED_MAX; i++) {
-        struct hf_bytes name = hf_pg_bytes(rows, i, 2);
-        bool is_ours = name.len > skip &&
-                       memcmp(name.data, node->store->prefix, skip) == 0;
-        size_t at = is_ours ? skip : 0;
-        size_t len = name.len - at;
-        used += snprintf(out + used, size - (size_t)used, "%s%.*s",
-                         i == 0 ? ": " : ", ",
-                         (int)(len > NAME_SHOWN_MAX ? NAME_SHOWN_MAX : len),
-                         (const char *)name.data + at);
-    }
-    if (n > named) {
-        snprintf(out + used, size - (size_t)used, ", ...");
-    }
-    hf_make_plain(out);
-}
-
-/* INIT at a server with held locks could grant them twice. Report every reason
- * at once. */
 static void take_look(struct hf_pg_node *node, const struct pg_result *rows,
                       struct hf_instant now)
 {
-    enum hf_status status = HF_OK;
-    char text[480] = "";
-    if (node->admission.verdict.trust == HF_TRUST_MISMATCH) {
-        hf_admission_mismatch_text(&node->admission, text, sizeof(text));
-        hf_jobs_find(&node->jobs, HF_FINDING_ERROR, "%s", text);
-        status = HF_CONFIG;
+    char why[480];
+    struct hf_look look = {.held = hf_pg_integer(rows, 0, 0),
+                           .waited = hf_pg_integer(rows, 0, 1)};
+    int n = look.held > 0 ? hf_pg_rows(rows) : 0;
+    for (int i = 0; i < n && i < HF_LOOK_NAMES_MAX; i++) {
+        look.names[look.n_names++] = hf_pg_bytes(rows, i, 2);
     }
-    if (hf_pg_integer(rows, 0, 1) > 0) {
-        int64_t n = hf_pg_integer(rows, 0, 1);
-        snprintf(text, sizeof(text), "%" PRId64 " %s", n,
-                 n == 1 ? "name has waiters" : "names have waiters");
-        hf_jobs_find(&node->jobs, HF_FINDING_ERROR, "%s", text);
-        status = HF_BUSY;
-    }
-    if (hf_pg_integer(rows, 0, 0) > 0) {
-        write_held(node, rows, text, sizeof(text));
-        hf_jobs_find(&node->jobs, HF_FINDING_ERROR, "%s", text);
-        status = HF_BUSY;
-    }
-    end_survey(node, status, text, now);
+    enum hf_status status =
+        hf_findings_look(&node->jobs, &node->admission, &look,
+                         node->store->prefix, why, sizeof(why));
+    end_survey(node, status, why, now);
 }
 
 static void take_counters(struct hf_pg_node *node, const struct pg_result *rows,
                           struct hf_instant now)
 {
-    int64_t n = hf_pg_integer(rows, 0, 0);
-    if (n < 0) {
-        end_survey(node, HF_BUSY, "was declared anew meanwhile", now);
-        return;
-    }
-    if (node->admission.surveying == HF_JOB_LOWER) {
-        hf_jobs_find(&node->jobs, HF_FINDING_OK,
-                     "%" PRId64
-                     " counters were beyond its clock and are set back to "
-                     "a value that a node accepts",
-                     n);
-        n = 0;
-    }
-    end_survey(node, n > 0 ? HF_BUSY : HF_OK, "", now);
+    const char *why;
+    enum hf_status status =
+        hf_findings_counters(&node->jobs, node->admission.surveying,
+                             hf_pg_integer(rows, 0, 0), &why);
+    end_survey(node, status, why, now);
 }
 
 static void take_survey(struct hf_pg_node *node,
@@ -153,9 +99,7 @@ static void take_survey(struct hf_pg_node *node,
 
 static void find_all(struct hf_pg_node *node, struct hf_instant now)
 {
-    int64_t wait_s =
-        hf_span_ms_ceil(hf_quarantine_span(node->store->shape.max_ttl_ms)) /
-        1000;
+    int64_t wait_s = hf_admission_quarantine_s(&node->admission);
     hf_jobs_find(&node->jobs, HF_FINDING_OK,
                  "PostgreSQL %s, database %s, role %s, schema version %" PRId64
                  ", round trip %" PRId64 " us",
@@ -169,10 +113,7 @@ static void find_all(struct hf_pg_node *node, struct hf_instant now)
             "planned anew; name the server itself where waits must be short");
     }
     if (!node->store->strict) {
-        hf_jobs_find(
-            &node->jobs, HF_FINDING_WARNING,
-            "quarantine=off: after a restart that loses data it grants locks "
-            "that are still held; remove it from the URL");
+        hf_findings_unguarded(&node->jobs);
     } else if (node->admission.identity.is_durable) {
         hf_jobs_find(
             &node->jobs, HF_FINDING_OK,
@@ -193,29 +134,12 @@ static void find_all(struct hf_pg_node *node, struct hf_instant now)
             "standby does not count for %" PRId64 " s",
             wait_s);
     }
-    int64_t off_s = node->time_ms / 1000 - hf_clock_wall_s();
-    if (off_s > 2 || off_s < -2) {
-        hf_jobs_find(&node->jobs, HF_FINDING_WARNING,
-                     "its clock is %" PRId64 " s %s ours: run NTP on both",
-                     off_s < 0 ? -off_s : off_s,
-                     off_s < 0 ? "behind" : "ahead of");
-    }
-    if (node->probe_fault[0] != '\0') {
-        hf_jobs_find(&node->jobs, HF_FINDING_ERROR,
-                     "a lock could not be taken and given back: %s",
-                     node->probe_fault);
-    }
+    hf_findings_clock(&node->jobs, node->time_ms);
+    hf_findings_probe(&node->jobs, node->probe_fault);
     if (node->status == HF_NODE_STATUS_REPAIRING) {
         char text[200];
         hf_pg_quarantine_text(node, text, sizeof(text));
-        int64_t left_ms = hf_span_ms_ceil(
-            hf_instant_until(now, node->admission.quarantined_until));
-        hf_jobs_find(
-            &node->jobs, HF_FINDING_WARNING,
-            "%s, so it counts in %" PRId64
-            " s (a new server, or no client is running: holdfast doctor "
-            "--init)",
-            text, (left_ms + 999) / 1000);
+        hf_findings_quarantine(&node->jobs, &node->admission, text, now);
     }
 }
 
@@ -260,25 +184,13 @@ static void find_bloat(struct hf_pg_node *node, const struct pg_result *rows)
  * refuse the one and ignore the other. */
 static void probe(struct hf_pg_node *node, struct hf_instant now)
 {
-    uint64_t random[2];
-    char owner[40];
-    char name[32];
-    hf_entropy(random, sizeof(random));
-    snprintf(owner, sizeof(owner), "%016" PRIx64 "%016" PRIx64, random[0],
-             random[1]);
-    snprintf(name, sizeof(name), "holdfast-doctor-%.8s", owner);
-    struct hf_ask ask = {.verb = HF_VERB_ACQUIRE,
-                         .name = name,
-                         .name_len = strlen(name),
-                         .owner = owner,
-                         .owner_len = strlen(owner),
-                         .ttl_ms = PROBE_MS};
+    struct hf_probe probe;
     struct hf_pg_pending pending = {.sent = now, .kind = HF_PG_PROBE_ACQUIRE};
-    bool ok = hf_pg_ask_verb(node, &ask, &pending);
-    ask.verb = HF_VERB_RELEASE;
-    ask.ttl_ms = 0;
+    hf_probe_init(&probe);
+    bool ok = hf_pg_ask_verb(node, &probe.ask, &pending);
+    hf_probe_release(&probe);
     pending.kind = HF_PG_PROBE_RELEASE;
-    if (!ok || !hf_pg_ask_verb(node, &ask, &pending)) {
+    if (!ok || !hf_pg_ask_verb(node, &probe.ask, &pending)) {
         hf_pg_connection_break(&node->connection, HF_NO_MEMORY,
                                "out of memory");
     }
@@ -328,25 +240,6 @@ void hf_pg_job_reply(struct hf_pg_node *node,
 
 /* ---- All ---------------------------------------------------------------- */
 
-static void find_declared(struct hf_pg_node *node)
-{
-    if (hf_jobs_has(&node->jobs, HF_JOB_INIT)) {
-        hf_jobs_find(&node->jobs, HF_FINDING_OK, "%s",
-                     node->admission.has_declared
-                         ? "declared: it has no locks from before, and counts"
-                         : "counts already: nothing to declare");
-    }
-    if (hf_jobs_has(&node->jobs, HF_JOB_QUARANTINE)) {
-        hf_jobs_find(
-            &node->jobs, HF_FINDING_OK,
-            "declared to have lost data: it has no vote until a host has "
-            "watched it for %" PRId64 " s",
-            hf_span_ms_ceil(hf_quarantine_span(node->store->shape.max_ttl_ms)) /
-                1000);
-    }
-    node->admission.is_declared = false;
-}
-
 void hf_pg_jobs(struct hf_pg_node *node, struct hf_instant now)
 {
     bool declares = hf_jobs_declare(&node->jobs);
@@ -356,7 +249,7 @@ void hf_pg_jobs(struct hf_pg_node *node, struct hf_instant now)
         return;
     }
     if (declares) {
-        find_declared(node);
+        hf_findings_declared(&node->jobs, &node->admission);
     }
     if (!hf_jobs_has(&node->jobs, HF_JOB_EXAMINE)) {
         hf_jobs_end(&node->jobs, HF_OK, "");

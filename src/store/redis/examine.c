@@ -5,7 +5,7 @@
  * once (rights.c), and acquires and releases a lock of its own. Each finding
  * names its remedy. */
 #include "base/fail.h"
-#include "io/clock.h"
+#include "store/findings.h"
 #include "store/redis/command.h"
 
 #include <inttypes.h>
@@ -56,19 +56,14 @@ static void push_script(struct hf_redis_node *node, uint8_t request,
     hf_redis_examine_ask(node, request, &command, now);
 }
 
-/* Acquire and release a lock of a random name; its lease is one second. */
+/* Acquire and release a lock of a random name. */
 static void push_probe(struct hf_redis_node *node, struct hf_instant now)
 {
-    uint64_t random[2];
-    char owner[40];
-    char name[32];
     struct hf_redis_keys keys;
-    hf_entropy(random, sizeof(random));
-    snprintf(owner, sizeof(owner), "%016" PRIx64 "%016" PRIx64, random[0],
-             random[1]);
-    snprintf(name, sizeof(name), "holdfast-doctor-%.8s", owner);
+    struct hf_probe probe;
+    hf_probe_init(&probe);
     if (!hf_redis_keys_make(&keys, node->store->prefix, node->store->prefix_len,
-                            name, strlen(name))) {
+                            probe.name, strlen(probe.name))) {
         node->examination.is_under_way = false;
         hf_jobs_end(&node->jobs, HF_INVALID,
                     "keys that begin with \"hf:\" are Holdfast's own: "
@@ -76,14 +71,9 @@ static void push_probe(struct hf_redis_node *node, struct hf_instant now)
         return;
     }
     hf_redis_rights_push(node, &keys, now);
-    struct hf_ask ask = {.verb = HF_VERB_ACQUIRE,
-                         .owner = owner,
-                         .owner_len = strlen(owner),
-                         .ttl_ms = 1000};
-    push_script(node, HF_REDIS_PROBE_TAKE, &keys, &ask, now);
-    ask.verb = HF_VERB_RELEASE;
-    ask.ttl_ms = 0;
-    push_script(node, HF_REDIS_PROBE_GIVE, &keys, &ask, now);
+    push_script(node, HF_REDIS_PROBE_TAKE, &keys, &probe.ask, now);
+    hf_probe_release(&probe);
+    push_script(node, HF_REDIS_PROBE_GIVE, &keys, &probe.ask, now);
 }
 
 void hf_redis_examine(struct hf_redis_node *node, struct hf_instant now)
@@ -93,22 +83,7 @@ void hf_redis_examine(struct hf_redis_node *node, struct hf_instant now)
             hf_redis_handshake(node, false, now);
             return;
         }
-        if (hf_jobs_has(&node->jobs, HF_JOB_INIT)) {
-            hf_jobs_find(&node->jobs, HF_FINDING_OK, "%s",
-                         node->admission.has_declared
-                             ? "declared: it has no locks from before, and "
-                               "counts"
-                             : "counts already: nothing to declare");
-        }
-        if (hf_jobs_has(&node->jobs, HF_JOB_QUARANTINE)) {
-            hf_jobs_find(&node->jobs, HF_FINDING_OK,
-                         "declared to have lost data: it has no vote until a "
-                         "host has watched it for %" PRId64 " s",
-                         hf_span_ms_ceil(hf_quarantine_span(
-                             node->store->shape.max_ttl_ms)) /
-                             1000);
-        }
-        node->admission.is_declared = false;
+        hf_findings_declared(&node->jobs, &node->admission);
     }
     if (!hf_jobs_has(&node->jobs, HF_JOB_EXAMINE)) {
         hf_jobs_end(&node->jobs, HF_OK, "");
@@ -168,14 +143,9 @@ static void find_memory(struct hf_redis_node *node)
 
 static void find_durability(struct hf_redis_node *node)
 {
-    int64_t wait_s =
-        hf_span_ms_floor(hf_quarantine_span(node->store->shape.max_ttl_ms)) /
-        1000;
+    int64_t wait_s = hf_admission_quarantine_s(&node->admission);
     if (!node->store->strict) {
-        hf_jobs_find(
-            &node->jobs, HF_FINDING_WARNING,
-            "quarantine=off: after a restart that loses data it grants locks "
-            "that are still held; remove it from the URL");
+        hf_findings_unguarded(&node->jobs);
     } else if (!node->admission.identity.knows_durability) {
         hf_jobs_find(
             &node->jobs, HF_FINDING_WARNING,
@@ -257,13 +227,7 @@ static void find_time(struct hf_redis_node *node)
             hf_span_ms_floor(node->store->node_timeout));
     }
     find_skew(node);
-    int64_t off_s = node->time_ms / 1000 - hf_clock_wall_s();
-    if (off_s > 2 || off_s < -2) {
-        hf_jobs_find(&node->jobs, HF_FINDING_WARNING,
-                     "its clock is %" PRId64 " s %s ours: run NTP on both",
-                     off_s < 0 ? -off_s : off_s,
-                     off_s < 0 ? "behind" : "ahead of");
-    }
+    hf_findings_clock(&node->jobs, node->time_ms);
 }
 
 static void find_all(struct hf_redis_node *node, struct hf_instant now)
@@ -281,23 +245,13 @@ static void find_all(struct hf_redis_node *node, struct hf_instant now)
                      "+config|get");
     }
     hf_redis_rights_find(node);
-    if (node->examination.fault[0] != '\0' &&
-        node->examination.lacking[0] == '\0') {
-        hf_jobs_find(&node->jobs, HF_FINDING_ERROR,
-                     "a lock could not be taken and given back: %s",
-                     node->examination.fault);
+    if (node->examination.lacking[0] == '\0') {
+        hf_findings_probe(&node->jobs, node->examination.fault);
     }
     if (node->status == HF_NODE_STATUS_REPAIRING) {
         char text[200];
         hf_redis_quarantine_text(node, text, sizeof(text));
-        int64_t left_ms = hf_span_ms_ceil(
-            hf_instant_until(now, node->admission.quarantined_until));
-        hf_jobs_find(
-            &node->jobs, HF_FINDING_WARNING,
-            "%s, so it counts in %" PRId64
-            " s (new servers, or no client is running: holdfast doctor "
-            "--init)",
-            text, (left_ms + 999) / 1000);
+        hf_findings_quarantine(&node->jobs, &node->admission, text, now);
     }
 }
 

@@ -25,6 +25,7 @@
  * Cost: two round trips for each page of 1,000 keys. The node has no vote for
  * as long. */
 #include "base/fail.h"
+#include "store/findings.h"
 #include "store/redis/node.h"
 
 #include <inttypes.h>
@@ -251,13 +252,9 @@ static void count_all(struct hf_redis_node *node, struct hf_instant now)
     if (seen->is_cut) {
         status = HF_UNAVAILABLE;
         why = "has more keys than can be read in time: run it again";
-    } else if (seen->job == HF_JOB_COUNT && seen->ahead > 0) {
-        status = HF_BUSY;
-    } else if (seen->job == HF_JOB_LOWER) {
-        hf_jobs_find(&node->jobs, HF_FINDING_OK,
-                     "%" PRIu64 " counters were beyond its clock and are set "
-                     "back to values that the other nodes accept",
-                     seen->ahead);
+    } else {
+        status = hf_findings_counters(&node->jobs, seen->job,
+                                      (int64_t)seen->ahead, &why);
     }
     end(node, status, why, now);
 }
