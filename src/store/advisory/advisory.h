@@ -29,6 +29,7 @@
 #include "store/advisory/key.h"
 #include "store/jobs.h"
 #include "store/postgres/connection.h"
+#include "store/records.h"
 
 /* A power of two: 10,000 locks are found fast. */
 #define HF_ADVISORY_BUCKETS 4096
@@ -109,8 +110,7 @@ struct hf_advisory {
     uint64_t counter; /* of the last grant: core orders replies by it */
     size_t n_seats;
     struct hf_advisory_seat *seats[HF_ADVISORY_BUCKETS];
-    struct hf_seat *listed; /* of the reply to a QUEUE */
-    size_t listed_cap;
+    struct hf_seat_list listed; /* of the reply to a QUEUE */
     struct hf_jobs jobs;
 };
 

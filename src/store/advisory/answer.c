@@ -200,28 +200,14 @@ take_pid(struct hf_advisory *store, const struct hf_advisory_request *request,
 
 /* ---- INSPECT, QUEUE ----------------------------------------------------- */
 
-/** @return false: no memory. */
-static bool reserve(struct hf_advisory *store, size_t n)
-{
-    if (n <= store->listed_cap) {
-        return true;
-    }
-    struct hf_seat *listed = realloc(store->listed, n * sizeof(*listed));
-    if (listed == NULL) {
-        return false;
-    }
-    store->listed = listed;
-    store->listed_cap = n;
-    return true;
-}
-
 /* Holders, then sessions that wait in pg_advisory_lock(). */
 static void
 take_list(struct hf_advisory *store, const struct hf_advisory_request *request,
           const struct hf_pg_pending *pending, const struct hf_pg_reply *reply)
 {
     int n = hf_pg_rows(reply->rows);
-    if (reply->error != NULL || !reserve(store, (size_t)n + 1)) {
+    if (reply->error != NULL ||
+        !hf_seat_list_reserve(&store->listed, (size_t)n + 1)) {
         char why[160] = "out of memory";
         enum hf_status fault =
             reply->error == NULL ? HF_NO_MEMORY
@@ -231,10 +217,10 @@ take_list(struct hf_advisory *store, const struct hf_advisory_request *request,
     }
     struct hf_answer answer = answer_to(request, pending->sent);
     answer.verdict = HF_VERDICT_OK;
-    answer.seats = store->listed;
+    answer.seats = store->listed.items;
     for (int i = 0; i < n; i++) {
         struct hf_bytes who = hf_pg_bytes(reply->rows, i, C_NAMED);
-        struct hf_seat *seat = &store->listed[answer.n_seats++];
+        struct hf_seat *seat = &store->listed.items[answer.n_seats++];
         *seat = (struct hf_seat){
             .waits = !hf_pg_is_true(reply->rows, i, C_GRANTED),
             .is_shared = hf_pg_is_true(reply->rows, i, C_SHARED),
@@ -245,10 +231,10 @@ take_list(struct hf_advisory *store, const struct hf_advisory_request *request,
         answer.waiting += seat->waits;
         answer.sharers += !seat->waits && seat->is_shared;
     }
-    if (n > 0 && !store->listed[0].waits) {
+    if (n > 0 && !store->listed.items[0].waits) {
         answer.kind = answer.sharers > 0 ? HF_HOLDER_SHARED : HF_HOLDER_FOREIGN;
-        answer.owner = store->listed[0].owner;
-        answer.owner_len = store->listed[0].owner_len;
+        answer.owner = store->listed.items[0].owner;
+        answer.owner_len = store->listed.items[0].owner_len;
         answer.left_ms = -1;
     }
     if (request->verb == HF_VERB_INSPECT) {

@@ -28,7 +28,7 @@ static void free_store(struct hf_advisory *store)
 {
     hf_pg_target_fini(&store->target);
     free(store->prefix);
-    free(store->listed);
+    free(store->listed.items);
     free(store);
 }
 

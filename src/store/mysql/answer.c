@@ -5,9 +5,6 @@
 #include "base/assert.h"
 #include "store/mysql/node.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* The columns of an answer, and of a seat after it. */
 enum {
     C_VERDICT,
@@ -110,18 +107,6 @@ static void answer_starved(struct hf_my_node *node,
 
 /* ---- The row of a verb -------------------------------------------------- */
 
-static enum hf_verdict verdict_of(int64_t number)
-{
-    switch (number) {
-    case 1:
-        return HF_VERDICT_OK;
-    case 2:
-        return HF_VERDICT_QUEUED;
-    default:
-        return HF_VERDICT_REFUSED;
-    }
-}
-
 static void read_owner(const struct hf_my_row *row, struct hf_answer *answer)
 {
     struct hf_bytes owner = hf_my_bytes_at(row, C_OWNER);
@@ -140,7 +125,7 @@ static struct hf_answer read_row(const struct hf_my_request *request,
 {
     struct hf_answer answer = answer_to(request);
     uint64_t node_us = (uint64_t)hf_my_integer(row, C_NODE_US);
-    answer.verdict = verdict_of(hf_my_integer(row, C_VERDICT));
+    answer.verdict = hf_answer_verdict(hf_my_integer(row, C_VERDICT));
     answer.counter = (uint64_t)hf_my_integer(row, C_COUNTER);
     answer.left_ms = hf_my_integer(row, C_LEFT);
     answer.floor = (uint64_t)hf_my_integer(row, C_FLOOR);
@@ -160,36 +145,7 @@ static struct hf_answer read_row(const struct hf_my_request *request,
     return answer;
 }
 
-/* Each reply of our procedures passes. A counter above the greatest fence, or
- * below zero, was written by hand. In core it would fail an assertion. */
-static bool makes_sense(const struct hf_answer *answer)
-{
-    bool asks =
-        answer->verb == HF_VERB_ACQUIRE || answer->verb == HF_VERB_YIELD;
-    bool is_granted = answer->verdict == HF_VERDICT_OK &&
-                      (asks || answer->verb == HF_VERB_CONFIRM);
-    return answer->counter <= HF_FENCE_MAX && answer->floor <= HF_FENCE_MAX &&
-           answer->bound <= HF_FENCE_MAX &&
-           (answer->counter > 0 || !is_granted) &&
-           (answer->verdict != HF_VERDICT_QUEUED || asks);
-}
-
 /* ---- Holders and waiters ------------------------------------------------ */
-
-/** @return false: no memory. */
-static bool reserve_seats(struct hf_my *store, size_t n)
-{
-    if (n <= store->seats_cap) {
-        return true;
-    }
-    struct hf_seat *seats = realloc(store->seats, n * sizeof(*seats));
-    if (seats == NULL) {
-        return false;
-    }
-    store->seats = seats;
-    store->seats_cap = n;
-    return true;
-}
 
 static struct hf_seat read_seat(const struct hf_my_row *row)
 {
@@ -197,15 +153,15 @@ static struct hf_seat read_seat(const struct hf_my_row *row)
     struct hf_bytes owner = hf_my_bytes_at(row, C_SEAT_OWNER);
     uint64_t ticket = (uint64_t)hf_my_integer(row, C_SEAT_TICKET);
     hf_my_text_at(row, C_SEAT_MODE, mode, sizeof(mode));
-    return (struct hf_seat){
+    struct hf_seat seat = {
         .waits = ticket != 0,
-        .is_shared = mode[0] == 's',
-        .permits = mode[0] == 's' ? (uint16_t)strtoul(mode + 1, NULL, 10) : 0,
         .owner = owner.data,
         .owner_len = owner.len,
         .left_ms = hf_my_integer(row, C_SEAT_LEFT),
         .ticket = ticket,
     };
+    hf_seat_set_mode(&seat, mode);
+    return seat;
 }
 
 /* Each row begins with the holder, as of INSPECT. The sharers and the waiters
@@ -216,52 +172,20 @@ answer_queue(struct hf_my_node *node, const struct hf_my_request *request,
 {
     struct hf_my *store = node->store;
     struct hf_answer answer = read_row(request, row);
-    if (!reserve_seats(store, hf_my_rows(reply) + 1)) {
+    if (!hf_seat_list_reserve(&store->seats, hf_my_rows(reply) + 1)) {
         answer_starved(node, request);
         return;
     }
-    if (answer.kind != HF_HOLDER_NONE && answer.kind != HF_HOLDER_SHARED) {
-        store->seats[answer.n_seats++] = (struct hf_seat){
-            .owner = answer.owner,
-            .owner_len = answer.owner_len,
-            .left_ms = answer.left_ms,
-        };
-    }
+    hf_seat_list_begin(&store->seats, &answer);
     do {
         if (!hf_my_is_null(row, C_SEAT_OWNER)) {
-            store->seats[answer.n_seats++] = read_seat(row);
+            store->seats.items[answer.n_seats++] = read_seat(row);
         }
     } while (hf_my_next(reply, row));
-    answer.seats = store->seats;
     give(node, &answer);
 }
 
 /* ---- Which names are there ---------------------------------------------- */
-
-static bool reserve_names(struct hf_my *store, size_t n)
-{
-    if (n <= store->names_cap) {
-        return true;
-    }
-    struct hf_bytes *names = realloc(store->names, n * sizeof(*names));
-    if (names == NULL) {
-        return false;
-    }
-    store->names = names;
-    store->names_cap = n;
-    return true;
-}
-
-/* The next page begins after this name. */
-static uint64_t keep_cursor(struct hf_my *store, const struct hf_bytes *name)
-{
-    uint64_t id = ++store->last_cursor;
-    struct hf_my_cursor *cursor = &store->cursors[id % HF_MY_CURSORS];
-    cursor->id = id;
-    cursor->len = name->len;
-    memcpy(cursor->name, name->data, name->len);
-    return id;
-}
 
 static void answer_scan(struct hf_my_node *node,
                         const struct hf_my_request *request,
@@ -271,7 +195,7 @@ static void answer_scan(struct hf_my_node *node,
     struct hf_answer answer = answer_to(request);
     struct hf_my_row row;
     size_t left = hf_my_rows(reply);
-    if (!reserve_names(store, left)) {
+    if (!hf_name_list_reserve(&store->names, left)) {
         answer_starved(node, request);
         return;
     }
@@ -284,13 +208,13 @@ static void answer_scan(struct hf_my_node *node,
             continue;
         }
         if (left == 0) {
-            answer.counter = keep_cursor(store, &name);
+            answer.counter = hf_cursors_keep(&store->cursors, name);
         }
-        store->names[answer.n_names++] =
+        store->names.items[answer.n_names++] =
             (struct hf_bytes){(const char *)name.data + store->prefix_len,
                               name.len - store->prefix_len};
     }
-    answer.names = store->names;
+    answer.names = store->names.items;
     give(node, &answer);
 }
 
@@ -301,7 +225,7 @@ static void answer_row(struct hf_my_node *node,
                        const struct hf_my_row *row)
 {
     struct hf_answer answer = read_row(request, row);
-    if (makes_sense(&answer)) {
+    if (hf_answer_is_sound(&answer)) {
         give(node, &answer);
     } else {
         answer_nonsense(node, request);

@@ -119,18 +119,11 @@ static size_t key_len(const struct hf_ask *ask)
 static bool scan(struct hf_my_text *call, const struct hf_my_node *node,
                  const struct hf_ask *ask)
 {
-    const struct hf_my *store = node->store;
-    const struct hf_my_cursor *found = NULL;
-    for (unsigned i = 0; i < HF_MY_CURSORS && ask->counter != 0; i++) {
-        if (store->cursors[i].id == ask->counter) {
-            found = &store->cursors[i];
-        }
-    }
-    if (ask->counter != 0 && found == NULL) {
+    struct hf_bytes after;
+    if (!hf_cursors_find(&node->store->cursors, ask->counter, &after)) {
         return false;
     }
-    hf_my_bytes(call, found == NULL ? "" : found->name,
-                found == NULL ? 0 : found->len);
+    hf_my_bytes(call, after.data, after.len);
     hf_my_number(call, SCAN_PAGE);
     return true;
 }

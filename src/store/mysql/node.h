@@ -44,9 +44,10 @@
 #include "store/jobs.h"
 #include "store/mysql/connection.h"
 #include "store/mysql/text.h"
+#include "store/records.h"
 
 /* Bytes of a name with its prefix, in the schema's tables. */
-#define HF_MY_NAME_MAX 1280
+#define HF_MY_NAME_MAX HF_CURSOR_NAME_MAX
 
 /* The version of the schema that this client installs and needs. */
 #define HF_MY_SCHEMA_VERSION 1
@@ -91,15 +92,6 @@ struct hf_my_request {
     struct st_mysql_res *rows; /* of the reply */
     size_t len;
     char sql[];
-};
-
-/* Where the next page of a SCAN begins. The table is a ring: of so many scans
- * at once the oldest must begin anew. */
-#define HF_MY_CURSORS 4
-struct hf_my_cursor {
-    uint64_t id; /* 0: free */
-    size_t len;
-    char name[HF_MY_NAME_MAX];
 };
 
 struct hf_my;
@@ -158,12 +150,9 @@ struct hf_my {
     struct hf_span node_timeout;
     struct hf_span connect_timeout;
     bool strict;
-    struct hf_my_cursor cursors[HF_MY_CURSORS];
-    uint64_t last_cursor;
-    struct hf_bytes *names; /* of the reply to a SCAN */
-    size_t names_cap;
-    struct hf_seat *seats; /* of the reply to a QUEUE */
-    size_t seats_cap;
+    struct hf_cursors cursors; /* of SCAN */
+    struct hf_name_list names; /* of the reply to a SCAN */
+    struct hf_seat_list seats; /* of the reply to a QUEUE */
     struct hf_my_node node;
 };
 

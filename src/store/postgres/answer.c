@@ -6,9 +6,6 @@
 #include "core/owner.h"
 #include "store/postgres/node.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* The columns of holdfast.answer and holdfast.seat. */
 enum {
     C_VERDICT,
@@ -138,18 +135,6 @@ static void answer_nonsense(struct hf_pg_node *node,
 
 /* ---- The row of a verb -------------------------------------------------- */
 
-static enum hf_verdict verdict_of(int64_t number)
-{
-    switch (number) {
-    case 1:
-        return HF_VERDICT_OK;
-    case 2:
-        return HF_VERDICT_QUEUED;
-    default:
-        return HF_VERDICT_REFUSED;
-    }
-}
-
 static void read_owner(const struct pg_result *rows, int row,
                        struct hf_answer *answer)
 {
@@ -169,7 +154,7 @@ static struct hf_answer read_row(const struct hf_pg_pending *pending,
 {
     struct hf_answer answer = answer_to(pending);
     uint64_t node_us = (uint64_t)hf_pg_integer(rows, row, C_NODE_US);
-    answer.verdict = verdict_of(hf_pg_integer(rows, row, C_VERDICT));
+    answer.verdict = hf_answer_verdict(hf_pg_integer(rows, row, C_VERDICT));
     answer.counter = (uint64_t)hf_pg_integer(rows, row, C_COUNTER);
     answer.left_ms = hf_pg_integer(rows, row, C_LEFT);
     answer.floor = (uint64_t)hf_pg_integer(rows, row, C_FLOOR);
@@ -189,36 +174,7 @@ static struct hf_answer read_row(const struct hf_pg_pending *pending,
     return answer;
 }
 
-/* Each reply of our functions passes. A counter above the greatest fence, or
- * below zero, was written by hand. In core it would fail an assertion. */
-static bool makes_sense(const struct hf_answer *answer)
-{
-    bool asks =
-        answer->verb == HF_VERB_ACQUIRE || answer->verb == HF_VERB_YIELD;
-    bool is_granted = answer->verdict == HF_VERDICT_OK &&
-                      (asks || answer->verb == HF_VERB_CONFIRM);
-    return answer->counter <= HF_FENCE_MAX && answer->floor <= HF_FENCE_MAX &&
-           answer->bound <= HF_FENCE_MAX &&
-           (answer->counter > 0 || !is_granted) &&
-           (answer->verdict != HF_VERDICT_QUEUED || asks);
-}
-
 /* ---- Holders and waiters ------------------------------------------------ */
-
-/** @return false: no memory. */
-static bool reserve_seats(struct hf_pg *store, size_t n)
-{
-    if (n <= store->seats_cap) {
-        return true;
-    }
-    struct hf_seat *seats = realloc(store->seats, n * sizeof(*seats));
-    if (seats == NULL) {
-        return false;
-    }
-    store->seats = seats;
-    store->seats_cap = n;
-    return true;
-}
 
 static struct hf_seat read_seat(const struct pg_result *rows, int row)
 {
@@ -226,15 +182,15 @@ static struct hf_seat read_seat(const struct pg_result *rows, int row)
     struct hf_bytes owner = hf_pg_bytes(rows, row, C_SEAT_OWNER);
     uint64_t ticket = (uint64_t)hf_pg_integer(rows, row, C_SEAT_TICKET);
     hf_pg_text(rows, row, C_SEAT_MODE, mode, sizeof(mode));
-    return (struct hf_seat){
+    struct hf_seat seat = {
         .waits = ticket != 0,
-        .is_shared = mode[0] == 's',
-        .permits = mode[0] == 's' ? (uint16_t)strtoul(mode + 1, NULL, 10) : 0,
         .owner = owner.data,
         .owner_len = owner.len,
         .left_ms = hf_pg_integer(rows, row, C_SEAT_LEFT),
         .ticket = ticket,
     };
+    hf_seat_set_mode(&seat, mode);
+    return seat;
 }
 
 /* Each row begins with the holder, as of INSPECT. The sharers and the waiters
@@ -246,53 +202,21 @@ static void answer_queue(struct hf_pg_node *node,
     struct hf_pg *store = node->store;
     struct hf_answer answer = read_row(pending, rows, 0);
     int n = hf_pg_rows(rows);
-    if (!reserve_seats(store, (size_t)n + 1)) {
+    if (!hf_seat_list_reserve(&store->seats, (size_t)n + 1)) {
         hf_pg_answer_none(node, pending, HF_VERDICT_ERROR, HF_NO_MEMORY,
                           "out of memory");
         return;
     }
-    if (answer.kind != HF_HOLDER_NONE && answer.kind != HF_HOLDER_SHARED) {
-        store->seats[answer.n_seats++] = (struct hf_seat){
-            .owner = answer.owner,
-            .owner_len = answer.owner_len,
-            .left_ms = answer.left_ms,
-        };
-    }
+    hf_seat_list_begin(&store->seats, &answer);
     for (int i = 0; i < n; i++) {
         if (!hf_pg_is_null(rows, i, C_SEAT_OWNER)) {
-            store->seats[answer.n_seats++] = read_seat(rows, i);
+            store->seats.items[answer.n_seats++] = read_seat(rows, i);
         }
     }
-    answer.seats = store->seats;
     give(node, &answer);
 }
 
 /* ---- Which names are there ---------------------------------------------- */
-
-static bool reserve_names(struct hf_pg *store, size_t n)
-{
-    if (n <= store->names_cap) {
-        return true;
-    }
-    struct hf_bytes *names = realloc(store->names, n * sizeof(*names));
-    if (names == NULL) {
-        return false;
-    }
-    store->names = names;
-    store->names_cap = n;
-    return true;
-}
-
-/* The next page begins after this name. */
-static uint64_t keep_cursor(struct hf_pg *store, const struct hf_bytes *name)
-{
-    uint64_t id = ++store->last_cursor;
-    struct hf_pg_cursor *cursor = &store->cursors[id % HF_PG_CURSORS];
-    cursor->id = id;
-    cursor->len = name->len;
-    memcpy(cursor->name, name->data, name->len);
-    return id;
-}
 
 static void answer_scan(struct hf_pg_node *node,
                         const struct hf_pg_pending *pending,
@@ -301,7 +225,7 @@ static void answer_scan(struct hf_pg_node *node,
     struct hf_pg *store = node->store;
     struct hf_answer answer = answer_to(pending);
     int n = hf_pg_rows(rows);
-    if (!reserve_names(store, (size_t)n)) {
+    if (!hf_name_list_reserve(&store->names, (size_t)n)) {
         hf_pg_answer_none(node, pending, HF_VERDICT_ERROR, HF_NO_MEMORY,
                           "out of memory");
         return;
@@ -313,13 +237,13 @@ static void answer_scan(struct hf_pg_node *node,
             continue;
         }
         if (i == n - 1) {
-            answer.counter = keep_cursor(store, &name);
+            answer.counter = hf_cursors_keep(&store->cursors, name);
         }
-        store->names[answer.n_names++] =
+        store->names.items[answer.n_names++] =
             (struct hf_bytes){(const char *)name.data + store->prefix_len,
                               name.len - store->prefix_len};
     }
-    answer.names = store->names;
+    answer.names = store->names.items;
     give(node, &answer);
 }
 
@@ -331,7 +255,7 @@ void hf_pg_answer_row(struct hf_pg_node *node,
                       struct hf_instant now)
 {
     struct hf_answer answer = read_row(pending, rows, row);
-    if (!makes_sense(&answer)) {
+    if (!hf_answer_is_sound(&answer)) {
         answer_nonsense(node, pending);
         return;
     }

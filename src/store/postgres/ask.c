@@ -179,18 +179,11 @@ static bool make_key(struct call *call, const struct hf_pg *store,
 static bool scan(struct call *call, const struct hf_pg_node *node,
                  const struct hf_ask *ask)
 {
-    const struct hf_pg *store = node->store;
-    const struct hf_pg_cursor *found = NULL;
-    for (unsigned i = 0; i < HF_PG_CURSORS && ask->counter != 0; i++) {
-        if (store->cursors[i].id == ask->counter) {
-            found = &store->cursors[i];
-        }
-    }
-    if (ask->counter != 0 && found == NULL) {
+    struct hf_bytes after;
+    if (!hf_cursors_find(&node->store->cursors, ask->counter, &after)) {
         return false;
     }
-    hf_pg_params_bytes(&call->params, found == NULL ? "" : found->name,
-                       found == NULL ? 0 : found->len);
+    hf_pg_params_bytes(&call->params, after.data, after.len);
     hf_pg_params_number(&call->params, SCAN_PAGE);
     return true;
 }

@@ -37,9 +37,10 @@
 #include "store/admission.h"
 #include "store/jobs.h"
 #include "store/postgres/connection.h"
+#include "store/records.h"
 
 /* Bytes of a name with its prefix, in the schema's tables. */
-#define HF_PG_NAME_MAX 1280
+#define HF_PG_NAME_MAX HF_CURSOR_NAME_MAX
 
 /* The version of the schema that this client installs, and the least that it
  * can use. */
@@ -88,15 +89,6 @@ enum hf_pg_request {
 
 /* Pushes: the state of LISTEN on the connection. */
 enum hf_pg_listening { HF_PG_LISTEN_OFF, HF_PG_LISTEN_ASKED, HF_PG_LISTEN_ON };
-
-/* Where the next page of a SCAN begins. The table is a ring: of so many scans
- * at once the oldest must begin anew. */
-#define HF_PG_CURSORS 4
-struct hf_pg_cursor {
-    uint64_t id; /* 0: free */
-    size_t len;
-    char name[HF_PG_NAME_MAX];
-};
 
 struct hf_pg;
 struct hf_pg_batch; /* renew_batch.c */
@@ -164,13 +156,10 @@ struct hf_pg {
     struct hf_span node_timeout;
     struct hf_span connect_timeout;
     bool strict;
-    char channel[40]; /* on which grants are pushed */
-    struct hf_pg_cursor cursors[HF_PG_CURSORS];
-    uint64_t last_cursor;
-    struct hf_bytes *names; /* of the reply to a SCAN */
-    size_t names_cap;
-    struct hf_seat *seats; /* of the reply to a QUEUE */
-    size_t seats_cap;
+    char channel[40];          /* on which grants are pushed */
+    struct hf_cursors cursors; /* of SCAN */
+    struct hf_name_list names; /* of the reply to a SCAN */
+    struct hf_seat_list seats; /* of the reply to a QUEUE */
     struct hf_pg_node node;
 };
 

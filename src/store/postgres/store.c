@@ -33,8 +33,8 @@ static void free_store(struct hf_pg *store)
 {
     hf_pg_target_fini(&store->target);
     free(store->prefix);
-    free(store->names);
-    free(store->seats);
+    free(store->names.items);
+    free(store->seats.items);
     free(store);
 }
 

@@ -207,18 +207,6 @@ static void answer_changed(struct hf_redis_node *node,
     hf_redis_answer_none(node, pending, HF_VERDICT_ERROR, HF_UNAVAILABLE, why);
 }
 
-static enum hf_verdict verdict_of(int64_t number)
-{
-    switch (number) {
-    case 1:
-        return HF_VERDICT_OK;
-    case 2:
-        return HF_VERDICT_QUEUED;
-    default:
-        return HF_VERDICT_REFUSED;
-    }
-}
-
 /* {1 verdict, 2 c, 3 left ms, 4 owner or type, 5 floor, 6 is a type, 7 ticket,
  * node time or bound, 8 ahead, 9 terms, 10 sharers, 11 waiters}. A shorter
  * array ends in zeros. If the lock's value is a group without live sharers,
@@ -228,7 +216,7 @@ static struct hf_answer read_array(const struct hf_redis_node *node,
 {
     const struct hf_reply *reply = &node->connection.reply;
     struct hf_answer answer = answer_to(node, pending);
-    answer.verdict = verdict_of(hf_reply_integer(reply, 1));
+    answer.verdict = hf_answer_verdict(hf_reply_integer(reply, 1));
     answer.counter = (uint64_t)hf_reply_integer(reply, 2);
     answer.left_ms = hf_reply_integer(reply, 3);
     answer.floor = (uint64_t)hf_reply_integer(reply, 5);
@@ -256,21 +244,6 @@ static struct hf_answer read_array(const struct hf_redis_node *node,
     return answer;
 }
 
-/* Each reply of our scripts passes. A counter above the greatest fence, or
- * below zero, was written by hand, or the peer is not a Redis server. In core
- * it would fail an assertion. */
-static bool makes_sense(const struct hf_answer *answer)
-{
-    bool asks =
-        answer->verb == HF_VERB_ACQUIRE || answer->verb == HF_VERB_YIELD;
-    bool is_granted = answer->verdict == HF_VERDICT_OK &&
-                      (asks || answer->verb == HF_VERB_CONFIRM);
-    return answer->counter <= HF_FENCE_MAX && answer->floor <= HF_FENCE_MAX &&
-           answer->bound <= HF_FENCE_MAX &&
-           (answer->counter > 0 || !is_granted) &&
-           (answer->verdict != HF_VERDICT_QUEUED || asks);
-}
-
 static void answer_nonsense(struct hf_redis_node *node,
                             const struct hf_pending *pending)
 {
@@ -284,7 +257,7 @@ static void answer_integer(struct hf_redis_node *node,
     struct hf_answer answer = answer_to(node, pending);
     answer.verdict = HF_VERDICT_OK;
     answer.counter = (uint64_t)node->connection.reply.items[0].integer;
-    if (pending->verb <= HF_VERB_BREAK && makes_sense(&answer)) {
+    if (pending->verb <= HF_VERB_BREAK && hf_answer_is_sound(&answer)) {
         give(node, &answer);
     } else {
         answer_nonsense(node, pending);
@@ -296,7 +269,7 @@ static void answer_array(struct hf_redis_node *node,
                          struct hf_instant now)
 {
     struct hf_answer answer = read_array(node, pending);
-    if (!makes_sense(&answer)) {
+    if (!hf_answer_is_sound(&answer)) {
         answer_nonsense(node, pending);
         return;
     }
@@ -313,32 +286,16 @@ static void answer_array(struct hf_redis_node *node,
 
 static struct hf_seat read_seat(const struct hf_reply *reply, size_t at)
 {
-    const char *mode = hf_reply_text(reply, at + 3);
     uint64_t ticket = (uint64_t)hf_reply_integer(reply, at + 2);
-    return (struct hf_seat){
+    struct hf_seat seat = {
         .waits = ticket != 0,
-        .is_shared = mode[0] == 's',
-        .permits = mode[0] == 's' ? (uint16_t)strtoul(mode + 1, NULL, 10) : 0,
         .owner = hf_reply_text(reply, at),
         .owner_len = reply->items[at].len,
         .left_ms = hf_reply_integer(reply, at + 1),
         .ticket = ticket,
     };
-}
-
-/** @return false: no memory. */
-static bool reserve_seats(struct hf_redis *store, size_t n)
-{
-    if (n <= store->seats_cap) {
-        return true;
-    }
-    struct hf_seat *seats = realloc(store->seats, n * sizeof(*seats));
-    if (seats == NULL) {
-        return false;
-    }
-    store->seats = seats;
-    store->seats_cap = n;
-    return true;
+    hf_seat_set_mode(&seat, hf_reply_text(reply, at + 3));
+    return seat;
 }
 
 /* The reply begins like that of INSPECT; the sharers and the waiters follow. An
@@ -350,41 +307,20 @@ static void answer_queue(struct hf_redis_node *node,
     struct hf_redis *store = node->store;
     struct hf_answer answer = read_array(node, pending);
     size_t n = (reply->n - QUEUE_HEAD) / QUEUE_ITEMS;
-    if (!reserve_seats(store, n + 1)) {
+    if (!hf_seat_list_reserve(&store->seats, n + 1)) {
         hf_redis_answer_none(node, pending, HF_VERDICT_ERROR, HF_NO_MEMORY,
                              "out of memory");
         return;
     }
-    if (answer.kind != HF_HOLDER_NONE && answer.kind != HF_HOLDER_SHARED) {
-        store->seats[answer.n_seats++] = (struct hf_seat){
-            .owner = answer.owner,
-            .owner_len = answer.owner_len,
-            .left_ms = answer.left_ms,
-        };
-    }
+    hf_seat_list_begin(&store->seats, &answer);
     for (size_t i = 0; i < n; i++) {
-        store->seats[answer.n_seats++] =
+        store->seats.items[answer.n_seats++] =
             read_seat(reply, QUEUE_HEAD + i * QUEUE_ITEMS);
     }
-    answer.seats = store->seats;
     give(node, &answer);
 }
 
 /* ---- Which names are there --------------------------------------------- */
-
-static bool reserve_names(struct hf_redis *store, size_t n)
-{
-    if (n <= store->names_cap) {
-        return true;
-    }
-    struct hf_bytes *names = realloc(store->names, n * sizeof(*names));
-    if (names == NULL) {
-        return false;
-    }
-    store->names = names;
-    store->names_cap = n;
-    return true;
-}
 
 static bool is_lock_key(const struct hf_redis *store, const char *key,
                         size_t len)
@@ -410,7 +346,7 @@ static void answer_scan(struct hf_redis_node *node,
     const struct hf_reply *reply = &node->connection.reply;
     struct hf_redis *store = node->store;
     struct hf_answer answer = answer_to(node, pending);
-    if (!reserve_names(store, reply->n)) {
+    if (!hf_name_list_reserve(&store->names, reply->n)) {
         hf_redis_answer_none(node, pending, HF_VERDICT_ERROR, HF_NO_MEMORY,
                              "out of memory");
         return;
@@ -423,14 +359,14 @@ static void answer_scan(struct hf_redis_node *node,
             continue;
         }
         if (is_lock_key(store, key, len)) {
-            store->names[answer.n_names++] = (struct hf_bytes){
+            store->names.items[answer.n_names++] = (struct hf_bytes){
                 key + store->prefix_len, len - store->prefix_len};
         }
     }
     uint64_t cursor = strtoull(hf_reply_text(reply, 1), NULL, 10);
     answer.verdict = HF_VERDICT_OK;
     answer.counter = next_cursor(cursor, pending->is_of_marks);
-    answer.names = store->names;
+    answer.names = store->names.items;
     give(node, &answer);
 }
 
@@ -493,7 +429,7 @@ static void answer_put(struct hf_redis_node *node,
         answer_nonsense(node, pending);
         return;
     }
-    answer.verdict = verdict_of(hf_reply_integer(reply, 1));
+    answer.verdict = hf_answer_verdict(hf_reply_integer(reply, 1));
     answer.counter = (uint64_t)hf_reply_integer(reply, 2);
     if (answer.verdict != HF_VERDICT_QUEUED && answer.counter <= HF_FENCE_MAX) {
         give(node, &answer);

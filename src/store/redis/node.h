@@ -19,6 +19,7 @@
 #include "io/loop.h"
 #include "store/admission.h"
 #include "store/jobs.h"
+#include "store/records.h"
 #include "store/redis/connection.h"
 #include "store/redis/keys.h"
 #include "store/redis/listen.h"
@@ -151,11 +152,9 @@ struct hf_redis {
     struct hf_tls *tls;
     char channel[40]; /* channel on which grants are pushed (listen.h) */
     struct hf_redis_listen_pace listen_pace;
-    uint64_t seed;          /* of the back-off's jitter */
-    struct hf_bytes *names; /* from the reply to a SCAN */
-    size_t names_cap;
-    struct hf_seat *seats; /* from the reply to a QUEUE */
-    size_t seats_cap;
+    uint64_t seed;             /* of the back-off's jitter */
+    struct hf_name_list names; /* of the reply to a SCAN */
+    struct hf_seat_list seats; /* of the reply to a QUEUE */
     struct hf_redis_node nodes[];
 };
 

@@ -136,8 +136,8 @@ static void free_store(struct hf_redis *store)
     free_endpoints(store->endpoints, store->base.n_nodes);
     hf_tls_free(store->tls);
     free(store->prefix);
-    free(store->names);
-    free(store->seats);
+    free(store->names.items);
+    free(store->seats.items);
     free(store);
 }
 
