@@ -16,6 +16,7 @@
  * Names begin with the number in EPOCH-FILE, so that no round of faults
  * inherits the counters of another. */
 #include "journal.h"
+#include "load.h"
 #include "protected.h"
 
 #include <holdfast/holdfast.h>
@@ -26,7 +27,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PERMITS 2
@@ -52,21 +52,6 @@ struct attempt {
 static struct options options;
 static struct hf_client *client;
 static volatile sig_atomic_t is_ending;
-static uint32_t draws;
-
-/* Good enough, and the same for a seed on every machine. */
-static uint32_t draw(uint32_t below)
-{
-    draws = draws * 1664525U + 1013904223U;
-    return (draws >> 8) % below;
-}
-
-static void rest(int64_t us)
-{
-    struct timespec time = {.tv_sec = us / 1000000,
-                            .tv_nsec = us % 1000000 * 1000};
-    nanosleep(&time, NULL); /* sleeps: the load, drawn by the seed */
-}
 
 static void end(int signal)
 {
@@ -274,7 +259,7 @@ int main(int argc, char **argv)
                                .epoch_path = argv[4],
                                .journal_path = argv[5],
                                .ttl_ms = strtol(argv[6], NULL, 10)};
-    draws = (uint32_t)strtoul(argv[7], NULL, 10);
+    load_seed((uint32_t)strtoul(argv[7], NULL, 10));
     struct sigaction action = {.sa_handler = end, .sa_flags = SA_RESTART};
     sigaction(SIGTERM, &action, NULL);
     journal_open(options.journal_path);

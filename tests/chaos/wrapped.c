@@ -10,6 +10,7 @@
  * with. The child holds as long as it runs: that is all that it learns. consul
  * has a session of 15 s, whatever TTL_MS is. */
 #include "journal.h"
+#include "load.h"
 #include "protected.h"
 
 #include <inttypes.h>
@@ -20,28 +21,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define GRACE_MS 1000
 
 extern char **environ;
 
-static uint32_t draws;
 static volatile sig_atomic_t is_ending;
-
-static uint32_t draw(uint32_t below)
-{
-    draws = draws * 1664525U + 1013904223U;
-    return (draws >> 8) % below;
-}
-
-static void rest(int64_t us)
-{
-    struct timespec time = {.tv_sec = us / 1000000,
-                            .tv_nsec = us % 1000000 * 1000};
-    nanosleep(&time, NULL); /* sleeps: the load, drawn by the seed */
-}
 
 static void end(int signal)
 {
@@ -211,7 +197,7 @@ static void turn(struct job *job)
 int main(int argc, char **argv)
 {
     if (argc == 9 && strcmp(argv[1], "held") == 0) {
-        draws = (uint32_t)getpid();
+        load_seed((uint32_t)getpid());
         return hold(argv);
     }
     if (argc != 9) {
@@ -220,7 +206,7 @@ int main(int argc, char **argv)
         return 64;
     }
     struct job job = {.argv = argv};
-    draws = (uint32_t)strtoul(argv[8], NULL, 10);
+    load_seed((uint32_t)strtoul(argv[8], NULL, 10));
     signal(SIGTERM, end);
     journal_open(argv[6]);
     while (!is_ending) {
