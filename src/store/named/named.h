@@ -21,12 +21,12 @@
  * been granted, is sent at once, also if the client does not come back soon.
  *
  *     key.c       which name of the server a name has
- *     seats.c     what the session holds
+ *     seats.c     the locks of the session
  *     requests.c  the queue; requests to statements
  *     replies.c   replies to answers
  *     session.c   the connection, its settings, its end
- *     check.c     what is true between two events of the loop
- *     store.c     what the client calls; the table of operations */
+ *     check.c     the invariants between two events of the loop
+ *     store.c     the client's entry points; the table of operations */
 #ifndef HF_MYSQL_NAMED_H
 #define HF_MYSQL_NAMED_H
 
@@ -61,7 +61,7 @@ enum hf_named_statement {
     HF_NAMED_LOOK    /* IS_USED_LOCK() */
 };
 
-/* What a server gave to a statement. A number that is not there is SQL's NULL.
+/* The outcome of a statement. A number that is not there is SQL's NULL.
  */
 struct hf_named_outcome {
     bool has_value, has_holder;
@@ -151,7 +151,7 @@ static inline bool hf_named_is_ready(const struct hf_named *store)
 
 /* ---- check.c ------------------------------------------------------------- */
 
-/* Assert what is true between two events of the loop: NL-1 to NL-6. */
+/* Assert the invariants between two events of the loop: NL-1 to NL-6. */
 void hf_named_check(const struct hf_named *store);
 
 /* ---- seats.c ------------------------------------------------------------- */
@@ -176,7 +176,7 @@ void hf_named_seats_clear(struct hf_named *store);
 void hf_named_ask(struct hf_named *store, const struct hf_ask *ask,
                   struct hf_instant now);
 
-/* Send what can be sent. */
+/* Send the requests that can be sent. */
 void hf_named_flush(struct hf_named *store, struct hf_instant now);
 
 /** Remove the first request of the queue. @return NULL: there is none. The
@@ -194,7 +194,7 @@ void hf_named_answer_batch(struct hf_named *store);
 /* The reply to the next statement of the batch. */
 void hf_named_take(struct hf_named *store, const struct hf_mysql_reply *reply);
 
-/* The session has ended: what was sent is unknown, the rest was not sent. */
+/* The session has ended: sent requests are UNKNOWN, the rest UNSENT. */
 void hf_named_answer_all(struct hf_named *store, enum hf_status fault,
                          const char *reason, struct hf_instant now);
 

@@ -133,7 +133,7 @@ static bool answer_try(struct hf_named *store, struct hf_named_request *request)
     return is_granted;
 }
 
-/* Without a proxy in between, the session has what it was granted. Only its end
+/* Without a proxy in between, the session keeps its grants. Only its end
  * frees it now. */
 static void answer_unlock(struct hf_named *store,
                           const struct hf_named_request *request)
@@ -279,7 +279,7 @@ static void take_error(struct hf_named *store, struct hf_named_request *failed,
     }
     if (failed->statement == HF_NAMED_UNDO ||
         failed->statement == HF_NAMED_UNLOCK) {
-        /* What the session holds is not known any more. */
+        /* The locks of the session are unknown now. */
         hf_mysql_connection_break(&store->connection, HF_UNAVAILABLE, why);
         return;
     }

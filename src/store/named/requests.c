@@ -118,7 +118,7 @@ static struct hf_named_request *push(struct hf_named *store,
 /* ---- The batch ------------------------------------------------------------
  */
 
-/* What a request needs, by what the session holds. */
+/* The need of a request, by the locks of the session. */
 static enum hf_named_statement need_of(const struct hf_named *store,
                                        const struct hf_named_request *request)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the client calls, and the jobs of `holdfast doctor`. */
+/* The entry points for the client, and the jobs of `holdfast doctor`. */
 #include "base/fail.h"
 #include "store/named/named.h"
 
