@@ -2,7 +2,7 @@
 /* The schema as statements: the text is for the client program of the server,
  * which takes "DELIMITER //" for itself. A statement ends with the delimiter,
  * which in our text is the end of a line, and each is sent alone. So other
- * programs go on meanwhile: they wait for the routine that is being replaced.
+ * programs continue: they wait for the routine that is being replaced.
  *
  * The text takes an install lock in the server, which the end of the session
  * frees, too: one that fails half-way is closed, and the next begins anew. */
