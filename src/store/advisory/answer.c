@@ -56,7 +56,7 @@ static void give_released(struct hf_advisory *store,
 /* ---- A try --------------------------------------------------------------- */
 
 /* A lock that was granted stays when its statement fails after that. If others
- * of this client share the key, only the end of the session tells them apart.
+ * of this client share the key, only the end of the session separates them.
  */
 static void undo(struct hf_advisory *store, struct hf_advisory_seat *seat,
                  struct hf_instant now)
