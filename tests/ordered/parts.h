@@ -3,7 +3,8 @@
  *
  *     ordered_world.c  time, faults, the order of events
  *     server.c         the store: one log, sessions that expire
- *     sim_wire.c       the wire: connections, calls, watches
+ *     sim_wire.c       the wire: connections, calls
+ *     sim_watch.c      its watches
  *     contender.c      attempts of clients: what they ask
  *     forcer.c         breaks
  *     marker.c         marks of --once: the store's, who asks, the oracle
@@ -346,10 +347,23 @@ struct hf_instant wire_next(const struct client *client);
 /* Do what is due of this client: a request, a reply, an event. */
 void wire_step(struct client *client);
 
-/* An entry has ended: to all watches of its name. */
+void wire_free(struct client *client);
+
+/* How long a message takes, in microseconds. */
+uint64_t wire_delay_us(struct world *world);
+
+/* ---- sim_watch.c --------------------------------------------------------- */
+
+bool call_watch(struct hf_wire *wire, const struct hf_wire_watched *what,
+                void *user, struct hf_instant now, struct hf_wire_watch **out);
+void call_unwatch(struct hf_wire *wire, struct hf_wire_watch *watch);
+
+/* The first event of the watch, which is due. */
+void watch_hear(struct client *client, struct hf_wire_watch *watch);
+
+/* An entry has ended: to all watches that report it. */
 void wire_publish(struct world *world, const struct end *end);
 void wire_cancel_watch(struct client *client);
-void wire_free(struct client *client);
 
 /* ---- contender.c --------------------------------------------------------- */
 

@@ -3,8 +3,7 @@
  *
  * A connection keeps order, in both directions. When it breaks, a request that
  * has arrived is LOST; one that has not may be UNSENT, or LOST and executed
- * later, or LOST and never executed. Nothing orders those that land late. A
- * watch has a connection of its own: its events come late, twice or never. */
+ * later, or LOST and never executed. Nothing orders those that land late. */
 #include "parts.h"
 
 #include <stdio.h>
@@ -16,7 +15,7 @@
 
 /* ---- Letters ------------------------------------------------------------- */
 
-static uint64_t delay_us(struct world *world)
+uint64_t wire_delay_us(struct world *world)
 {
     uint64_t us = 100 + draw(world, 3000);
     bool is_slow = world->is_slow && !world->is_calm && draw(world, 60) == 0;
@@ -28,7 +27,7 @@ static void post(struct world *world, struct hf_wire *wire,
                  struct letter *letter)
 {
     struct letter **end = &wire->letters;
-    letter->at = later_us(world, delay_us(world));
+    letter->at = later_us(world, wire_delay_us(world));
     letter->next = NULL;
     while (*end != NULL) {
         if ((*end)->is_answer == letter->is_answer) {
@@ -348,150 +347,6 @@ void wire_break(struct client *client)
                     "connection lost");
 }
 
-/* ---- Watches ------------------------------------------------------------- */
-
-static void tell(struct hf_wire_watch *watch, struct heard heard)
-{
-    struct world *world = watch->wire->world;
-    struct heard **end = &watch->heard;
-    struct heard *copy = malloc(sizeof(*copy));
-    if (copy == NULL) {
-        abort();
-    }
-    heard.at = later_us(world, delay_us(world));
-    while (*end != NULL) {
-        heard.at = hf_instant_max(heard.at, (*end)->at);
-        end = &(*end)->next;
-    }
-    *copy = heard;
-    copy->next = NULL;
-    *end = copy;
-}
-
-/* Only the end of its entry; of that, the moment is not always known. */
-static void report(struct hf_wire_watch *watch, const struct end *end)
-{
-    struct world *world = watch->wire->world;
-    bool is_bad = world->plan->deaf && !world->is_calm;
-    bool is_bare = watch->number != 0 && world->plan->stays;
-    struct heard heard = {.number = end->number,
-                          .revision = is_bare ? 0 : end->revision};
-    if (watch->name != end->name || end->revision <= watch->revision ||
-        (watch->number != 0 && watch->number != end->number)) {
-        return;
-    }
-    if (is_bad && draw(world, 20) == 0) {
-        world->report->unheard++;
-        return;
-    }
-    if (is_bad && draw(world, 20) == 0) {
-        heard.number = 0; /* compacted */
-    }
-    tell(watch, heard);
-    if (is_bad && draw(world, 20) == 0) {
-        tell(watch, heard);
-    }
-}
-
-static bool call_watch(struct hf_wire *wire, const struct hf_wire_watched *what,
-                       void *user, struct hf_instant now,
-                       struct hf_wire_watch **out)
-{
-    struct world *world = wire->world;
-    const struct server *server = &world->server;
-    struct hf_wire_watch *watch = calloc(1, sizeof(*watch));
-    unsigned entry = 0;
-    (void)now;
-    if (watch == NULL) {
-        abort();
-    }
-    *watch = (struct hf_wire_watch){
-        .next = wire->watches,
-        .wire = wire,
-        .name = name_of(what->name),
-        .revision = what->revision,
-        .user = user,
-    };
-    if (what->id.len > 0) {
-        memcpy(&entry, what->id.data, sizeof(entry));
-        watch->number = server->entries[entry].number;
-        world->report->narrow++;
-    }
-    judge_watch(&world->clients[wire->client], user, what);
-    wire->watches = watch;
-    unsigned first = server->n_ends > ENDS_MAX ? server->n_ends - ENDS_MAX : 0;
-    for (unsigned i = first; i < server->n_ends; i++) {
-        report(watch, &server->ends[i % ENDS_MAX]);
-    }
-    *out = watch;
-    return true;
-}
-
-static void call_unwatch(struct hf_wire *wire, struct hf_wire_watch *watch)
-{
-    struct hf_wire_watch **at = &wire->watches;
-    while (*at != watch) {
-        at = &(*at)->next;
-    }
-    *at = watch->next;
-    while (watch->heard != NULL) {
-        struct heard *heard = watch->heard;
-        watch->heard = heard->next;
-        free(heard);
-    }
-    free(watch);
-}
-
-void wire_publish(struct world *world, const struct end *end)
-{
-    for (unsigned i = 0; i < world->plan->n_clients; i++) {
-        struct hf_wire_watch *watch = world->clients[i].wire.watches;
-        for (; watch != NULL; watch = watch->next) {
-            report(watch, end);
-        }
-    }
-}
-
-void wire_cancel_watch(struct client *client)
-{
-    struct hf_wire_watch *watch = client->wire.watches;
-    if (watch != NULL) {
-        tell(watch, (struct heard){.is_end = true});
-    }
-}
-
-static struct end *find_end(struct server *server, uint64_t number)
-{
-    unsigned first = server->n_ends > ENDS_MAX ? server->n_ends - ENDS_MAX : 0;
-    for (unsigned i = server->n_ends; i-- > first;) {
-        if (number != 0 && server->ends[i % ENDS_MAX].number == number) {
-            return &server->ends[i % ENDS_MAX];
-        }
-    }
-    return NULL;
-}
-
-static void hear(struct client *client, struct hf_wire_watch *watch)
-{
-    struct world *world = client->world;
-    struct heard heard = *watch->heard;
-    free(watch->heard);
-    watch->heard = heard.next;
-    world->is_dispatching = true;
-    if (heard.is_end) {
-        void *user = watch->user;
-        call_unwatch(&client->wire, watch);
-        hf_ordered_unwatched(&client->ordered, user, world->now);
-    } else {
-        world->hearing = find_end(&world->server, heard.number);
-        hf_ordered_ended(&client->ordered, watch->user, heard.number,
-                         heard.revision, world->now);
-        world->hearing = NULL;
-    }
-    hf_ordered_check(&client->ordered);
-    world->is_dispatching = false;
-}
-
 /* ---- Time ---------------------------------------------------------------- */
 
 static struct hf_instant due_of(const struct client *client,
@@ -577,7 +432,7 @@ void wire_step(struct client *client)
          watch = watch->next) {
         if (is_awake && watch->heard != NULL &&
             !hf_instant_before(now, watch->heard->at)) {
-            hear(client, watch);
+            watch_hear(client, watch);
             return;
         }
     }

@@ -141,7 +141,7 @@ static void on_event(zhandle_t *library, int type, int state, const char *path,
     }
 }
 
-/* An answer leaves the watch set. An error does not end one that was set
+/** An answer leaves the watch set. An error does not end one that was set
  * before: the library keeps it, and sets it again at another server.
  * @return true: what was read is to be taken. */
 static bool is_read(struct hf_zk_watch *watch, int rc)
