@@ -52,6 +52,20 @@ works() { # WHAT VARIABLE...
     is "$code $out" '0 ran' "the token of $1"
 }
 echo "$locks" >"$W/token"
+
+# Values lie apart from the prefix.
+values=$(token values 'key_prefix "~value/lock:" { policy = "write" }')
+capture env CONSUL_HTTP_TOKEN="$locks" holdfast get cfg
+is "$code" 77 'a token for locks reads no values'
+like "$err" 'for values key_prefix "~value/lock:"' '... and is told the rule'
+capture env CONSUL_HTTP_TOKEN="$locks" holdfast put cfg x
+is "$code" 77 '... nor writes any'
+like "$err" 'for values key_prefix "~value/lock:"' '... by that rule'
+capture env CONSUL_HTTP_TOKEN="$values" holdfast put -q cfg x
+is "$code$err" 0 'one for values does'
+is "$(CONSUL_HTTP_TOKEN=$values holdfast get cfg)" x '... and needs no session'
+capture env CONSUL_HTTP_TOKEN="$values" holdfast put -q --delete cfg
+is "$code$err" 0 '... and is deleted'
 works CONSUL_HTTP_TOKEN "CONSUL_HTTP_TOKEN=$locks"
 works CONSUL_HTTP_TOKEN_FILE "CONSUL_HTTP_TOKEN_FILE=$W/token"
 works token_file "HOLDFAST_URL=$HOLDFAST_URL&token_file=$W/token"

@@ -198,6 +198,20 @@ static void leases_and_sessions(void **state)
     assert_true(hf_wire_id_of(session) == 0x694d7f1c2a3b4c05);
 }
 
+/* The key of a value is that of no entry and of no mark. */
+static void a_value_is_apart(void **state)
+{
+    struct hf_wire_text text = {0};
+    struct hf_wire_entry entry = {.ttl_s = 7};
+    (void)state;
+    hf_etcd_key_value(&text, "lock:", bytes_of("a/b#once"));
+    assert_bytes((struct hf_bytes){text.bytes, text.len},
+                 "lock:a%2Fb#once#value", 21);
+    assert_false(hf_etcd_key_cut("lock:", text.bytes, text.len, &entry));
+    assert_false(hf_etcd_key_cut_mark("lock:", text.bytes, text.len, &entry));
+    hf_wire_text_free(&text);
+}
+
 /* etcdctl and Go write the lease alone; others may write anything. */
 static void entries_of_other_programs(void **state)
 {
@@ -247,6 +261,7 @@ int main(void)
         cmocka_unit_test(names_are_escaped),
         cmocka_unit_test(an_entry_comes_back),
         cmocka_unit_test(leases_and_sessions),
+        cmocka_unit_test(a_value_is_apart),
         cmocka_unit_test(entries_of_other_programs),
         cmocka_unit_test(loose_escapes),
     };

@@ -69,9 +69,11 @@ static void reserved_names_are_escaped(void **state)
 static void no_names(void **state)
 {
     char sessions[] = "%sessions";
+    char values[] = "%values";
     char empty[] = "";
     (void)state;
     assert_int_equal(hf_zk_key_name(sessions), SIZE_MAX);
+    assert_int_equal(hf_zk_key_name(values), SIZE_MAX);
     assert_int_equal(hf_zk_key_name(empty), SIZE_MAX);
 }
 
