@@ -154,7 +154,7 @@ like "$code:$err" '^75:holdfast: foreign: held by ' \
 is "$(server_cli one GET lock:foreign)" theirs 'and is as it was'
 
 for s in a b c; do server_start "$s"; done
-HOLDFAST_URL="${SERVER_URL[a]} ${SERVER_URL[b]} ${SERVER_URL[c]}"
+HOLDFAST_URL="${SERVER_URL[a]} ${SERVER_URL[b]} ${SERVER_URL[c]}?node_timeout=1s"
 servers_declare "$HOLDFAST_URL"
 test_store 'three servers'
 

@@ -90,7 +90,6 @@ ordered_one() { # VERSION: doctor's words
     like "$err" 'would reverse fences' '... with the reason'
     end one
     ok 'nothing is left' wait_until 20 counts 0
-    gives 78 'values are refused' put one value
 }
 
 ordered_order() {
