@@ -151,7 +151,7 @@ static void end(struct world *world, struct slot *slot)
     slot->timer = later_us(world, draw(world, 400000));
 }
 
-/* ---- What is due --------------------------------------------------------- */
+/* ---- Due events ---------------------------------------------------------- */
 
 static bool must_end(const struct world *world, const struct slot *slot)
 {

@@ -8,7 +8,7 @@
  *   IDLE ─BREAK─▶ TAKING ─▶ TAKEN ─RELEASE─▶ FREEING ─▶ IDLE
  *                              └───BREAK────▶ RETURNING ──┘
  *
- * One that is not answered is given up: what it wrote ends with the holder. */
+ * One that is not answered is given up: its texts end with the holder. */
 #include "parts.h"
 
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static void give_back(struct client *client)
     send_ask(client, &ask, force->attempt, force->name, &force->request);
 }
 
-/* ---- What is due --------------------------------------------------------- */
+/* ---- Due events ---------------------------------------------------------- */
 
 struct hf_instant force_next(const struct client *client)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* THE ORACLES: ordered_world.h says what each one claims
+/* THE ORACLES: their claims are in ordered_world.h
  *
- * They compare what a client was told with what the store really did. */
+ * They compare the answers that a client got with the state of the store. */
 #include "parts.h"
 
 /* Milliseconds. In calm, a session is renewed each third of a ttl, and twice

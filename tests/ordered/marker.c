@@ -3,8 +3,8 @@
  *
  * The clock of a member shows whole steps, and may be wrong by a little; each
  * connection is to another member. A client marks names with fences that rise,
- * repeats what was not answered, withdraws some, and reads. It need not hold
- * the lock: then more writes meet.
+ * repeats requests without an answer, withdraws some, and reads. It need not
+ * hold the lock: then more writes meet.
  *
  *   IDLE ─read─▶ READING ─▶ IDLE
  *     └─mark─▶ MARKING ─▶ [WITHDRAWING] ─▶ IDLE */

@@ -33,7 +33,7 @@ void violate(struct world *world, const char *what)
     }
 }
 
-/* ---- Requests whose connection is gone ----------------------------------- */
+/* ---- Requests without a connection --------------------------------------- */
 
 static struct hf_instant next_ghost(const struct world *world)
 {

@@ -16,8 +16,8 @@
  *              sending of a renewal of its session that was executed
  *   ONCE       each request is answered once
  *   TRY        a refused try has left nothing
- *   HERD       the end of one entry makes only those clients list whose entry
- *              waits for just that one; a client with one waiter that waits for
+ *   HERD       after the end of one entry only clients list that have an entry
+ *              which waits for it; a client with one waiter that waits for
  *              another client's entry is told of the end of no other one
  *   LIVE       without faults: a waiter holds soon after its turn has come
  *   LOSS       without faults but that: a holder that watches its name, and
@@ -74,7 +74,7 @@ struct world_report {
     uint64_t losses;   /* CONFIRMs refused */
     uint64_t doubts;   /* pushes to holders */
     uint64_t errors;   /* requests refused, and not executed */
-    uint64_t lost;     /* calls whose answer was lost */
+    uint64_t lost;     /* calls with a lost answer */
     uint64_t late;     /* calls executed after their connection broke */
     uint64_t ghosts;   /* of them, CREATEs of attempts that were over */
     uint64_t stale;    /* renewals answered for a session that had ended */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of this world share.
+/* Shared by the files of this world.
  *
  *     ordered_world.c  time, faults, the order of events
  *     server.c         the store: one log, sessions that expire
  *     sim_wire.c       the wire: connections, calls
  *     sim_watch.c      its watches
- *     contender.c      attempts of clients: what they ask
+ *     contender.c      attempts of clients: their requests
  *     forcer.c         breaks
- *     marker.c         marks of --once: the store's, who asks, the oracle
+ *     marker.c         marks of --once: the store's, their clients, the oracle
  *     judge.c          the oracles */
 #ifndef HF_TESTS_ORDERED_PARTS_H
 #define HF_TESTS_ORDERED_PARTS_H
@@ -53,7 +53,7 @@ struct entry {
     uint16_t permits;
     bool is_live;
     bool is_ended; /* the note is a reservation's */
-    uint32_t note; /* attempt of who has taken it; 0: none */
+    uint32_t note; /* the attempt that has taken it; 0: none */
     uint64_t version;
     uint64_t number;
     struct hf_instant created;
@@ -293,7 +293,7 @@ struct world {
     struct hf_instant now;
     struct server server;
     struct client clients[CLIENTS_MAX];
-    struct letter *ghosts; /* requests whose connection is gone */
+    struct letter *ghosts; /* requests without a connection */
     uint32_t attempts;
     struct hf_instant reserved[NAMES]; /* no other holder until then */
     bool is_refused[ENTRIES_MAX];      /* tries, by attempt */
@@ -324,7 +324,7 @@ void violate(struct world *world, const char *what);
 /* Execute the request, and fill in the reply. */
 void server_execute(struct world *world, struct letter *letter);
 
-/* Sessions whose time is over. */
+/* Sessions beyond their time. */
 void server_expire(struct world *world);
 struct hf_instant server_next(const struct world *world);
 void server_end_session(struct world *world, unsigned session);
@@ -344,7 +344,7 @@ void wire_up(struct client *client);
 void wire_break(struct client *client);
 struct hf_instant wire_next(const struct client *client);
 
-/* Do what is due of this client: a request, a reply, an event. */
+/* Do the due events of this client: a request, a reply, an event. */
 void wire_step(struct client *client);
 
 void wire_free(struct client *client);

@@ -47,7 +47,8 @@ static const struct entry *awaited(const struct server *server,
     return last;
 }
 
-/* Also those whose own entry has ended while it waited: they may not know. */
+/* Also those with an entry that has ended while it waited: they may not know.
+ */
 static unsigned waiters_of(const struct server *server,
                            const struct entry *ended)
 {

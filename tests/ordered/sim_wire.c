@@ -378,7 +378,8 @@ struct hf_instant wire_next(const struct client *client)
 }
 
 /* A leader that was replaced gets no majority: all but a renewal waits until
- * its member knows the new one, and what was sent after it waits, too. */
+ * its member knows the new one, and requests that were sent after it wait, too.
+ */
 static bool is_held(const struct client *client, const struct letter *letter)
 {
     return letter->kind != KIND_RENEW &&

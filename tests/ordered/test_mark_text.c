@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Marks as texts: what is written is read again, and nothing else is; when one
+/* Marks as texts: a written one is read again, and no other text is; when one
  * is over; which of two is kept. */
 #include "store/ordered/mark_text.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* For the tests of HTTP: a connection, and a scripted peer over TCP in this
- * process. What is reported is a text, one line for each callback. The time is
+ * process. The report is a text, one line for each callback. The time is
  * the test's own. */
 #ifndef HF_TESTS_HTTP_FIXTURE_H
 #define HF_TESTS_HTTP_FIXTURE_H
@@ -53,7 +53,7 @@ static const struct hf_http_limits limits = {
     .scheme = "mem",
 };
 
-/* ---- What is reported -------------------------------------------------- */
+/* ---- The report -------------------------------------------------------- */
 
 __attribute__((format(printf, 2, 3))) static void say(struct fixture *f,
                                                       const char *format, ...)

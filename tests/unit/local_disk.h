@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A disk that fails, for one file of a program. The functions by which LMDB and
  * the store write the values' file are defined here. They record what a power
- * cut would leave of it: what was synced, and of the rest nothing, or the odd
- * or the even writes. */
+ * cut would leave of it: the synced writes, and of the rest none, or the odd or
+ * the even ones. */
 #ifndef HF_TESTS_LOCAL_DISK_H
 #define HF_TESTS_LOCAL_DISK_H
 
@@ -29,7 +29,7 @@ struct write {
 
 static struct disk {
     char path[100]; /* of the values' file; "": record nothing */
-    int image;      /* -1, or what a power cut would leave of the file */
+    int image;      /* -1, or the file as a power cut would leave it */
     unsigned early; /* these unsynced writes reach the disk: 0 none, 1 odd, 2
                        even ones */
     enum fault fault;

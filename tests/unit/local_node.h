@@ -278,7 +278,8 @@ static inline void local_read(struct hf_txn *txn, void *data)
     }
 }
 
-/* The version also if the value is deleted, and what GET does not copy. */
+/* The version also if the value is deleted, and the fields that GET does not
+ * copy. */
 static inline void local_read_value(struct local_node *node, struct row *row)
 {
     struct hf_local *local = local_of(node);

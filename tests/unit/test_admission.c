@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* May a server vote? What is known of it, what the operator asks for, and what
- * the store is to do next. core/quarantine.h has tests of its own. */
+/* May a server vote? Its marker, the operator's job, and the next step of
+ * the store. core/quarantine.h has tests of its own. */
 #include "store/admission.h"
 
 #include <setjmp.h>
@@ -30,7 +30,7 @@ static void set(char out[HF_SERVER_ID_MAX], const char *text)
 
 /* ---- The table --------------------------------------------------------- */
 
-/* What the server's marker says. */
+/* The server's marker. */
 enum marker {
     NONE,         /* new, restarted empty, or emptied */
     WHOLE,        /* of this server, all locks are there */
@@ -40,7 +40,7 @@ enum marker {
     MISMATCHED    /* another max_ttl */
 };
 
-/* What the operator asks for, and what came of it. */
+/* The operator's job, and its result. */
 enum asked {
     NOTHING,
     LOOK,
@@ -68,7 +68,7 @@ enum { WRITE = HF_ADMISSION_WRITE, OPEN = HF_ADMISSION_OPEN };
 enum { OFF = false, ON = true };
 
 static const struct row rows[] = {
-    /* No job: what was found decides. */
+    /* No job: the marker decides. */
     {NONE, ON, NOTHING, WRITE, UNDECIDED, false},
     {WHOLE, ON, NOTHING, OPEN, VOTES, false},
     {OLD_FORMAT, ON, NOTHING, WRITE, UNDECIDED, true},

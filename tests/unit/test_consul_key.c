@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names, owners and sessions as keys of Consul, and lists of keys as entries:
- * what comes back is what was written, no two names share a key, no key needs
- * an escape in a path, and those of other programs are read as exclusive
+ * a key that was written is read as the same, no two names share a key, no key
+ * needs an escape in a path, and those of other programs are read as exclusive
  * entries.
  */
 /* library: store-consul-objects */

@@ -56,7 +56,7 @@ struct view {
     size_t ahead;
 };
 
-/* What entry k sees, which is the same in each order of the list. */
+/* The verdict on entry k, which is the same in each order of the list. */
 static struct view view_of(const struct world *world, unsigned k)
 {
     struct view first = {HF_ENTRY_UNPROVEN, NONE, 0};

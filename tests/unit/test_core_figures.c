@@ -112,7 +112,7 @@ static void misses_are_counted_a_timeout_apart(void **state)
     assert_true(hf_nodes_is_slow(&nodes, 0));
 }
 
-/* Each event changes what it is about, and nothing else. */
+/* Each event changes its own figure, and no other. */
 static void an_event_is_one_change(void **state)
 {
     (void)state;

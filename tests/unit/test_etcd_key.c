@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names and owners as keys of etcd, and bytes as base64: what comes back is
- * what was written, no two names share a key, and texts of other programs are
- * read as exclusive entries. */
+/* Names and owners as keys of etcd, and bytes as base64: a key
+ * that was written is read as the same, no two names share a key, and texts of
+ * other programs are read as exclusive entries. */
 /* library: store-etcd-objects */
 #include "store/etcd/etcd.h"
 #include "store/ordered/wire_key.h"

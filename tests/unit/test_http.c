@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HTTP: what a server may send, and what callbacks may do. */
+/* HTTP: valid replies, and the calls that callbacks may make. */
 /* library: hf_http */
 #include "http_fixture.h"
 
-/* What the peer has received, and the whole of it. */
+/* The peer has received this and no more. */
 static void expect_request(struct fixture *f, const char *format)
 {
     char got[1024];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HTTP: how a connection ends, and what happens to the requests that are
- * pending then. */
+/* HTTP: how a connection ends, and the results of the requests that are pending
+ * then. */
 /* library: hf_http */
 #include "http_fixture.h"
 
@@ -140,9 +140,9 @@ static void a_connection_is_refused(void **state)
     end(&f);
 }
 
-/* ---- What a server must not do ----------------------------------------- */
+/* ---- Invalid replies ---------------------------------------------------- */
 
-/* Each reply is what the second request gets; `fault` ends the reason. */
+/* Each reply is that to the second request; `fault` ends the reason. */
 static void expect_fault(const char *reply, const char *fault)
 {
     struct fixture f;

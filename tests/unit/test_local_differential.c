@@ -50,7 +50,7 @@ static const struct planted in_local[] = {
     {.rule = OLDER},      {.rule = COMPARED},    {.rule = ONCE},
 };
 
-/* What the test leaves out of the comparison, or out of the requests. */
+/* Differences that the test does not compare, or does not ask for. */
 static const char *const may_differ[] = {
     "clock: leases run by CLOCK_BOOTTIME in ns; here it is the wall clock in "
     "whole ms",

@@ -159,7 +159,8 @@ static bool cut_at(unsigned at, unsigned early, bool has_old)
     assert_int_equal(status, is_done ? 0 : SIGKILL);
     disk_begin(killed, NONE, 0);
     check_after(killed, is_done, has_old ? 'o' : '-');
-    /* Its own write is one sync; before it, what it has read was synced. */
+    /* Its own write is one sync; before it, it syncs the value that it has
+     * read. */
     assert_true(disk.n_syncs >= (is_done ? 1 : 2));
     disk_end();
     check_after(cut, is_done, has_old ? 'o' : '-');
@@ -239,7 +240,7 @@ static void test_full(void **state)
         snprintf(name, sizeof(name), "n%u", n++);
         answer = put_as(&f->d, name, ID_NEW, 0, 'n', BIG);
     } while (answer->verdict == HF_VERDICT_OK);
-    assert_true(n > 1); /* what is allocated is used */
+    assert_true(n > 1); /* the allocated pages are used */
     failed(answer, HF_VERDICT_ERROR, HF_UNAVAILABLE,
            "values.mdb cannot grow: the disk is full");
     assert_int_equal(fill_of(&f->d, name), '-');
@@ -320,7 +321,7 @@ static void test_files(void **state)
     failed(get_name(&f->d, "v"), HF_VERDICT_ERROR, HF_CONFIG, "was cut");
     assert_int_equal(rename(kept, path), 0);
     assert_int_equal(fill_of(&f->d, "v"), 'o');
-    /* What others may write, or is of another program. */
+    /* A file that others may write, or of another program. */
     assert_int_equal(chmod(path, 0644), 0);
     driver_close(&f->d);
     driver_start(&f->d, f->folder);

@@ -22,7 +22,8 @@ static const struct hf_marker full = {
     .entry = {INT64_C(123456000000)},
 };
 
-/* What a server keeps: `value`, `whole` and the entry have fields too. */
+/* The texts that a server keeps: `value`, `whole` and the entry have fields
+ * too. */
 static void read_back(const struct hf_marker_texts *texts, const char *host,
                       struct hf_marker *out)
 {

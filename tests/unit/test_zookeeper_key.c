@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names and owners as nodes of ZooKeeper, and numbers: what comes back is what
- * was written, no two names share a node, sequences are read as all clients
- * write them, and nodes of other programs are read as exclusive entries. */
+/* Names and owners as nodes of ZooKeeper, and numbers: a node that
+ * was written is read as the same, no two names share a node, sequences are
+ * read as all clients write them, and nodes of other programs are read as
+ * exclusive entries. */
 /* library: store-zookeeper-objects */
 #include "store/ordered/wire_key.h"
 #include "store/zookeeper/zookeeper.h"
@@ -54,7 +55,7 @@ static void names_are_escaped(void **state)
     assert_folder("/lock:", (struct hf_bytes){"a\0b", 3}, "/lock:a%00b");
 }
 
-/* ZooKeeper refuses the paths "/.", "/.." and what is below "/zookeeper". */
+/* ZooKeeper refuses the paths "/.", "/.." and all below "/zookeeper". */
 static void reserved_names_are_escaped(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A watch is kept as long as ZooKeeper's library may call it, and what the
- * library reports has the time of the loop's event, which is the client's. */
+/* A watch is kept as long as ZooKeeper's library may call it, and each
+ * report of the library has the time of the loop's event, which is the
+ * client's. */
 /* library: store-zookeeper-objects */
 /* link: -Wl,--wrap=zoo_awget_children2,--wrap=zoo_awget */
 /* link: -Wl,--wrap=hf_ordered_unwatched,--wrap=hf_ordered_ended */
@@ -19,7 +20,7 @@ static struct hf_zk zk;
 static struct hf_zk_handle handle;
 static char base[] = "/lock:";
 
-/* What the library was asked last. */
+/* The last request to the library. */
 static watcher_fn asked_watcher;
 static void *asked_context;
 static strings_stat_completion_t asked_completion;

@@ -2,7 +2,7 @@
 /* A small world of nodes and clients in virtual time, out of one seed: every
  * client runs the shipped lease machine; nodes are the algorithm's
  * scripts in C (world_node.h); connections keep order, delay, and break, with
- * what was sent on them lost or executed later; clients pause for longer than a
+ * their requests lost or executed later; clients pause for longer than a
  * lease. After every event it checks:
  *
  *   C1  no two completed acquisitions have the same fence
