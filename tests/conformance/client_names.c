@@ -272,7 +272,7 @@ static void test_wait_for_one(void **state)
     struct hf_client *other = open_client();
     struct seen seen = {0};
     struct hf_lock *held = take(other, names.b, LEASE_MS);
-    struct hf_op *op = start_all(client, &names, 4000, HF_WAIT_FOREVER, &seen);
+    struct hf_op *op = start_all(client, &names, 9000, HF_WAIT_FOREVER, &seen);
     run_until_taken(client, other, names.a);
     run_until_renewed(client, other, names.a);
     assert_int_equal(seen.count, 0);
