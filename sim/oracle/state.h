@@ -10,9 +10,6 @@
 
 #include "client/lock.h"
 
-/* Permits of one semaphore: stories draw few. */
-#define SIM_SLOTS_MAX 16
-
 /* Turns that may be under way at once. */
 #define SIM_LIVE_MAX ((SIM_PROCESSES_MAX + 1) * SIM_LANES_MAX)
 

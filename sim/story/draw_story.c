@@ -9,6 +9,9 @@
 
 #include "core/limits.h"
 
+/* From here on a sweep tries more than one permit (client/bundle.c). */
+#define PERMITS_WIDE 8
+
 /* The number of heartbeats in a story, of all waiters together. */
 #define BEATS 800
 
@@ -22,7 +25,8 @@ enum {
     STREAM_TURNS = 0x51020,
     STREAM_OUTLIERS = 0x51030,
     STREAM_CALLS = 0x51040, /* the next ones belong to the lanes */
-    STREAM_HOSTS = 0x51080
+    STREAM_HOSTS = 0x51080,
+    STREAM_PERMITS = 0x51090
 };
 
 /* The offset of an outlier's clock. */
@@ -222,6 +226,18 @@ static void draw_modes(struct sim_story *story, struct swarm *swarm,
     }
 }
 
+/* A quarter of the semaphores are wide. */
+static void draw_wide(const struct sim_story *story, struct swarm *swarm)
+{
+    struct sim_random random = sim_random_of(story->seed, STREAM_PERMITS);
+    for (unsigned i = 0; i < swarm->n_names; i++) {
+        if (swarm->permits[i] > 0 && sim_chance(&random, 25)) {
+            swarm->permits[i] =
+                (uint8_t)sim_draw_between(&random, PERMITS_WIDE, SIM_SLOTS_MAX);
+        }
+    }
+}
+
 /* Are all locks of the swarm exclusive? A break takes a name from all sharers
  * or holders of permits, but the oracles judge breaks of a single holder. */
 static bool is_held_alone(const struct swarm *swarm)
@@ -394,6 +410,7 @@ static void draw_turns(struct sim_story *story, struct swarm *swarm)
 {
     struct sim_random all = sim_random_of(story->seed, STREAM_TURNS);
     draw_modes(story, swarm, &all);
+    draw_wide(story, swarm);
     draw_pace(story, swarm, &all);
     draw_calls(story, swarm);
     for (unsigned p = 0; p < story->n_processes; p++) {

@@ -40,10 +40,10 @@ static bool read_wait(struct sim_reader *reader, int64_t *wait_ms)
 }
 
 static bool read_small(struct sim_reader *reader, const char *what,
-                       uint8_t *number)
+                       int64_t most, uint8_t *number)
 {
     int64_t value;
-    if (!sim_reader_number(reader, what, "", 1, 255, &value)) {
+    if (!sim_reader_number(reader, what, "", 1, most, &value)) {
         return false;
     }
     *number = (uint8_t)value;
@@ -103,13 +103,13 @@ static bool read_turn_word(struct sim_reader *reader, struct sim_turn *turn,
         return sim_reader_time(reader, word, 1, &turn->cancel_ns);
     }
     if (strcmp(word, "permits") == 0) {
-        return read_small(reader, word, &turn->permits);
+        return read_small(reader, word, SIM_SLOTS_MAX, &turn->permits);
     }
     if (strcmp(word, "writes") == 0) {
-        return read_small(reader, word, &turn->writes);
+        return read_small(reader, word, UINT8_MAX, &turn->writes);
     }
     if (strcmp(word, "extends") == 0) {
-        return read_small(reader, word, &turn->extends);
+        return read_small(reader, word, UINT8_MAX, &turn->extends);
     }
     if (strcmp(word, "once") == 0) {
         return sim_reader_ms(reader, word, &turn->period_ms);

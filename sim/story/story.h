@@ -17,8 +17,9 @@
 
 #define SIM_NODES_MAX 5
 #define SIM_PROCESSES_MAX 8
-#define SIM_LANES_MAX 3 /* turns of one process at the same time */
-#define SIM_NAMES_MAX 4 /* "a", "b", … */
+#define SIM_LANES_MAX 3  /* turns of one process at the same time */
+#define SIM_NAMES_MAX 4  /* "a", "b", … */
+#define SIM_SLOTS_MAX 16 /* permits of one semaphore */
 
 /* How far the world deviates from Holdfast's assumptions. The regime decides
  * which guarantees are promised (oracle/oracle.h). */

@@ -138,6 +138,8 @@ static void test_errors_name_their_line(void **state)
         {"nodes 1\nprocesses 1\nturn p1 ttl 1ms\n", "line 3: the shortest ttl"},
         {"nodes 1\nprocesses 1\nturn p1 ttl 1us\n", "line 3: ttl"},
         {"nodes 1\nprocesses 1\nturn p1 name a,b permits 2\n", "line 3: permi"},
+        {"nodes 1\nprocesses 1\nturn p1 permits 17\n",
+         "line 3: permits: 17 is not"},
         {"nodes 1\nprocesses 1\nturn p1 name a,b hands-on\n", "line 3: only"},
         {"nodes 1\nprocesses 1\nturn p1 once 1s shared\n", "line 3: once"},
         {"nodes 1\nprocesses 1\nturn p1 reserve 1us\n", "line 3: reserve"},
