@@ -163,12 +163,13 @@ static void mark_wait_until_up(struct mark_wire *wire)
 {
     struct hf_instant end =
         hf_instant_add(hf_clock_now(), hf_span_ms(MARK_PATIENCE_MS));
-    while (wire->store->status != HF_NODE_STATUS_VOTING && !mark_is_over(end)) {
+    while (wire->store->standing.status != HF_NODE_STATUS_VOTING &&
+           !mark_is_over(end)) {
         struct hf_instant next = hf_loop_next_timer(wire->loop);
         (void)hf_loop_wait(wire->loop, hf_instant_min(next, end));
         hf_loop_dispatch(wire->loop, hf_clock_now());
     }
-    assert_int_equal(wire->store->status, HF_NODE_STATUS_VOTING);
+    assert_int_equal(wire->store->standing.status, HF_NODE_STATUS_VOTING);
 }
 
 static void mark_open(struct mark_wire *wire, const struct hf_store_ops *ops)

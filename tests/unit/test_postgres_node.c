@@ -139,8 +139,8 @@ static void voting(void)
 {
     opened();
     on.node->phase = HF_PG_READY;
-    on.node->status = HF_NODE_STATUS_VOTING;
-    on.node->fault = HF_OK;
+    on.node->standing.status = HF_NODE_STATUS_VOTING;
+    on.node->standing.fault = HF_OK;
 }
 
 static void listening(void)
@@ -153,8 +153,8 @@ static void listening(void)
 static void quarantined(void)
 {
     voting();
-    on.node->status = HF_NODE_STATUS_REPAIRING;
-    on.node->fault = HF_QUARANTINED;
+    on.node->standing.status = HF_NODE_STATUS_REPAIRING;
+    on.node->standing.fault = HF_QUARANTINED;
     on.node->admission.quarantined_until = on.node->peek_at = HF_NEVER;
 }
 
@@ -166,7 +166,7 @@ static void broken(void)
 
 static void down(void)
 {
-    on.node->status = HF_NODE_STATUS_DOWN;
+    on.node->standing.status = HF_NODE_STATUS_DOWN;
 }
 
 /* ---- States of the node that fail ---------------------------------------- */
@@ -254,13 +254,13 @@ static void pn_6_old_error(void)
 static void pn_7_votes_unidentified(void)
 {
     greeting();
-    on.node->status = HF_NODE_STATUS_VOTING;
+    on.node->standing.status = HF_NODE_STATUS_VOTING;
 }
 
 static void pn_8_votes_with_fault(void)
 {
     voting();
-    on.node->fault = HF_UNAVAILABLE;
+    on.node->standing.fault = HF_UNAVAILABLE;
 }
 
 static void pn_8_quarantine_without_end(void)
@@ -272,7 +272,7 @@ static void pn_8_quarantine_without_end(void)
 static void pn_8_down_by_quarantine(void)
 {
     down();
-    on.node->fault = HF_QUARANTINED;
+    on.node->standing.fault = HF_QUARANTINED;
 }
 
 static void pn_9_listens_while_closed(void)
@@ -301,7 +301,7 @@ static void ready(void)
 {
     opened();
     on.advisory->phase = HF_ADVISORY_READY;
-    on.advisory->status = HF_NODE_STATUS_VOTING;
+    on.advisory->standing.status = HF_NODE_STATUS_VOTING;
 }
 
 static void holding(void)
@@ -313,7 +313,7 @@ static void holding(void)
 static void ended(void)
 {
     on.advisory->phase = HF_ADVISORY_ENDED;
-    on.advisory->status = HF_NODE_STATUS_VOTING;
+    on.advisory->standing.status = HF_NODE_STATUS_VOTING;
     on.advisory->turn_at = on.connection->timer.at;
 }
 
@@ -341,7 +341,7 @@ static void ad_2_old_error(void)
 
 static void ad_3_votes_while_waiting(void)
 {
-    on.advisory->status = HF_NODE_STATUS_VOTING;
+    on.advisory->standing.status = HF_NODE_STATUS_VOTING;
 }
 
 static void ad_4_seats_of_old(void)
@@ -388,9 +388,10 @@ static const struct row of_node[] = {
     {"PN-6, reply", pn_6_handshake_without_reply, "connection->count > 0 ||"},
     {"PN-6, error", pn_6_old_error, "node->greet_fault == HF_OK"},
     {"PN-7", pn_7_votes_unidentified, "(is_voting || is_repairing)"},
-    {"PN-8, fault", pn_8_votes_with_fault, "node->fault == HF_OK &&"},
-    {"PN-8, end", pn_8_quarantine_without_end, "node->fault == HF_QUARAN"},
-    {"PN-8, down", pn_8_down_by_quarantine, "node->fault != HF_OK &&"},
+    {"PN-8, fault", pn_8_votes_with_fault, "node->standing.fault == HF_OK &&"},
+    {"PN-8, end", pn_8_quarantine_without_end,
+     "node->standing.fault == HF_QUARAN"},
+    {"PN-8, down", pn_8_down_by_quarantine, "node->standing.fault != HF_OK &&"},
     {"PN-9, listen", pn_9_listens_while_closed, "is_open || node->listening"},
     {"PN-9, schema", pn_9_installed_before, "is_open || !node->has_inst"},
     {"PN-9, job", pn_9_examined_before, "is_open || !node->is_exam"},
@@ -406,7 +407,7 @@ static const struct row of_session[] = {
     {"AD-1, open", ad_1_ready_unopened, "connection->is_open == (is_"},
     {"AD-2, reply", ad_2_greeting_without_reply, "connection->count > 0 ||"},
     {"AD-2, error", ad_2_old_error, "store->greet_fault == HF_OK"},
-    {"AD-3", ad_3_votes_while_waiting, "(store->status == HF_NODE_ST"},
+    {"AD-3", ad_3_votes_while_waiting, "(store->standing.status == HF_NODE_ST"},
     {"AD-4", ad_4_seats_of_old, "is_ready || store->n_seats == 0"},
     {"AD-5", ad_5_late_timer, "!hf_instant_before(hf_advisory_session_due"},
 };
@@ -468,8 +469,8 @@ static void late_handshake(enum hf_status fault)
     on.connection->ring = calloc(1, sizeof(*on.connection->ring));
     assert_non_null(on.connection->ring);
     on.connection->ring[0].kind = HF_PG_FACTS;
-    on.node->fault = fault;
-    on.node->reason[0] = '\0';
+    on.node->standing.fault = fault;
+    on.node->standing.reason[0] = '\0';
     hf_jobs_add(&on.node->jobs, 0, HF_JOB_INIT, &sink);
     const char *failed = failed_assertion(resume, on.node);
     if (failed != NULL) {

@@ -135,15 +135,15 @@ static void voting(void)
     greeting();
     memset(&first()->wire, 0, sizeof(first()->wire));
     on.node->phase = HF_REDIS_READY;
-    on.node->status = HF_NODE_STATUS_VOTING;
-    on.node->fault = HF_OK;
+    on.node->standing.status = HF_NODE_STATUS_VOTING;
+    on.node->standing.fault = HF_OK;
 }
 
 static void quarantined(void)
 {
     voting();
-    on.node->status = HF_NODE_STATUS_REPAIRING;
-    on.node->fault = HF_QUARANTINED;
+    on.node->standing.status = HF_NODE_STATUS_REPAIRING;
+    on.node->standing.fault = HF_QUARANTINED;
     on.node->admission.quarantined_until = on.node->peek_at = HF_NEVER;
 }
 
@@ -155,7 +155,7 @@ static void broken(void)
 
 static void down(void)
 {
-    on.node->status = HF_NODE_STATUS_DOWN;
+    on.node->standing.status = HF_NODE_STATUS_DOWN;
 }
 
 static void subscribing(void)
@@ -248,19 +248,19 @@ static void rn_6_old_error(void)
 static void rn_7_votes_unidentified(void)
 {
     greeting();
-    on.node->status = HF_NODE_STATUS_VOTING;
+    on.node->standing.status = HF_NODE_STATUS_VOTING;
 }
 
 static void rn_7_ready_without_status(void)
 {
     voting();
-    on.node->status = HF_NODE_STATUS_CONNECTING;
+    on.node->standing.status = HF_NODE_STATUS_CONNECTING;
 }
 
 static void rn_8_votes_with_fault(void)
 {
     voting();
-    on.node->fault = HF_UNAVAILABLE;
+    on.node->standing.fault = HF_UNAVAILABLE;
 }
 
 static void rn_8_votes_in_quarantine(void)
@@ -278,7 +278,7 @@ static void rn_8_quarantine_without_end(void)
 static void rn_8_down_by_quarantine(void)
 {
     down();
-    on.node->fault = HF_QUARANTINED;
+    on.node->standing.fault = HF_QUARANTINED;
 }
 
 static void rn_9_survey_of_old(void)
@@ -305,7 +305,7 @@ static void rn_10_listens_alone(void)
     first()->is_open = false;
     first()->socket.state = HF_SOCKET_CLOSED;
     on.node->phase = HF_REDIS_WAITING;
-    on.node->status = HF_NODE_STATUS_CONNECTING;
+    on.node->standing.status = HF_NODE_STATUS_CONNECTING;
 }
 
 static void rn_10_subscribes_unopened(void)
@@ -360,10 +360,12 @@ static const struct {
     {"RN-6", rn_6_old_error, "node->greet_fault == HF_OK"},
     {"RN-7, early", rn_7_votes_unidentified, "(is_voting || is_repairing)"},
     {"RN-7, late", rn_7_ready_without_status, "(is_voting || is_repairing)"},
-    {"RN-8, fault", rn_8_votes_with_fault, "node->fault == HF_OK &&"},
-    {"RN-8, until", rn_8_votes_in_quarantine, "node->fault == HF_OK &&"},
-    {"RN-8, end", rn_8_quarantine_without_end, "node->fault == HF_QUARAN"},
-    {"RN-8, down", rn_8_down_by_quarantine, "node->fault != HF_OK &&"},
+    {"RN-8, fault", rn_8_votes_with_fault, "node->standing.fault == HF_OK &&"},
+    {"RN-8, until", rn_8_votes_in_quarantine,
+     "node->standing.fault == HF_OK &&"},
+    {"RN-8, end", rn_8_quarantine_without_end,
+     "node->standing.fault == HF_QUARAN"},
+    {"RN-8, down", rn_8_down_by_quarantine, "node->standing.fault != HF_OK &&"},
     {"RN-9, survey", rn_9_survey_of_old, "node->survey.is_under_way =="},
     {"RN-9, push", rn_9_awaits_for_nothing, "!node->examination.awaits_push"},
     {"RN-10, off", rn_10_off_with_socket, "is_off == is_closed("},
@@ -418,8 +420,8 @@ static void late_handshake(enum hf_status fault)
     assert_true(hf_wire_push(&first()->wire, 1, (const char *[]){"TIME"},
                              (const size_t[]){4},
                              &(struct hf_pending){.verb = HF_REDIS_MARKER}));
-    on.node->fault = fault;
-    on.node->reason[0] = '\0';
+    on.node->standing.fault = fault;
+    on.node->standing.reason[0] = '\0';
     hf_jobs_add(&on.node->jobs, 0, HF_JOB_INIT, &sink);
     const char *failed = failed_assertion(resume, on.node);
     if (failed != NULL) {

@@ -352,9 +352,10 @@ void hf_advisory_ask(struct hf_advisory *store, const struct hf_ask *ask,
                         ask->verb == HF_VERB_QUEUE;
     if (needs_server && !hf_advisory_is_ready(store)) {
         give_fault(store, ask, HF_VERDICT_UNSENT,
-                   store->fault == HF_OK ? HF_UNAVAILABLE : store->fault,
+                   store->standing.fault == HF_OK ? HF_UNAVAILABLE
+                                                  : store->standing.fault,
                    store->connection.is_broken ? store->connection.reason
-                                               : store->reason,
+                                               : store->standing.reason,
                    now);
         return;
     }

@@ -34,7 +34,7 @@ void hf_advisory_check(const struct hf_advisory *store)
     } else {
         HF_ASSERT(store->greet_fault == HF_OK);
     }
-    HF_ASSERT((store->status == HF_NODE_STATUS_VOTING) ==
+    HF_ASSERT((store->standing.status == HF_NODE_STATUS_VOTING) ==
               (is_ready || store->phase == HF_ADVISORY_ENDED));
     HF_ASSERT(is_ready || store->n_seats == 0);
     HF_ASSERT(!hf_instant_before(hf_advisory_session_due(store),

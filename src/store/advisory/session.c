@@ -70,24 +70,6 @@ static struct hf_advisory *store_of(struct hf_pg_connection *connection)
                                       offsetof(struct hf_advisory, connection));
 }
 
-/* ---- Status ------------------------------------------------------------ */
-
-static void set_status(struct hf_advisory *store, enum hf_node_status status,
-                       bool is_reset, enum hf_status fault, const char *reason)
-{
-    bool is_same = store->status == status && store->fault == fault &&
-                   strcmp(store->reason, reason) == 0;
-    store->status = status;
-    store->fault = fault;
-    if (reason != store->reason) {
-        snprintf(store->reason, sizeof(store->reason), "%s", reason);
-    }
-    if (!is_same || is_reset) {
-        store->env.status(store->env.client, 0, status, is_reset, fault,
-                          store->reason);
-    }
-}
-
 /* ---- The timer ----------------------------------------------------------- */
 
 static struct hf_span hang_span(const struct hf_advisory *store)
@@ -157,11 +139,12 @@ static void reconnect(struct hf_advisory *store, enum hf_status fault,
 {
     store->phase = HF_ADVISORY_WAITING;
     if (store->is_quick) {
-        set_status(store, HF_NODE_STATUS_CONNECTING, false, HF_UNAVAILABLE,
-                   why);
+        hf_standing_set(&store->standing, &store->env, 0,
+                        HF_NODE_STATUS_CONNECTING, false, HF_UNAVAILABLE, why);
         connect_now(store, now);
     } else {
-        set_status(store, HF_NODE_STATUS_DOWN, false, fault, why);
+        hf_standing_set(&store->standing, &store->env, 0, HF_NODE_STATUS_DOWN,
+                        false, fault, why);
         hf_jobs_end(&store->jobs, fault, why);
     }
 }
@@ -170,7 +153,7 @@ static void reconnect(struct hf_advisory *store, enum hf_status fault,
 static void lose(struct hf_advisory *store, struct hf_instant now)
 {
     struct hf_pg_connection *connection = &store->connection;
-    char why[sizeof(store->reason)];
+    char why[sizeof(store->standing.reason)];
     bool is_said = store->greet_fault != HF_OK;
     bool held = store->phase == HF_ADVISORY_READY && store->n_seats > 0;
     enum hf_status fault = is_said ? store->greet_fault : connection->fault;
@@ -183,7 +166,8 @@ static void lose(struct hf_advisory *store, struct hf_instant now)
     if (held) {
         store->phase = HF_ADVISORY_ENDING;
         store->turn_at = hf_instant_add(now, (struct hf_span){TURN_NS});
-        set_status(store, HF_NODE_STATUS_CONNECTING, true, fault, why);
+        hf_standing_set(&store->standing, &store->env, 0,
+                        HF_NODE_STATUS_CONNECTING, true, fault, why);
     } else {
         store->phase = HF_ADVISORY_WAITING;
     }
@@ -304,7 +288,8 @@ static void take_settings(struct hf_advisory *store,
     store->has_watch = hf_pg_is_true(reply->rows, 0, 1);
     store->phase = HF_ADVISORY_READY;
     hf_reconnect_served(&store->connection.reconnect, now);
-    set_status(store, HF_NODE_STATUS_VOTING, false, HF_OK, "");
+    hf_standing_set(&store->standing, &store->env, 0, HF_NODE_STATUS_VOTING,
+                    false, HF_OK, "");
     hf_advisory_jobs(store);
 }
 
@@ -357,17 +342,18 @@ static void vote_without_session(struct hf_advisory *store,
 {
     store->phase = HF_ADVISORY_ENDED;
     store->turn_at = hf_instant_add(now, (struct hf_span){TURN_NS});
-    enum hf_status fault = store->fault;
-    char why[sizeof(store->reason)];
-    memcpy(why, store->reason, sizeof(why));
-    set_status(store, HF_NODE_STATUS_VOTING, false, HF_OK, why);
-    store->fault = fault; /* for reconnect() */
+    enum hf_status fault = store->standing.fault;
+    char why[sizeof(store->standing.reason)];
+    memcpy(why, store->standing.reason, sizeof(why));
+    hf_standing_set(&store->standing, &store->env, 0, HF_NODE_STATUS_VOTING,
+                    false, HF_OK, why);
+    store->standing.fault = fault; /* for reconnect() */
 }
 
 static void on_timed(struct hf_pg_connection *connection, struct hf_instant now)
 {
     struct hf_advisory *store = store_of(connection);
-    char why[sizeof(store->reason)];
+    char why[sizeof(store->standing.reason)];
     bool is_due = !hf_instant_before(now, store->turn_at);
     switch (store->phase) {
     case HF_ADVISORY_WAITING:
@@ -392,8 +378,8 @@ static void on_timed(struct hf_pg_connection *connection, struct hf_instant now)
         break;
     case HF_ADVISORY_ENDED:
         if (is_due) {
-            memcpy(why, store->reason, sizeof(why));
-            reconnect(store, store->fault, why, now);
+            memcpy(why, store->standing.reason, sizeof(why));
+            reconnect(store, store->standing.fault, why, now);
         }
         break;
     }
@@ -421,8 +407,9 @@ void hf_advisory_session_resume(struct hf_advisory *store,
         lose(store, now);
     }
     if (is_late && store->phase == HF_ADVISORY_WAITING) {
-        set_status(store, HF_NODE_STATUS_CONNECTING, false, store->fault,
-                   store->reason);
+        hf_standing_set(&store->standing, &store->env, 0,
+                        HF_NODE_STATUS_CONNECTING, false, store->standing.fault,
+                        store->standing.reason);
         connect_now(store, now);
     }
     hf_advisory_session_arm(store);
@@ -436,9 +423,7 @@ void hf_advisory_session_open(struct hf_advisory *store, struct hf_instant now)
     hf_pg_connection_init(connection, &events, &store->env, &store->target,
                           store->connect_timeout);
     store->phase = HF_ADVISORY_WAITING;
-    store->status = HF_NODE_STATUS_CONNECTING;
-    store->fault = HF_UNAVAILABLE;
-    snprintf(store->reason, sizeof(store->reason), "connecting");
+    hf_standing_init(&store->standing);
     connection->reconnect.retry_at = now;
     hf_entropy(&connection->seed, sizeof(connection->seed));
     hf_advisory_session_arm(store);

@@ -109,8 +109,8 @@ static void advisory_describe(const struct hf_store *base, unsigned index,
     const struct hf_advisory *store =
         (const struct hf_advisory *)(const void *)base;
     (void)index;
-    hf_store_describe(out, store->target.shown, store->status, store->rtt,
-                      store->reason);
+    hf_store_describe(out, store->target.shown, store->standing.status,
+                      store->rtt, store->standing.reason);
     if (store->phase == HF_ADVISORY_CONNECTING ||
         store->phase == HF_ADVISORY_GREETING ||
         store->phase == HF_ADVISORY_SETTING) {

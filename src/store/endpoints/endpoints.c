@@ -140,7 +140,7 @@ static void fail_over(struct hf_endpoints *node, enum hf_status fault,
 static void on_closed(struct hf_http *http, struct hf_instant now)
 {
     struct hf_endpoints *node = node_of(http);
-    char why[sizeof(node->ordered.reason)];
+    char why[sizeof(node->ordered.standing.reason)];
     if (node->ops->closed != NULL) {
         node->ops->closed(node, now);
     }
@@ -306,8 +306,8 @@ void hf_endpoints_resume(struct hf_store *base, struct hf_instant now)
     if (node->phase == HF_ENDPOINTS_WAITING &&
         hf_http_state(&node->http) == HF_HTTP_CLOSED &&
         !hf_instant_before(now, node->reconnect.retry_at)) {
-        hf_ordered_down(&node->ordered, true, node->ordered.fault,
-                        node->ordered.reason);
+        hf_ordered_down(&node->ordered, true, node->ordered.standing.fault,
+                        node->ordered.standing.reason);
         node->failed = 0;
         connect_now(node, now);
     }

@@ -130,21 +130,22 @@ static void become_ready(struct hf_my_node *node, struct hf_instant now)
     node->peek_at = hf_instant_add(now, hf_span_ms(HF_MY_PEEK_MS));
     node->phase = HF_MY_READY;
     hf_reconnect_served(&node->connection.reconnect, now);
-    char why[sizeof(node->reason)] = "";
+    char why[sizeof(node->standing.reason)] = "";
     if (is_quarantined) {
         hf_my_quarantine_text(node, why, sizeof(why));
     }
-    hf_my_node_set_status(
-        node, is_quarantined ? HF_NODE_STATUS_REPAIRING : HF_NODE_STATUS_VOTING,
-        node->admission.verdict.is_reset,
-        is_quarantined ? HF_QUARANTINED : HF_OK, why);
+    hf_standing_set(&node->standing, &node->store->env, 0,
+                    is_quarantined ? HF_NODE_STATUS_REPAIRING
+                                   : HF_NODE_STATUS_VOTING,
+                    node->admission.verdict.is_reset,
+                    is_quarantined ? HF_QUARANTINED : HF_OK, why);
     hf_my_node_arm(node);
     hf_my_jobs(node, now);
 }
 
 static void refuse_mismatch(struct hf_my_node *node)
 {
-    char why[sizeof(node->reason)];
+    char why[sizeof(node->standing.reason)];
     hf_admission_mismatch_text(&node->admission, why, sizeof(why));
     hf_my_refuse(node, HF_CONFIG, why);
 }
@@ -172,7 +173,7 @@ static void go_on(struct hf_my_node *node)
 
 void hf_my_judge(struct hf_my_node *node)
 {
-    char why[sizeof(node->reason)];
+    char why[sizeof(node->standing.reason)];
     if (!hf_my_is_eligible(node, why, sizeof(why))) {
         hf_my_refuse(node, HF_CONFIG, why);
     } else if (node->greet_fault != HF_OK) {
@@ -190,7 +191,7 @@ void hf_my_marked(struct hf_my_node *node, const struct hf_mysql_reply *reply,
     struct hf_my_row row;
     if (!hf_my_first(reply, &row)) {
         char words[160];
-        char why[sizeof(node->reason)];
+        char why[sizeof(node->standing.reason)];
         enum hf_status fault = hf_my_fault(reply, words, sizeof(words));
         snprintf(why, sizeof(why), "its marker cannot be written: %s", words);
         hf_my_refuse(node, fault, why);

@@ -204,11 +204,12 @@ static enum hf_status cause_of(const struct hf_my_node *node, bool needs_vote,
                                const char **reason)
 {
     if (!hf_my_is_ready(node)) {
-        return hf_my_node_cause(node, reason);
+        return hf_standing_cause(&node->standing, reason);
     }
-    *reason = node->reason;
-    return needs_vote && node->status != HF_NODE_STATUS_VOTING ? HF_QUARANTINED
-                                                               : HF_OK;
+    *reason = node->standing.reason;
+    return needs_vote && node->standing.status != HF_NODE_STATUS_VOTING
+               ? HF_QUARANTINED
+               : HF_OK;
 }
 
 const char *hf_my_ask_verb(struct hf_my_node *node, const struct hf_ask *ask,

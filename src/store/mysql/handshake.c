@@ -67,8 +67,9 @@ void hf_my_handshake(struct hf_my_node *node, struct hf_instant now)
     node->schema = 0;
     hf_admission_begin(&node->admission);
     if (!is_first) { /* a query of all nodes then waits for the result */
-        hf_my_node_set_status(node, HF_NODE_STATUS_CONNECTING, false,
-                              node->fault, node->reason);
+        hf_standing_set(&node->standing, &node->store->env, 0,
+                        HF_NODE_STATUS_CONNECTING, false, node->standing.fault,
+                        node->standing.reason);
     }
     for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
         hf_my_push_ours(node, HF_MY_SET, settings[i], strlen(settings[i]));
@@ -84,8 +85,8 @@ void hf_my_reidentify(struct hf_my_node *node, const char *why,
                       struct hf_instant now)
 {
     if (hf_my_is_ready(node)) {
-        hf_my_node_set_status(node, HF_NODE_STATUS_CONNECTING, false,
-                              HF_UNAVAILABLE, why);
+        hf_standing_set(&node->standing, &node->store->env, 0,
+                        HF_NODE_STATUS_CONNECTING, false, HF_UNAVAILABLE, why);
         hf_my_handshake(node, now);
     }
 }
@@ -215,7 +216,7 @@ static void note_denied(struct hf_my_node *node)
 
 static void refuse_schema(struct hf_my_node *node)
 {
-    char why[sizeof(node->reason)];
+    char why[sizeof(node->standing.reason)];
     if (node->schema > HF_MY_SCHEMA_VERSION) {
         snprintf(why, sizeof(why),
                  "has version %" PRId64 " of database \"holdfast\", and this "
@@ -234,7 +235,7 @@ static void refuse_schema(struct hf_my_node *node)
 static void complete(struct hf_my_node *node,
                      const struct hf_mysql_reply *reply, struct hf_instant now)
 {
-    char why[sizeof(node->reason)];
+    char why[sizeof(node->standing.reason)];
     if (reply->rows != NULL) {
         read_facts(node, reply, true, &node->admission.marker);
         node->admission.identity.has_replid2 = true; /* another: a promotion */
@@ -264,7 +265,8 @@ static void take_peek(struct hf_my_node *node,
     read_facts(node, reply, false, &marker);
     if (strcmp(marker.value, node->admission.known.value) != 0) {
         hf_my_reidentify(node, "its marker has changed", now);
-    } else if (marker.is_whole && node->status == HF_NODE_STATUS_REPAIRING) {
+    } else if (marker.is_whole &&
+               node->standing.status == HF_NODE_STATUS_REPAIRING) {
         hf_my_handshake(node, now);
     }
 }

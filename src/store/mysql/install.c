@@ -87,8 +87,9 @@ void hf_my_install(struct hf_my_node *node, struct hf_instant now)
     node->phase = HF_MY_INSTALLING;
     node->has_installed = true;
     node->connection.deadline = hf_instant_add(now, hf_span_ms(INSTALL_MS_MAX));
-    hf_my_node_set_status(node, HF_NODE_STATUS_CONNECTING, false,
-                          HF_UNAVAILABLE, HF_MAKES_SCHEMA);
+    hf_standing_set(&node->standing, &node->store->env, 0,
+                    HF_NODE_STATUS_CONNECTING, false, HF_UNAVAILABLE,
+                    HF_MAKES_SCHEMA);
     bool is_there = next_statement(&cut, &statement);
     while (is_there) {
         is_there = next_statement(&cut, &next);
@@ -102,7 +103,7 @@ void hf_my_install(struct hf_my_node *node, struct hf_instant now)
 void hf_my_install_failed(struct hf_my_node *node,
                           const struct hf_mysql_reply *reply)
 {
-    char words[160], why[sizeof(node->reason)];
+    char words[160], why[sizeof(node->standing.reason)];
     enum hf_status fault = hf_my_fault(reply, words, sizeof(words));
     if (reply->error == ER_DBACCESS_DENIED_ERROR) {
         fault = HF_CONFIG;

@@ -76,7 +76,7 @@ static void take_survey(struct hf_my_node *node,
     struct hf_my_row row;
     if (!hf_my_first(reply, &row)) {
         char words[160];
-        char why[sizeof(node->reason)];
+        char why[sizeof(node->standing.reason)];
         enum hf_status fault = hf_my_fault(reply, words, sizeof(words));
         snprintf(why, sizeof(why), "its locks cannot be looked at: %s", words);
         end_survey(node, fault, why, now);
@@ -135,7 +135,7 @@ static void find_all(struct hf_my_node *node, struct hf_instant now)
     find_durability(node);
     hf_findings_clock(&node->jobs, node->time_ms);
     hf_findings_probe(&node->jobs, node->probe_fault);
-    if (node->status == HF_NODE_STATUS_REPAIRING) {
+    if (node->standing.status == HF_NODE_STATUS_REPAIRING) {
         char text[200];
         hf_my_quarantine_text(node, text, sizeof(text));
         hf_findings_quarantine(&node->jobs, &node->admission, text, now);

@@ -31,38 +31,6 @@ static struct hf_span hang_span(const struct hf_my_node *node)
                        hf_span_ms(HANG_MS_MIN));
 }
 
-/* ---- Status ------------------------------------------------------------ */
-
-void hf_my_node_set_status(struct hf_my_node *node, enum hf_node_status status,
-                           bool is_reset, enum hf_status fault,
-                           const char *reason)
-{
-    HF_ASSERT(status != HF_NODE_STATUS_REPAIRING || fault == HF_QUARANTINED);
-    HF_ASSERT(status != HF_NODE_STATUS_VOTING || fault == HF_OK);
-    HF_ASSERT(status != HF_NODE_STATUS_DOWN ||
-              (fault != HF_OK && fault != HF_QUARANTINED));
-    bool is_same = node->status == status && node->fault == fault &&
-                   strcmp(node->reason, reason) == 0;
-    node->status = status;
-    node->fault = fault;
-    if (reason != node->reason) {
-        snprintf(node->reason, sizeof(node->reason), "%s", reason);
-    }
-    if (!is_same || is_reset) {
-        node->store->env.status(node->store->env.client, 0, status, is_reset,
-                                fault, node->reason);
-    }
-}
-
-enum hf_status hf_my_node_cause(const struct hf_my_node *node,
-                                const char **reason)
-{
-    bool is_other = node->fault == HF_OK || node->fault == HF_QUARANTINED;
-    *reason =
-        node->reason[0] != '\0' ? node->reason : "its identity is not known";
-    return is_other ? HF_UNAVAILABLE : node->fault;
-}
-
 /* ---- Timer -------------------------------------------------------------- */
 
 static struct hf_instant hangs_at(const struct hf_my_node *node)
@@ -94,7 +62,7 @@ struct hf_instant hf_my_node_due(const struct hf_my_node *node)
         break;
     case HF_MY_READY:
         at = hangs_at(node);
-        if (node->status == HF_NODE_STATUS_REPAIRING) {
+        if (node->standing.status == HF_NODE_STATUS_REPAIRING) {
             at = hf_instant_min(at, node->admission.quarantined_until);
             at = hf_instant_min(at, node->peek_at);
         }
@@ -137,7 +105,7 @@ static void lose(struct hf_my_node *node, enum hf_status fault,
                  const char *reason, struct hf_instant now)
 {
     struct hf_mysql_connection *connection = &node->connection;
-    char why[sizeof(node->reason)];
+    char why[sizeof(node->standing.reason)];
     bool is_said = node->greet_fault != HF_OK && fault != HF_NO_MEMORY;
     fault = is_said ? node->greet_fault : fault;
     snprintf(why, sizeof(why), "%s", is_said ? node->greet_reason : reason);
@@ -150,10 +118,11 @@ static void lose(struct hf_my_node *node, enum hf_status fault,
     node->greet_fault = HF_OK;
     hf_mysql_connection_shut(connection);
     if (is_quick) {
-        hf_my_node_set_status(node, HF_NODE_STATUS_CONNECTING, false,
-                              HF_UNAVAILABLE, why);
+        hf_standing_set(&node->standing, &node->store->env, 0,
+                        HF_NODE_STATUS_CONNECTING, false, HF_UNAVAILABLE, why);
     } else {
-        hf_my_node_set_status(node, HF_NODE_STATUS_DOWN, false, fault, why);
+        hf_standing_set(&node->standing, &node->store->env, 0,
+                        HF_NODE_STATUS_DOWN, false, fault, why);
         hf_jobs_end(&node->jobs, fault, why);
     }
     answer_queue(node, fault == HF_NO_MEMORY ? fault : HF_UNAVAILABLE, why,
@@ -222,7 +191,7 @@ static void check_handshake(struct hf_my_node *node, struct hf_instant now)
 
 static void check_quarantine(struct hf_my_node *node, struct hf_instant now)
 {
-    if (node->status != HF_NODE_STATUS_REPAIRING) {
+    if (node->standing.status != HF_NODE_STATUS_REPAIRING) {
         return;
     }
     if (!hf_instant_before(now, node->admission.quarantined_until)) {
@@ -283,12 +252,13 @@ void hf_my_node_resume(struct hf_my_node *node, struct hf_instant now)
     hf_my_node_check(node);
     if (node->phase != HF_MY_WAITING) {
         const char *reason;
-        enum hf_status fault = hf_my_node_cause(node, &reason);
+        enum hf_status fault = hf_standing_cause(&node->standing, &reason);
         lose(node, fault, reason, now);
     }
     if (node->phase == HF_MY_WAITING) { /* else lose() has reconnected */
-        hf_my_node_set_status(node, HF_NODE_STATUS_CONNECTING, false,
-                              node->fault, node->reason);
+        hf_standing_set(&node->standing, &node->store->env, 0,
+                        HF_NODE_STATUS_CONNECTING, false, node->standing.fault,
+                        node->standing.reason);
         connect_now(node, now);
     }
     hf_my_node_check(node);
@@ -304,9 +274,7 @@ void hf_my_node_open(struct hf_my_node *node, struct hf_instant now)
     hf_mysql_connection_init(&node->connection, &events, &store->env,
                              &store->target, store->connect_timeout);
     node->last = &node->first;
-    node->status = HF_NODE_STATUS_CONNECTING;
-    node->fault = HF_UNAVAILABLE;
-    snprintf(node->reason, sizeof(node->reason), "connecting");
+    hf_standing_init(&node->standing);
     hf_admission_init(&node->admission, &store->shape, store->host,
                       store->strict);
     node->phase = HF_MY_WAITING;

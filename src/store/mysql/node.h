@@ -45,6 +45,7 @@
 #include "store/mysql/connection.h"
 #include "store/mysql/text.h"
 #include "store/records.h"
+#include "store/standing.h"
 
 /* Bytes of a name with its prefix, in the schema's tables. */
 #define HF_MY_NAME_MAX HF_CURSOR_NAME_MAX
@@ -127,9 +128,7 @@ struct hf_my_node {
     char greet_reason[200];
 
     struct hf_admission admission; /* also of these replies */
-    enum hf_node_status status;
-    enum hf_status fault;
-    char reason[200];
+    struct hf_standing standing;
     struct hf_instant peek_at;
 
     struct hf_jobs jobs;
@@ -172,16 +171,6 @@ static inline bool hf_my_is_ready(const struct hf_my_node *node)
 /* The earliest time at which this phase has work; and set the timer to it. */
 struct hf_instant hf_my_node_due(const struct hf_my_node *node);
 void hf_my_node_arm(struct hf_my_node *node);
-
-/* Set the node's status and its reason, and report both if either changed. */
-void hf_my_node_set_status(struct hf_my_node *node, enum hf_node_status status,
-                           bool is_reset, enum hf_status fault,
-                           const char *reason);
-
-/** Why no request can be sent to a node that is not READY. @return never HF_OK,
- * and never HF_QUARANTINED: a node in quarantine is READY. */
-enum hf_status hf_my_node_cause(const struct hf_my_node *node,
-                                const char **reason);
 
 /* ---- node_check.c -------------------------------------------------------- */
 

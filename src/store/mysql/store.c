@@ -121,14 +121,14 @@ static void my_describe(const struct hf_store *base, unsigned index,
     const struct hf_my *store = (const struct hf_my *)(const void *)base;
     const struct hf_my_node *node = &store->node;
     (void)index;
-    hf_store_describe(out, store->target.shown, node->status, node->rtt,
-                      node->reason);
-    if (node->status == HF_NODE_STATUS_REPAIRING) {
+    hf_store_describe(out, store->target.shown, node->standing.status,
+                      node->rtt, node->standing.reason);
+    if (node->standing.status == HF_NODE_STATUS_REPAIRING) {
         struct hf_span left =
             hf_instant_until(now, node->admission.quarantined_until);
         out->quarantine_left_ms = hf_span_ms_ceil(left);
         hf_my_quarantine_text(node, out->reason, sizeof(out->reason));
-    } else if (node->status == HF_NODE_STATUS_CONNECTING &&
+    } else if (node->standing.status == HF_NODE_STATUS_CONNECTING &&
                (node->phase == HF_MY_CONNECTING ||
                 node->phase == HF_MY_GREETING)) {
         hf_mysql_connection_late_text(&node->connection, now, out->reason,

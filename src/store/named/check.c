@@ -32,7 +32,7 @@ void hf_named_check(const struct hf_named *store)
               connection->is_broken);
     HF_ASSERT(is_greeting ? is_busy || connection->is_broken
                           : store->greet_fault == HF_OK);
-    HF_ASSERT((store->status == HF_NODE_STATUS_VOTING) ==
+    HF_ASSERT((store->standing.status == HF_NODE_STATUS_VOTING) ==
               (is_ready || store->phase == HF_NAMED_ENDED));
     HF_ASSERT(is_ready || (store->n_seats == 0 && store->first == NULL));
     if (is_ready && !connection->is_broken) {

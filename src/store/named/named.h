@@ -34,6 +34,7 @@
 #include "store/jobs.h"
 #include "store/mysql/connection.h"
 #include "store/named/key.h"
+#include "store/standing.h"
 
 /* A power of two: 10,000 locks are found fast. */
 #define HF_NAMED_BUCKETS 4096
@@ -102,9 +103,7 @@ struct hf_named {
     int64_t max_ttl_ms;
 
     enum hf_named_phase phase;
-    enum hf_node_status status;
-    enum hf_status fault;
-    char reason[200];
+    struct hf_standing standing;
     struct hf_instant turn_at; /* ENDING, ENDED: the next turn */
     bool is_quick;             /* reconnect without back-off */
     struct hf_span rtt;        /* smoothed; 0: not measured */

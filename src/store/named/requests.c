@@ -259,11 +259,12 @@ static void answer_now(struct hf_named *store, const struct hf_ask *ask,
         hf_named_give(store, &request, &refusal, now);
         return;
     }
-    enum hf_status fault = is_broken ? store->connection.fault : store->fault;
-    hf_named_give_fault(store, &request, HF_VERDICT_UNSENT,
-                        fault == HF_OK ? HF_UNAVAILABLE : fault,
-                        is_broken ? store->connection.reason : store->reason,
-                        now);
+    enum hf_status fault =
+        is_broken ? store->connection.fault : store->standing.fault;
+    hf_named_give_fault(
+        store, &request, HF_VERDICT_UNSENT,
+        fault == HF_OK ? HF_UNAVAILABLE : fault,
+        is_broken ? store->connection.reason : store->standing.reason, now);
 }
 
 void hf_named_ask(struct hf_named *store, const struct hf_ask *ask,

@@ -57,24 +57,6 @@ static struct hf_named *store_of(struct hf_mysql_connection *connection)
                                        offsetof(struct hf_named, connection));
 }
 
-/* ---- Status ------------------------------------------------------------ */
-
-static void set_status(struct hf_named *store, enum hf_node_status status,
-                       bool forgot, enum hf_status fault, const char *reason)
-{
-    bool is_same = store->status == status && store->fault == fault &&
-                   strcmp(store->reason, reason) == 0;
-    store->status = status;
-    store->fault = fault;
-    if (reason != store->reason) {
-        snprintf(store->reason, sizeof(store->reason), "%s", reason);
-    }
-    if (!is_same || forgot) {
-        store->env.status(store->env.client, 0, status, forgot, fault,
-                          store->reason);
-    }
-}
-
 /* ---- The timer ----------------------------------------------------------- */
 
 static struct hf_span hang_span(const struct hf_named *store)
@@ -134,11 +116,12 @@ static void reconnect(struct hf_named *store, enum hf_status fault,
 {
     store->phase = HF_NAMED_WAITING;
     if (store->is_quick) {
-        set_status(store, HF_NODE_STATUS_CONNECTING, false, HF_UNAVAILABLE,
-                   why);
+        hf_standing_set(&store->standing, &store->env, 0,
+                        HF_NODE_STATUS_CONNECTING, false, HF_UNAVAILABLE, why);
         connect_now(store, now);
     } else {
-        set_status(store, HF_NODE_STATUS_DOWN, false, fault, why);
+        hf_standing_set(&store->standing, &store->env, 0, HF_NODE_STATUS_DOWN,
+                        false, fault, why);
         hf_jobs_end(&store->jobs, fault, why);
     }
 }
@@ -147,7 +130,7 @@ static void reconnect(struct hf_named *store, enum hf_status fault,
 static void lose(struct hf_named *store, struct hf_instant now)
 {
     struct hf_mysql_connection *connection = &store->connection;
-    char why[sizeof(store->reason)];
+    char why[sizeof(store->standing.reason)];
     bool is_said = store->greet_fault != HF_OK;
     bool held = store->phase == HF_NAMED_READY && store->n_seats > 0;
     enum hf_status fault = is_said ? store->greet_fault : connection->fault;
@@ -160,7 +143,8 @@ static void lose(struct hf_named *store, struct hf_instant now)
     if (held) {
         store->phase = HF_NAMED_ENDING;
         store->turn_at = hf_instant_add(now, (struct hf_span){TURN_NS});
-        set_status(store, HF_NODE_STATUS_CONNECTING, true, fault, why);
+        hf_standing_set(&store->standing, &store->env, 0,
+                        HF_NODE_STATUS_CONNECTING, true, fault, why);
     } else {
         store->phase = HF_NAMED_WAITING;
     }
@@ -299,7 +283,8 @@ static void become_ready(struct hf_named *store, struct hf_instant now)
 {
     store->phase = HF_NAMED_READY;
     hf_reconnect_served(&store->connection.reconnect, now);
-    set_status(store, HF_NODE_STATUS_VOTING, false, HF_OK, "");
+    hf_standing_set(&store->standing, &store->env, 0, HF_NODE_STATUS_VOTING,
+                    false, HF_OK, "");
     hf_named_jobs(store);
 }
 
@@ -367,18 +352,19 @@ static void vote_without_session(struct hf_named *store, struct hf_instant now)
 {
     store->phase = HF_NAMED_ENDED;
     store->turn_at = hf_instant_add(now, (struct hf_span){TURN_NS});
-    enum hf_status fault = store->fault;
-    char why[sizeof(store->reason)];
-    memcpy(why, store->reason, sizeof(why));
-    set_status(store, HF_NODE_STATUS_VOTING, false, HF_OK, why);
-    store->fault = fault; /* for reconnect() */
+    enum hf_status fault = store->standing.fault;
+    char why[sizeof(store->standing.reason)];
+    memcpy(why, store->standing.reason, sizeof(why));
+    hf_standing_set(&store->standing, &store->env, 0, HF_NODE_STATUS_VOTING,
+                    false, HF_OK, why);
+    store->standing.fault = fault; /* for reconnect() */
 }
 
 static void on_timed(struct hf_mysql_connection *connection,
                      struct hf_instant now)
 {
     struct hf_named *store = store_of(connection);
-    char why[sizeof(store->reason)];
+    char why[sizeof(store->standing.reason)];
     bool is_due = !hf_instant_before(now, store->turn_at);
     switch (store->phase) {
     case HF_NAMED_WAITING:
@@ -403,8 +389,8 @@ static void on_timed(struct hf_mysql_connection *connection,
         break;
     case HF_NAMED_ENDED:
         if (is_due) {
-            memcpy(why, store->reason, sizeof(why));
-            reconnect(store, store->fault, why, now);
+            memcpy(why, store->standing.reason, sizeof(why));
+            reconnect(store, store->standing.fault, why, now);
         }
         break;
     }
@@ -431,8 +417,9 @@ void hf_named_session_resume(struct hf_named *store, struct hf_instant now)
         lose(store, now);
     }
     if (is_late && store->phase == HF_NAMED_WAITING) {
-        set_status(store, HF_NODE_STATUS_CONNECTING, false, store->fault,
-                   store->reason);
+        hf_standing_set(&store->standing, &store->env, 0,
+                        HF_NODE_STATUS_CONNECTING, false, store->standing.fault,
+                        store->standing.reason);
         connect_now(store, now);
     }
     hf_named_session_arm(store);
@@ -447,9 +434,7 @@ void hf_named_session_open(struct hf_named *store, struct hf_instant now)
                              store->connect_timeout);
     store->last = &store->first;
     store->phase = HF_NAMED_WAITING;
-    store->status = HF_NODE_STATUS_CONNECTING;
-    store->fault = HF_UNAVAILABLE;
-    snprintf(store->reason, sizeof(store->reason), "connecting");
+    hf_standing_init(&store->standing);
     connection->reconnect.retry_at = now;
     hf_entropy(&connection->seed, sizeof(connection->seed));
     hf_named_session_arm(store);

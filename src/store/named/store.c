@@ -105,8 +105,8 @@ static void named_describe(const struct hf_store *base, unsigned index,
 {
     const struct hf_named *store = (const struct hf_named *)(const void *)base;
     (void)index;
-    hf_store_describe(out, store->target.shown, store->status, store->rtt,
-                      store->reason);
+    hf_store_describe(out, store->target.shown, store->standing.status,
+                      store->rtt, store->standing.reason);
     if (store->phase == HF_NAMED_CONNECTING ||
         store->phase == HF_NAMED_GREETING || store->phase == HF_NAMED_SETTING) {
         hf_mysql_connection_late_text(&store->connection, now, out->reason,

@@ -37,11 +37,12 @@ static void acquire(struct hf_ordered *store, const struct hf_ask *ask,
                     struct hf_instant now)
 {
     struct hf_ordered_seat *seat = hf_ordered_seat_find(store, ask);
-    if (store->status != HF_NODE_STATUS_VOTING) {
+    if (store->standing.status != HF_NODE_STATUS_VOTING) {
         hf_ordered_give_plain(store, ask, HF_VERDICT_UNSENT,
-                              store->fault == HF_OK ? HF_UNAVAILABLE
-                                                    : store->fault,
-                              store->reason, now);
+                              store->standing.fault == HF_OK
+                                  ? HF_UNAVAILABLE
+                                  : store->standing.fault,
+                              store->standing.reason, now);
         return;
     }
     if (ask->is_unfair) {
@@ -82,11 +83,12 @@ static void adopt(struct hf_ordered *store, const struct hf_ask *ask,
                   struct hf_instant now)
 {
     struct hf_ordered_seat *seat = NULL;
-    if (store->status != HF_NODE_STATUS_VOTING) {
+    if (store->standing.status != HF_NODE_STATUS_VOTING) {
         hf_ordered_give_plain(store, ask, HF_VERDICT_UNSENT,
-                              store->fault == HF_OK ? HF_UNAVAILABLE
-                                                    : store->fault,
-                              store->reason, now);
+                              store->standing.fault == HF_OK
+                                  ? HF_UNAVAILABLE
+                                  : store->standing.fault,
+                              store->standing.reason, now);
         return;
     }
     seat = hf_ordered_seat_add(store, ask);
@@ -193,22 +195,6 @@ void hf_ordered_ask(struct hf_ordered *store, const struct hf_ask *ask,
 
 /* ---- The wire's server --------------------------------------------------- */
 
-static void set_status(struct hf_ordered *store, enum hf_node_status status,
-                       bool is_reset, enum hf_status fault, const char *reason)
-{
-    bool is_same = store->status == status && store->fault == fault &&
-                   strcmp(store->reason, reason) == 0;
-    store->status = status;
-    store->fault = fault;
-    if (reason != store->reason) {
-        snprintf(store->reason, sizeof(store->reason), "%s", reason);
-    }
-    if (!is_same || is_reset) {
-        store->env.status(store->env.client, 0, status, is_reset, fault,
-                          store->reason);
-    }
-}
-
 /* Seats whose RELEASE the client has given up: what they may have left is a
  * stranger to its session. */
 static void drop_left(struct hf_ordered *store, struct hf_instant now)
@@ -236,16 +222,18 @@ static void drop_left(struct hf_ordered *store, struct hf_instant now)
 void hf_ordered_up(struct hf_ordered *store, struct hf_instant now)
 {
     drop_left(store, now);
-    set_status(store, HF_NODE_STATUS_VOTING, false, HF_OK, "");
+    hf_standing_set(&store->standing, &store->env, 0, HF_NODE_STATUS_VOTING,
+                    false, HF_OK, "");
     store->env.listen(store->env.client, 0, true);
 }
 
 void hf_ordered_down(struct hf_ordered *store, bool is_connecting,
                      enum hf_status fault, const char *reason)
 {
-    set_status(store,
-               is_connecting ? HF_NODE_STATUS_CONNECTING : HF_NODE_STATUS_DOWN,
-               false, fault, reason);
+    hf_standing_set(&store->standing, &store->env, 0,
+                    is_connecting ? HF_NODE_STATUS_CONNECTING
+                                  : HF_NODE_STATUS_DOWN,
+                    false, fault, reason);
 }
 
 void hf_ordered_lose_all(struct hf_ordered *store, const char *reason,
@@ -256,7 +244,8 @@ void hf_ordered_lose_all(struct hf_ordered *store, const char *reason,
          session = session->next) {
         hf_ordered_session_gone(session);
     }
-    set_status(store, HF_NODE_STATUS_DOWN, true, HF_CONFIG, reason);
+    hf_standing_set(&store->standing, &store->env, 0, HF_NODE_STATUS_DOWN, true,
+                    HF_CONFIG, reason);
 }
 
 /* ---- Life ---------------------------------------------------------------- */
@@ -269,10 +258,8 @@ void hf_ordered_open(struct hf_ordered *store, const struct hf_store_ops *ops,
     store->env = *env;
     store->wire = wire;
     store->wire_ops = wire_ops;
-    store->status = HF_NODE_STATUS_CONNECTING;
-    store->fault = HF_UNAVAILABLE;
+    hf_standing_init(&store->standing);
     store->sweep_after_ms = HF_ORDERED_SWEEP_AFTER_MS;
-    snprintf(store->reason, sizeof(store->reason), "connecting");
 }
 
 /* Without a call to be done: the wire is closed next. */

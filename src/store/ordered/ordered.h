@@ -49,6 +49,7 @@
 
 #include "store/jobs.h"
 #include "store/ordered/wire.h"
+#include "store/standing.h"
 
 #include <string.h>
 
@@ -163,9 +164,7 @@ struct hf_ordered {
     struct hf_store_env env;
     struct hf_wire *wire;
     const struct hf_wire_ops *wire_ops;
-    enum hf_node_status status;
-    enum hf_status fault;
-    char reason[200];
+    struct hf_standing standing;
     struct hf_span rtt; /* the wire measures it */
     struct hf_jobs jobs;
     bool is_probing;               /* EXAMINE waits for a reply */

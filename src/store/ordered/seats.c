@@ -247,9 +247,10 @@ void hf_ordered_call_fail(struct hf_ordered_call *call, struct hf_instant now)
     struct hf_wire_reply reply = {
         .outcome = HF_WIRE_UNSENT,
         .sent = now,
-        .fault = store->fault == HF_OK ? HF_UNAVAILABLE : store->fault,
-        .reason = store->fault == HF_OK ? "no connection, or no memory"
-                                        : store->reason,
+        .fault = store->standing.fault == HF_OK ? HF_UNAVAILABLE
+                                                : store->standing.fault,
+        .reason = store->standing.fault == HF_OK ? "no connection, or no memory"
+                                                 : store->standing.reason,
     };
     call->wire.done(&call->wire, &reply, now);
 }

@@ -350,7 +350,7 @@ static void serve(struct hf_ordered *store, struct hf_ordered_session *session,
             renew(store, session, now);
         } else if (session->is_doubtful && !session->is_own &&
                    session->n_seats == 0 && session->calls == 0 &&
-                   store->status == HF_NODE_STATUS_VOTING) {
+                   store->standing.status == HF_NODE_STATUS_VOTING) {
             close_doubtful(store, session, now);
         }
         break;

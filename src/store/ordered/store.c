@@ -30,7 +30,8 @@ void hf_ordered_store_job_cancel(struct hf_store *base)
 void hf_ordered_describe(const struct hf_ordered *store, const char *address,
                          struct hf_node *out)
 {
-    hf_store_describe(out, address, store->status, store->rtt, store->reason);
+    hf_store_describe(out, address, store->standing.status, store->rtt,
+                      store->standing.reason);
 }
 
 /* ---- Jobs ---------------------------------------------------------------- */

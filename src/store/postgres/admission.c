@@ -103,21 +103,22 @@ static void become_ready(struct hf_pg_node *node, struct hf_instant now)
     node->peek_at = hf_instant_add(now, hf_span_ms(HF_PG_PEEK_MS));
     node->phase = HF_PG_READY;
     hf_reconnect_served(&node->connection.reconnect, now);
-    char why[sizeof(node->reason)] = "";
+    char why[sizeof(node->standing.reason)] = "";
     if (is_quarantined) {
         hf_pg_quarantine_text(node, why, sizeof(why));
     }
-    hf_pg_node_set_status(
-        node, is_quarantined ? HF_NODE_STATUS_REPAIRING : HF_NODE_STATUS_VOTING,
-        node->admission.verdict.is_reset,
-        is_quarantined ? HF_QUARANTINED : HF_OK, why);
+    hf_standing_set(&node->standing, &node->store->env, 0,
+                    is_quarantined ? HF_NODE_STATUS_REPAIRING
+                                   : HF_NODE_STATUS_VOTING,
+                    node->admission.verdict.is_reset,
+                    is_quarantined ? HF_QUARANTINED : HF_OK, why);
     hf_pg_node_arm(node);
     hf_pg_jobs(node, now);
 }
 
 static void refuse_mismatch(struct hf_pg_node *node)
 {
-    char why[sizeof(node->reason)];
+    char why[sizeof(node->standing.reason)];
     hf_admission_mismatch_text(&node->admission, why, sizeof(why));
     hf_pg_refuse(node, HF_CONFIG, why);
 }
@@ -145,7 +146,7 @@ static void go_on(struct hf_pg_node *node)
 
 void hf_pg_judge(struct hf_pg_node *node, struct hf_instant now)
 {
-    char why[sizeof(node->reason)];
+    char why[sizeof(node->standing.reason)];
     (void)now;
     if (!is_eligible(node, why, sizeof(why))) {
         hf_pg_refuse(node, HF_CONFIG, why);
@@ -163,7 +164,7 @@ void hf_pg_marked(struct hf_pg_node *node, const struct hf_pg_reply *reply,
 {
     if (reply->error != NULL) {
         char words[160];
-        char why[sizeof(node->reason)];
+        char why[sizeof(node->standing.reason)];
         enum hf_status fault = hf_pg_fault(reply->error, words, sizeof(words));
         snprintf(why, sizeof(why), "its marker cannot be written: %s", words);
         hf_pg_refuse(node, fault, why);

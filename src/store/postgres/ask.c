@@ -114,7 +114,7 @@ static void release(struct call *call, const struct hf_pg_node *node,
                     const struct hf_ask *ask)
 {
     struct hf_pg_params *params = &call->params;
-    bool may_serve = node->status == HF_NODE_STATUS_VOTING;
+    bool may_serve = node->standing.status == HF_NODE_STATUS_VOTING;
     hf_pg_params_bytes(params, ask->owner, ask->owner_len);
     add_unsigned(params, ask->counter);
     hf_pg_params_number(params, ask->ttl_ms);
@@ -239,7 +239,7 @@ bool hf_pg_ask_refuse(struct hf_pg_node *node,
     if (hf_pg_is_ready(node)) {
         return false;
     }
-    enum hf_status fault = hf_pg_node_cause(node, &reason);
+    enum hf_status fault = hf_standing_cause(&node->standing, &reason);
     hf_pg_answer_none(node, pending, HF_VERDICT_UNSENT, fault, reason);
     return true;
 }
@@ -267,9 +267,9 @@ void hf_pg_ask(struct hf_pg_node *node, const struct hf_ask *ask,
     if (hf_pg_ask_refuse(node, &pending)) {
         return;
     }
-    if (asks && node->status != HF_NODE_STATUS_VOTING) {
+    if (asks && node->standing.status != HF_NODE_STATUS_VOTING) {
         hf_pg_answer_none(node, &pending, HF_VERDICT_UNSENT, HF_QUARANTINED,
-                          node->reason);
+                          node->standing.reason);
         return;
     }
     if (hf_pg_renew_gather(node, ask, now)) {

@@ -98,8 +98,9 @@ void hf_pg_handshake(struct hf_pg_node *node, struct hf_instant now)
     node->schema = node->serves = 0;
     hf_admission_begin(&node->admission);
     if (!is_first) { /* a query of all nodes then waits for the result */
-        hf_pg_node_set_status(node, HF_NODE_STATUS_CONNECTING, false,
-                              node->fault, node->reason);
+        hf_standing_set(&node->standing, &node->store->env, 0,
+                        HF_NODE_STATUS_CONNECTING, false, node->standing.fault,
+                        node->standing.reason);
     }
     struct hf_pg_params params;
     hf_pg_params_init(&params);
@@ -113,8 +114,8 @@ void hf_pg_reidentify(struct hf_pg_node *node, const char *why,
                       struct hf_instant now)
 {
     if (hf_pg_is_ready(node)) {
-        hf_pg_node_set_status(node, HF_NODE_STATUS_CONNECTING, false,
-                              HF_UNAVAILABLE, why);
+        hf_standing_set(&node->standing, &node->store->env, 0,
+                        HF_NODE_STATUS_CONNECTING, false, HF_UNAVAILABLE, why);
         hf_pg_handshake(node, now);
     }
 }
@@ -131,8 +132,9 @@ static void install(struct hf_pg_node *node, struct hf_instant now)
     node->phase = HF_PG_INSTALLING;
     node->has_installed = true;
     node->connection.deadline = hf_instant_add(now, hf_span_ms(INSTALL_MS_MAX));
-    hf_pg_node_set_status(node, HF_NODE_STATUS_CONNECTING, false,
-                          HF_UNAVAILABLE, HF_MAKES_SCHEMA);
+    hf_standing_set(&node->standing, &node->store->env, 0,
+                    HF_NODE_STATUS_CONNECTING, false, HF_UNAVAILABLE,
+                    HF_MAKES_SCHEMA);
     if (!hf_pg_connection_run(&node->connection, &pending,
                               hf_postgres_text_schema)) {
         hf_pg_connection_break(&node->connection, HF_NO_MEMORY,
@@ -249,7 +251,7 @@ static bool is_too_new(const struct hf_pg_node *node)
 
 static void refuse_schema(struct hf_pg_node *node)
 {
-    char why[sizeof(node->reason)];
+    char why[sizeof(node->standing.reason)];
     if (is_too_new(node)) {
         snprintf(why, sizeof(why),
                  "has version %" PRId64 " of schema \"holdfast\" in database "
@@ -276,7 +278,7 @@ static void refuse_schema(struct hf_pg_node *node)
 static void complete(struct hf_pg_node *node, const struct hf_pg_reply *reply,
                      struct hf_instant now)
 {
-    char why[sizeof(node->reason)];
+    char why[sizeof(node->standing.reason)];
     bool is_there = reply->error == NULL;
     if (is_there) {
         take_facts(node, reply->rows);
@@ -313,7 +315,8 @@ static void take_peek(struct hf_pg_node *node, const struct hf_pg_reply *reply,
     read_facts(node, reply->rows, &facts, &marker);
     if (strcmp(marker.value, node->admission.known.value) != 0) {
         hf_pg_reidentify(node, "its marker has changed", now);
-    } else if (marker.is_whole && node->status == HF_NODE_STATUS_REPAIRING) {
+    } else if (marker.is_whole &&
+               node->standing.status == HF_NODE_STATUS_REPAIRING) {
         hf_pg_handshake(node, now);
     }
 }
@@ -321,7 +324,7 @@ static void take_peek(struct hf_pg_node *node, const struct hf_pg_reply *reply,
 static void take_install(struct hf_pg_node *node,
                          const struct hf_pg_reply *reply, struct hf_instant now)
 {
-    char words[160], why[sizeof(node->reason)];
+    char words[160], why[sizeof(node->standing.reason)];
     if (reply->error == NULL) {
         hf_pg_handshake(node, now);
         return;

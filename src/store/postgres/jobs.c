@@ -82,7 +82,7 @@ static void take_survey(struct hf_pg_node *node,
 {
     if (reply->error != NULL) {
         char words[160];
-        char why[sizeof(node->reason)];
+        char why[sizeof(node->standing.reason)];
         enum hf_status fault = hf_pg_fault(reply->error, words, sizeof(words));
         snprintf(why, sizeof(why), "its locks cannot be looked at: %s", words);
         end_survey(node, fault, why, now);
@@ -136,7 +136,7 @@ static void find_all(struct hf_pg_node *node, struct hf_instant now)
     }
     hf_findings_clock(&node->jobs, node->time_ms);
     hf_findings_probe(&node->jobs, node->probe_fault);
-    if (node->status == HF_NODE_STATUS_REPAIRING) {
+    if (node->standing.status == HF_NODE_STATUS_REPAIRING) {
         char text[200];
         hf_pg_quarantine_text(node, text, sizeof(text));
         hf_findings_quarantine(&node->jobs, &node->admission, text, now);

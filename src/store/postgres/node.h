@@ -38,6 +38,7 @@
 #include "store/jobs.h"
 #include "store/postgres/connection.h"
 #include "store/records.h"
+#include "store/standing.h"
 
 /* Bytes of a name with its prefix, in the schema's tables. */
 #define HF_PG_NAME_MAX HF_CURSOR_NAME_MAX
@@ -121,9 +122,7 @@ struct hf_pg_node {
     char greet_reason[200];
 
     struct hf_admission admission; /* also of these replies */
-    enum hf_node_status status;
-    enum hf_status fault;
-    char reason[200];
+    struct hf_standing standing;
 
     struct hf_instant peek_at;
     enum hf_pg_listening listening;
@@ -182,20 +181,10 @@ struct hf_instant hf_pg_node_due(const struct hf_pg_node *node);
 /* Set the timer to that. */
 void hf_pg_node_arm(struct hf_pg_node *node);
 
-/* Set the node's status and its reason, and report both if either changed. */
-void hf_pg_node_set_status(struct hf_pg_node *node, enum hf_node_status status,
-                           bool is_reset, enum hf_status fault,
-                           const char *reason);
-
 /* Send one request of ours, without a name. Breaks the connection if that
  * fails. */
 void hf_pg_node_ask(struct hf_pg_node *node, uint8_t kind, const char *sql,
                     const struct hf_pg_params *params, struct hf_instant now);
-
-/** Why no request can be sent to a node that is not READY. @return never HF_OK,
- * and never HF_QUARANTINED: a node in quarantine is READY. */
-enum hf_status hf_pg_node_cause(const struct hf_pg_node *node,
-                                const char **reason);
 
 /* ---- node_check.c -------------------------------------------------------- */
 

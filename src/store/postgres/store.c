@@ -127,14 +127,14 @@ static void pg_describe(const struct hf_store *base, unsigned index,
     const struct hf_pg *store = (const struct hf_pg *)(const void *)base;
     const struct hf_pg_node *node = &store->node;
     (void)index;
-    hf_store_describe(out, store->target.shown, node->status, node->rtt,
-                      node->reason);
-    if (node->status == HF_NODE_STATUS_REPAIRING) {
+    hf_store_describe(out, store->target.shown, node->standing.status,
+                      node->rtt, node->standing.reason);
+    if (node->standing.status == HF_NODE_STATUS_REPAIRING) {
         struct hf_span left =
             hf_instant_until(now, node->admission.quarantined_until);
         out->quarantine_left_ms = hf_span_ms_ceil(left);
         hf_pg_quarantine_text(node, out->reason, sizeof(out->reason));
-    } else if (node->status == HF_NODE_STATUS_CONNECTING &&
+    } else if (node->standing.status == HF_NODE_STATUS_CONNECTING &&
                (node->phase == HF_PG_CONNECTING ||
                 node->phase == HF_PG_GREETING)) {
         hf_pg_connection_late_text(&node->connection, now, out->reason,

@@ -109,14 +109,15 @@ static void become_ready(struct hf_redis_node *node, struct hf_instant now)
     node->peek_at = hf_instant_add(now, hf_span_ms(HF_REDIS_PEEK_MS));
     node->phase = HF_REDIS_READY;
     hf_redis_connection_served(&node->connection, now);
-    char why[sizeof(node->reason)] = "";
+    char why[sizeof(node->standing.reason)] = "";
     if (is_quarantined) {
         hf_redis_quarantine_text(node, why, sizeof(why));
     }
-    hf_redis_node_set_status(
-        node, is_quarantined ? HF_NODE_STATUS_REPAIRING : HF_NODE_STATUS_VOTING,
-        node->admission.verdict.is_reset,
-        is_quarantined ? HF_QUARANTINED : HF_OK, why);
+    hf_standing_set(&node->standing, &node->store->env, node->index,
+                    is_quarantined ? HF_NODE_STATUS_REPAIRING
+                                   : HF_NODE_STATUS_VOTING,
+                    node->admission.verdict.is_reset,
+                    is_quarantined ? HF_QUARANTINED : HF_OK, why);
     hf_redis_node_arm(node);
     hf_redis_listen_resume(node, now);
     hf_redis_examine(node, now);
@@ -124,7 +125,7 @@ static void become_ready(struct hf_redis_node *node, struct hf_instant now)
 
 static void refuse_mismatch(struct hf_redis_node *node)
 {
-    char why[sizeof(node->reason)];
+    char why[sizeof(node->standing.reason)];
     hf_admission_mismatch_text(&node->admission, why, sizeof(why));
     refuse(node, HF_CONFIG, why);
 }
@@ -152,7 +153,7 @@ static void go_on(struct hf_redis_node *node)
 
 void hf_redis_judge(struct hf_redis_node *node)
 {
-    char why[sizeof(node->reason)];
+    char why[sizeof(node->standing.reason)];
     bool is_denied = node->greet_fault == HF_DENIED;
     if (!is_denied && !is_eligible(node, why, sizeof(why))) {
         refuse(node, HF_CONFIG, why);
@@ -179,7 +180,7 @@ void hf_redis_marked(struct hf_redis_node *node, struct hf_instant now)
     const struct hf_reply *reply = &node->connection.reply;
     if (reply->items[0].type == HF_REPLY_ERROR) {
         char words[120];
-        char why[sizeof(node->reason)];
+        char why[sizeof(node->standing.reason)];
         enum hf_status fault = hf_redis_fault_in(
             &hf_script_marker, hf_reply_text(reply, 0), words, sizeof(words));
         snprintf(why, sizeof(why), "its marker cannot be written: %s", words);

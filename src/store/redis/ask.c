@@ -140,12 +140,12 @@ void hf_redis_ask(struct hf_redis_node *node, const struct hf_ask *ask,
     }
     if (!hf_redis_is_ready(node)) {
         const char *reason;
-        enum hf_status fault = hf_redis_node_cause(node, &reason);
+        enum hf_status fault = hf_standing_cause(&node->standing, &reason);
         answer_at_once(node, ask, HF_VERDICT_UNSENT, fault, reason, now);
     } else if ((ask->verb == HF_VERB_ACQUIRE || ask->verb == HF_VERB_YIELD) &&
-               node->status != HF_NODE_STATUS_VOTING) {
+               node->standing.status != HF_NODE_STATUS_VOTING) {
         answer_at_once(node, ask, HF_VERDICT_UNSENT, HF_QUARANTINED,
-                       node->reason, now);
+                       node->standing.reason, now);
     } else if (ask->verb == HF_VERB_SCAN) {
         ask_scan(node, ask, now);
     } else {

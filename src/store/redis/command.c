@@ -119,7 +119,7 @@ static void confirm(struct hf_redis_command *command,
 static void release(struct hf_redis_command *command,
                     const struct hf_redis_node *node, const struct hf_ask *ask)
 {
-    bool may_serve = node->status == HF_NODE_STATUS_VOTING;
+    bool may_serve = node->standing.status == HF_NODE_STATUS_VOTING;
     hf_redis_command_add(command, ask->owner, ask->owner_len);
     hf_redis_command_add_number(command, ask->counter);
     hf_redis_command_add_number(command, (uint64_t)ask->ttl_ms);

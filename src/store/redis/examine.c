@@ -248,7 +248,7 @@ static void find_all(struct hf_redis_node *node, struct hf_instant now)
     if (node->examination.lacking[0] == '\0') {
         hf_findings_probe(&node->jobs, node->examination.fault);
     }
-    if (node->status == HF_NODE_STATUS_REPAIRING) {
+    if (node->standing.status == HF_NODE_STATUS_REPAIRING) {
         char text[200];
         hf_redis_quarantine_text(node, text, sizeof(text));
         hf_findings_quarantine(&node->jobs, &node->admission, text, now);

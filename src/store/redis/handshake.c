@@ -60,8 +60,9 @@ void hf_redis_handshake(struct hf_redis_node *node, bool is_fresh,
     if (is_fresh) {
         log_in(node, now);
     } else { /* a query of all nodes then waits for the result */
-        hf_redis_node_set_status(node, HF_NODE_STATUS_CONNECTING, false,
-                                 node->fault, node->reason);
+        hf_standing_set(&node->standing, &node->store->env, node->index,
+                        HF_NODE_STATUS_CONNECTING, false, node->standing.fault,
+                        node->standing.reason);
     }
     push(node, HF_REDIS_INFO_SERVER, 2, (const char *[]){"INFO", "server"},
          now);
@@ -86,8 +87,8 @@ void hf_redis_reidentify(struct hf_redis_node *node, const char *why,
     if (!hf_redis_is_ready(node)) {
         return;
     }
-    hf_redis_node_set_status(node, HF_NODE_STATUS_CONNECTING, false,
-                             HF_UNAVAILABLE, why);
+    hf_standing_set(&node->standing, &node->store->env, node->index,
+                    HF_NODE_STATUS_CONNECTING, false, HF_UNAVAILABLE, why);
     hf_redis_handshake(node, true, now);
 }
 
@@ -227,7 +228,8 @@ static void take_peek(struct hf_redis_node *node, struct hf_instant now)
     read_marker(node, &marker);
     if (strcmp(marker.value, node->admission.known.value) != 0) {
         hf_redis_reidentify(node, "its marker has changed", now);
-    } else if (marker.is_whole && node->status == HF_NODE_STATUS_REPAIRING) {
+    } else if (marker.is_whole &&
+               node->standing.status == HF_NODE_STATUS_REPAIRING) {
         hf_redis_handshake(node, false, now);
     }
 }

@@ -23,6 +23,7 @@
 #include "store/redis/connection.h"
 #include "store/redis/keys.h"
 #include "store/redis/listen.h"
+#include "store/standing.h"
 
 struct hf_redis_command; /* command.h */
 
@@ -102,9 +103,7 @@ struct hf_redis_node {
     char greet_reason[200];
 
     struct hf_admission admission; /* also of these replies */
-    enum hf_node_status status;
-    enum hf_status fault;
-    char reason[200];
+    struct hf_standing standing;
 
     struct hf_instant peek_at; /* REPAIRING: next read of the marker */
     struct hf_jobs jobs;
@@ -179,17 +178,6 @@ struct hf_instant hf_redis_node_due(const struct hf_redis_node *node);
 
 /* Set the timer to that. */
 void hf_redis_node_arm(struct hf_redis_node *node);
-
-/* Set the node's status and its reason, and report both to the client if either
- * changed. `is_reset`: the server lost its data, so earlier votes are void. */
-void hf_redis_node_set_status(struct hf_redis_node *node,
-                              enum hf_node_status status, bool is_reset,
-                              enum hf_status fault, const char *reason);
-
-/** Why no request can be sent to a node that is not READY. @return never HF_OK,
- * and never HF_QUARANTINED: a node in quarantine is READY. */
-enum hf_status hf_redis_node_cause(const struct hf_redis_node *node,
-                                   const char **reason);
 
 /* ---- node_check.c -------------------------------------------------------- */
 

@@ -76,16 +76,17 @@ static void check_phase(const struct hf_redis_node *node)
  *       than a quarantine. */
 static void check_status(const struct hf_redis_node *node)
 {
-    bool is_voting = node->status == HF_NODE_STATUS_VOTING;
-    bool is_repairing = node->status == HF_NODE_STATUS_REPAIRING;
+    bool is_voting = node->standing.status == HF_NODE_STATUS_VOTING;
+    bool is_repairing = node->standing.status == HF_NODE_STATUS_REPAIRING;
     bool has_until = node->admission.quarantined_until.ns != HF_LONG_AGO.ns;
     HF_ASSERT((is_voting || is_repairing) == (node->phase == HF_REDIS_READY));
     if (is_voting) {
-        HF_ASSERT(node->fault == HF_OK && !has_until);
+        HF_ASSERT(node->standing.fault == HF_OK && !has_until);
     } else if (is_repairing) {
-        HF_ASSERT(node->fault == HF_QUARANTINED && has_until);
-    } else if (node->status == HF_NODE_STATUS_DOWN) {
-        HF_ASSERT(node->fault != HF_OK && node->fault != HF_QUARANTINED);
+        HF_ASSERT(node->standing.fault == HF_QUARANTINED && has_until);
+    } else if (node->standing.status == HF_NODE_STATUS_DOWN) {
+        HF_ASSERT(node->standing.fault != HF_OK &&
+                  node->standing.fault != HF_QUARANTINED);
     }
 }
 

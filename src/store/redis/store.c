@@ -240,14 +240,14 @@ static void redis_describe(const struct hf_store *base, unsigned index,
 {
     const struct hf_redis *store = (const struct hf_redis *)(const void *)base;
     const struct hf_redis_node *node = &store->nodes[index];
-    hf_store_describe(out, node->address, node->status, node->rtt,
-                      node->reason);
-    if (node->status == HF_NODE_STATUS_REPAIRING) {
+    hf_store_describe(out, node->address, node->standing.status, node->rtt,
+                      node->standing.reason);
+    if (node->standing.status == HF_NODE_STATUS_REPAIRING) {
         struct hf_span left =
             hf_instant_until(now, node->admission.quarantined_until);
         out->quarantine_left_ms = hf_span_ms_ceil(left);
         hf_redis_quarantine_text(node, out->reason, sizeof(out->reason));
-    } else if (node->status == HF_NODE_STATUS_CONNECTING &&
+    } else if (node->standing.status == HF_NODE_STATUS_CONNECTING &&
                (node->phase == HF_REDIS_CONNECTING ||
                 node->phase == HF_REDIS_GREETING)) {
         hf_redis_connection_late_text(&node->connection, now, out->reason,

@@ -211,7 +211,7 @@ static void find_all(struct hf_redis_node *node, struct hf_instant now)
 {
     const struct hf_redis_survey *seen = &node->survey;
     enum hf_status status = HF_OK;
-    char why[sizeof(node->reason)] = "";
+    char why[sizeof(node->standing.reason)] = "";
     char text[480];
     if (node->admission.verdict.trust == HF_TRUST_MISMATCH) {
         hf_admission_mismatch_text(&node->admission, text, sizeof(text));
@@ -383,7 +383,7 @@ static void take_error(struct hf_redis_node *node, uint8_t request,
                        struct hf_instant now)
 {
     char words[160];
-    char why[sizeof(node->reason)];
+    char why[sizeof(node->standing.reason)];
     enum hf_status fault = hf_redis_fault(
         hf_reply_text(&node->connection.reply, 0), words, sizeof(words));
     if (fault == HF_DENIED && request == HF_REDIS_SURVEY_PAGE &&

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/standing.h"
+
+#include "base/assert.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void hf_standing_init(struct hf_standing *standing)
+{
+    *standing = (struct hf_standing){.status = HF_NODE_STATUS_CONNECTING,
+                                     .fault = HF_UNAVAILABLE,
+                                     .reason = "connecting"};
+}
+
+void hf_standing_set(struct hf_standing *standing,
+                     const struct hf_store_env *env, unsigned node,
+                     enum hf_node_status status, bool is_reset,
+                     enum hf_status fault, const char *reason)
+{
+    HF_ASSERT(status != HF_NODE_STATUS_REPAIRING || fault == HF_QUARANTINED);
+    HF_ASSERT(status != HF_NODE_STATUS_VOTING || fault == HF_OK);
+    HF_ASSERT(status != HF_NODE_STATUS_DOWN ||
+              (fault != HF_OK && fault != HF_QUARANTINED));
+    bool is_same = standing->status == status && standing->fault == fault &&
+                   strcmp(standing->reason, reason) == 0;
+    standing->status = status;
+    standing->fault = fault;
+    if (reason != standing->reason) {
+        snprintf(standing->reason, sizeof(standing->reason), "%s", reason);
+    }
+    if (!is_same || is_reset) {
+        env->status(env->client, node, status, is_reset, fault,
+                    standing->reason);
+    }
+}
+
+enum hf_status hf_standing_cause(const struct hf_standing *standing,
+                                 const char **reason)
+{
+    bool is_other =
+        standing->fault == HF_OK || standing->fault == HF_QUARANTINED;
+    *reason = standing->reason[0] != '\0' ? standing->reason
+                                          : "its identity is not known";
+    return is_other ? HF_UNAVAILABLE : standing->fault;
+}

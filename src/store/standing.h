@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A node's status and the reason for it, as the store last reported them to its
+ * client. */
+#ifndef HF_STORE_STANDING_H
+#define HF_STORE_STANDING_H
+
+#include "store/store.h"
+
+/* An address, and a line of a server's own words. */
+#define HF_STANDING_REASON_MAX 200
+
+struct hf_standing {
+    enum hf_node_status status;
+    enum hf_status fault; /* HF_OK: none */
+    char reason[HF_STANDING_REASON_MAX];
+};
+
+/* CONNECTING, before anything is reported. */
+void hf_standing_init(struct hf_standing *standing);
+
+/* Take the new status, and report it to the client if it or its reason has
+ * changed. `is_reset`: the server lost its data, so earlier votes are void;
+ * this is always reported. */
+void hf_standing_set(struct hf_standing *standing,
+                     const struct hf_store_env *env, unsigned node,
+                     enum hf_node_status status, bool is_reset,
+                     enum hf_status fault, const char *reason);
+
+/** Why no request can be sent to a node that takes none. @return never HF_OK,
+ * and never HF_QUARANTINED: a node in quarantine takes requests. */
+enum hf_status hf_standing_cause(const struct hf_standing *standing,
+                                 const char **reason);
+
+#endif
