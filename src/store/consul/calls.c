@@ -87,7 +87,7 @@ static bool call_open(struct hf_wire *wire, int64_t ttl_s,
                                hf_consul_ask_open(consul, job, server_s, now));
 }
 
-/* What makes a renewal count: replies.c. */
+/* Why a renewal counts: replies.c. */
 static bool call_renew(struct hf_wire *wire, const uint8_t *session,
                        struct hf_wire_call *call, struct hf_instant now)
 {
@@ -120,7 +120,7 @@ static bool call_close(struct hf_wire *wire, const uint8_t *session,
                                                     session, job, now));
 }
 
-/* Consul does not tell what a session has locked: all keys are read. */
+/* Consul does not list the keys that a session has locked: all are read. */
 static bool call_owned(struct hf_wire *wire, const uint8_t *session,
                        struct hf_wire_call *call, struct hf_instant now)
 {

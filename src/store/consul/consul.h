@@ -30,9 +30,9 @@
  *     replies.c   replies to jobs, and their next requests
  *     refusals.c  replies that are refusals
  *     doubts.c    keys that an UNDO may still delete
- *     node.c      the greeting, what another cluster is
+ *     node.c      the greeting, how another cluster is known
  *     watch.c     watches
- *     examine.c   what `holdfast doctor` is told
+ *     examine.c   findings of `holdfast doctor`
  *     store.c     the entry points for the client; the table of operations */
 #ifndef HF_CONSUL_CONSUL_H
 #define HF_CONSUL_CONSUL_H
@@ -179,7 +179,7 @@ struct hf_consul_job {
     bool is_before;         /* the same: a list precedes it */
     bool has_session;       /* RENEW: as was read before it */
     bool is_refused;        /* the same: the leader knows no such session */
-    struct hf_wire_reply reply;         /* what is known so far */
+    struct hf_wire_reply reply;         /* as far as it is known */
     uint8_t session[HF_SESSION_ID_LEN]; /* OWNED, CREATE */
     struct hf_wire_text folder;         /* CREATE, LIST */
     struct hf_wire_text keys;           /* CREATE, REMOVE: one; READ: `n`, each
@@ -274,7 +274,7 @@ void hf_consul_job_free(struct hf_consul *consul, struct hf_consul_job *job);
 bool hf_consul_job_start(struct hf_consul *consul, struct hf_consul_job *job,
                          bool is_asked);
 
-/* What the keys of values begin with, before the prefix. */
+/* The beginning of the keys of values, before the prefix. */
 #define HF_CONSUL_VALUE_ROOT "~value/"
 
 /* ---- mark.c ---------------------------------------------------------------
@@ -309,13 +309,13 @@ bool hf_consul_mark_take(struct hf_consul *consul, struct hf_consul_job *job,
 /* ---- requests.c -----------------------------------------------------------
  */
 
-/** Ask for what the path and the body of the store are. @return false: not
+/** Send a request with the store's path and body. @return false: not
  * READY, or no memory. */
 bool hf_consul_ask(struct hf_consul *consul, enum hf_consul_step step,
                    const char *method, struct hf_consul_job *job,
                    struct hf_instant now);
 
-/* A transaction: begun, its operations each with what follows the key, and
+/* A transaction: begun, its operations each with the text after the key, and
  * asked for. */
 void hf_consul_txn_begin(struct hf_consul *consul, const char *query);
 void hf_consul_txn_add(struct hf_consul *consul, const char *verb,
@@ -333,7 +333,7 @@ struct hf_wire_text *hf_consul_path(struct hf_consul *consul, const char *path);
 void hf_consul_path_query(const struct hf_consul *consul,
                           struct hf_wire_text *path, const char *query);
 
-/** Ask who is the leader: the greeting. */
+/** Ask which server is the leader: the greeting. */
 bool hf_consul_ask_leader(struct hf_consul *consul, struct hf_instant now);
 
 bool hf_consul_ask_open(struct hf_consul *consul, struct hf_consul_job *job,
@@ -435,7 +435,7 @@ void hf_consul_watch_fini(struct hf_endpoints_watch *base);
 /* ---- examine.c ------------------------------------------------------------
  */
 
-/* The node is READY: report what it is, and end the jobs. */
+/* The node is READY: report its version, and end the jobs. */
 void hf_consul_examine(struct hf_consul *consul, struct hf_instant now);
 
 /* The reply to a request of that. */

@@ -91,7 +91,7 @@ static char *keep(struct hf_consul_list *list, const void *bytes, size_t len)
     return at;
 }
 
-/* What is shown of an entry of another program. */
+/* The text shown for an entry of another program. */
 static void name_foreign(struct hf_consul_list *list, const char *session,
                          struct hf_wire_entry *entry)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `holdfast doctor` is told: the agent, and whether the keys may be used.
+/* The findings of `holdfast doctor`: the agent, and whether its keys may be
+ * used.
  *
  *   GET agent/self ──▶ who it is; 403: not for this token, which needs no more
  *   PUT txn: check-index that no key has, delete ──▶ 409: it might

@@ -10,10 +10,10 @@
  * leaves the cluster, which would let a job run again.
  *
  * The suffix is no escape, so no name has it (key.c), and a mark is in no
- * folder. The date is of the agent that was asked, whose answer is consistent.
+ * folder. The date is of the agent that was asked; its answer is consistent.
  * It is written when the leader has answered.
  *
- * Values are not below the prefix: who looks for the entries of a session reads
+ * Values are not below the prefix: a search for the entries of a session reads
  * all that is there (OWNED), and values are large. No prefix begins with their
  * root, in which there is a '~' that is no escape. */
 #include "store/consul/consul.h"

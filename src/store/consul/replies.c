@@ -19,7 +19,7 @@
  * leader has executed it after S, or a later leader was elected after S; and
  * that one gives each session its whole ttl anew. In both cases no leader ends
  * it before S + ttl. (Consul 1.8.7: Session.Renew, initializeSessionTimers.) It
- * is 2 ttl in fact, which covers what goes through a client agent: see the
+ * is 2 ttl in fact, which covers requests through a client agent: see the
  * README. */
 #include "store/consul/consul.h"
 
@@ -63,7 +63,7 @@ static const char *error_of(const json_t *body)
     return what == NULL ? "" : what;
 }
 
-/* A transaction whose condition does not hold. */
+/* The condition of a transaction does not hold. */
 static bool is_conflict(const struct hf_http_reply *http)
 {
     return http->status == STATUS_CONFLICT;
@@ -151,7 +151,7 @@ static bool is_refused(struct hf_consul *consul,
     return verdict.turn != HF_ENTRY_HOLDS;
 }
 
-/* What an UNDO may still delete holds nothing. */
+/* A key that an UNDO may still delete holds nothing. */
 static bool is_doubtful(const struct hf_consul *consul,
                         const struct hf_consul_job *job,
                         const struct hf_wire_entry *own)
@@ -160,7 +160,7 @@ static bool is_doubtful(const struct hf_consul *consul,
            hf_consul_doubt_has(consul, job);
 }
 
-/* Its key is there: what fails from now on may have left it. */
+/* Its key is there: a failure from now on may have left it. */
 static void ask_again(struct hf_consul *consul, struct hf_consul_job *job,
                       struct hf_instant now)
 {
@@ -386,7 +386,7 @@ static bool take_removed(struct hf_consul *consul, struct hf_consul_job *job,
     return true;
 }
 
-/* What was written has the index of its transaction; what was deleted, none. */
+/* A written key has the index of its transaction; a deleted one, none. */
 static void take_written(struct hf_consul_job *job, const json_t *body,
                          const struct hf_http_reply *http)
 {
@@ -397,7 +397,7 @@ static void take_written(struct hf_consul_job *job, const json_t *body,
 
 /* ---- All ----------------------------------------------------------------- */
 
-/** What a step makes of its reply. @return false: it cannot be read. */
+/** Take the reply of a step. @return false: it cannot be read. */
 static bool take_body(struct hf_consul *consul,
                       const struct hf_http_pending *request, const json_t *body,
                       const struct hf_http_reply *http, struct hf_instant now)

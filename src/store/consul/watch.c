@@ -179,7 +179,7 @@ static void on_replied(struct hf_http *http,
 
 /* ---- Life ---------------------------------------------------------------- */
 
-/* The list that says "wait" is being given: what it has is known. */
+/* The list that says "wait" is being given: its entries are known. */
 static void know(struct hf_consul_watch *watch)
 {
     const struct hf_consul *consul = consul_of(watch);
@@ -191,7 +191,7 @@ static void know(struct hf_consul_watch *watch)
     }
 }
 
-/* Keys of other programs may have what a path must escape: then all are
+/* Keys of other programs may have bytes that a path must escape: then all are
  * watched. Ours have none of these, nor has `consul lock`'s. */
 static bool is_plain(const char *rest, size_t len)
 {

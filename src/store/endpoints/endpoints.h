@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The connection of a store that is asked by HTTP, and its endpoints in turn:
- * what etcd and Consul have in common below their wires.
+ * the part that etcd and Consul share below their wires.
  *
  *     WAITING ─▶ OPENING ─▶ [LOGGING_IN ─▶] GREETING ─▶ READY ─▶ BREAKING
  *        ▲          │              │            │          │         │
@@ -36,20 +36,20 @@ enum hf_endpoints_phase {
     HF_ENDPOINTS_LOGGING_IN,
     HF_ENDPOINTS_GREETING,
     HF_ENDPOINTS_READY,
-    HF_ENDPOINTS_BREAKING, /* until the loop reports what was lost */
+    HF_ENDPOINTS_BREAKING, /* until the loop reports the lost requests */
     HF_ENDPOINTS_FOREIGN   /* another cluster: for good */
 };
 
 struct hf_endpoints;
 struct hf_endpoints_watch;
 
-/** Read the URL: at least the endpoints, into `list`. What was read is freed by
+/** Read the URL: at least the endpoints, into `list`. The list is freed by
  * `fini`, also if this fails. @return as open(). */
 typedef enum hf_status hf_endpoints_set_up_fn(struct hf_endpoints *node,
                                               const struct hf_url *url,
                                               struct hf_error *error);
 
-/* Free what the store's struct has beside this one. */
+/* Free the other fields of the store's struct. */
 typedef void hf_endpoints_fini_fn(struct hf_endpoints *node);
 
 /* The connection is open: log in, or greet. Or it is closed. Or examine the
@@ -67,10 +67,10 @@ typedef void hf_endpoints_lost_fn(struct hf_endpoints *node,
                                   const struct hf_http_pending *request,
                                   bool is_unsent, struct hf_instant now);
 
-/* Free what the store's struct has beside the watch. */
+/* Free the other fields of the store's struct. */
 typedef void hf_endpoints_watch_fn(struct hf_endpoints_watch *watch);
 
-/* What a store does itself. */
+/* The store's own part. */
 struct hf_endpoints_ops {
     size_t size; /* of its struct, which begins with hf_endpoints */
     const struct hf_store_ops *store;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Watches: each has a connection of its own, since its reply has no end, or
- * comes late. What it asks, and reads, is the store's. A callback of its
+ * comes late. Its request and its reply are the store's. A callback of its
  * connection may be on the stack when it is dropped, so a timer frees it. */
 #include "store/endpoints/endpoints.h"
 

@@ -38,7 +38,7 @@ static struct hf_wire_text *begin(struct hf_etcd *etcd)
     return &etcd->body;
 }
 
-/* "key":"BASE64 OF FOLDER","range_end":"…": the folder, and what is after it.
+/* "key":"BASE64 OF FOLDER","range_end":"…": the folder, and the key after it.
  */
 static void say_range(struct hf_etcd *etcd, struct hf_bytes name)
 {
@@ -268,7 +268,7 @@ static bool call_replace(struct hf_wire *wire,
     return post(etcd, HF_ETCD_REPLACE, "/v3/kv/txn", call, now);
 }
 
-/* What is greater than each text that begins so; "\0": nothing is. */
+/* The first text after all that begin so; "\0": there is none. */
 static void say_end(struct hf_etcd *etcd, const char *prefix)
 {
     struct hf_wire_text end = {0};

@@ -26,9 +26,9 @@
  *     login.c    user and password to a token, and to another one
  *     calls.c    calls to requests
  *     replies.c  replies to calls
- *     node.c     the greeting, what a cluster is
+ *     node.c     the greeting, how another cluster is known
  *     watch.c    watches
- *     examine.c  what `holdfast doctor` is told
+ *     examine.c  findings of `holdfast doctor`
  *     store.c    the entry points for the client; the table of operations */
 #ifndef HF_ETCD_ETCD_H
 #define HF_ETCD_ETCD_H
@@ -143,7 +143,7 @@ enum hf_etcd_kind {
 
 extern const struct hf_wire_ops hf_etcd_wire;
 
-/** Ask what the server is. @return false: no memory. */
+/** Ask for the server's version and cluster. @return false: no memory. */
 bool hf_etcd_greet(struct hf_etcd *etcd, struct hf_instant now);
 
 /* ---- login.c --------------------------------------------------------------
@@ -176,7 +176,7 @@ bool hf_etcd_login_is_expired(const struct hf_etcd *etcd, const char *text);
 /* A request, or a watch, was refused so: log in again, on this connection. */
 void hf_etcd_login_renew(struct hf_etcd *etcd, struct hf_instant now);
 
-/* A refusal for want of a login, or of rights, in `why`: add what helps. */
+/* A refusal for want of a login, or of rights, in `why`: add the remedy. */
 void hf_etcd_login_explain(struct hf_etcd *etcd);
 
 /** Is a reply that is no JSON a refusal of the client's certificate? Then it is
@@ -229,7 +229,7 @@ void hf_etcd_watches_resume(struct hf_etcd *etcd, struct hf_instant now);
 /* ---- examine.c ------------------------------------------------------------
  */
 
-/* The node is READY: report what it is, and end the jobs. */
+/* The node is READY: report its version, and end the jobs. */
 void hf_etcd_examine(struct hf_etcd *etcd, struct hf_instant now);
 
 /* The reply to the probe of that. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `holdfast doctor` is told: the server, the connection, and whether the
- * keys may be used.
+/* The findings of `holdfast doctor`: the server, the connection, and whether
+ * the keys may be used.
  *
  * etcd checks the rights of all requests of a transaction, whatever its
  * comparison says. So one whose comparison is never true tells of the right to

@@ -8,7 +8,7 @@
  * etcd forgets a token that a member has not seen for --auth-token-ttl, when a
  * member restarts, and when the user's password changes. It then
  * refuses each request before it is executed, so each is UNSENT, and is asked
- * for again. What was written behind it on the connection is refused the same
+ * for again. Requests written after it on the connection are refused the same
  * way, before the reply to the login comes. A watch that was refused begins
  * again where it would have begun. Streams that are open go on: etcd looks at
  * the token when a watch is created.

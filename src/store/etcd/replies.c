@@ -269,7 +269,7 @@ static bool take_position(struct hf_etcd *etcd, const char *key, size_t len)
         hf_wire_text_add(position, "", 1);
     } else {
         hf_wire_text_add(position, key, (size_t)(slash - key));
-        hf_wire_text_say(position, "0"); /* what follows '/' */
+        hf_wire_text_say(position, "0"); /* the text after '/' */
     }
     return !position->has_failed;
 }
@@ -371,7 +371,7 @@ static bool take_value(struct hf_etcd *etcd, const json_t *body,
     return is_read;
 }
 
-/* What is put has the revision of the transaction, which the header names. */
+/* A put has the revision of its transaction, which the header names. */
 static bool take_written(const json_t *body, struct hf_wire_reply *reply)
 {
     reply->has_changed = json_is_true(json_object_get(body, "succeeded"));

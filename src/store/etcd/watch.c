@@ -104,7 +104,7 @@ static void take_line(struct hf_etcd_watch *watch, const char *line, size_t len,
     json_decref(message);
 }
 
-/* Whole lines of what has arrived; the rest is kept. */
+/* Take the whole lines that have arrived; the rest is kept. */
 static void take_lines(struct hf_etcd_watch *watch, struct hf_instant now)
 {
     struct hf_wire_text *text = &watch->line;

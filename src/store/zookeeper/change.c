@@ -221,7 +221,7 @@ static void remove_node(struct hf_zk_op *op, const char *node)
     free(path);
 }
 
-/* Its create was lost: what there is of it. */
+/* Its create was lost: look for its node. */
 static void on_found(struct hf_zk_op *op, struct hf_instant now)
 {
     if (op->rc != ZOK) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* WHAT THE LEADER HAS HEARD OF A SESSION
+/* THE CONTACTS OF A SESSION THAT ITS LEADER KNOWS
  *
  * The leader ends a session one timeout after the last contact that it has
  * heard of. It hears of a contact with another server up to half a tick after

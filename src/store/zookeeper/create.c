@@ -8,8 +8,8 @@
  *
  * The list is sent with the create, on the same connection. A name of an entry
  * has the session and the random digits of its owner, so an entry whose create
- * was lost is found by its name. What this session may have created is on
- * record: a name that is not there is created without looking.
+ * was lost is found by its name. Entries that this session may have created are
+ * on record: a name that is not there is created without looking.
  *
  * ZooKeeper has no condition on the other children of a container. So a try
  * that meets another one between its list and its create has an entry for a
@@ -97,7 +97,7 @@ void hf_zk_create_folder(struct hf_zk_op *op, struct hf_instant now)
 
 /* ---- The reply ----------------------------------------------------------- */
 
-/* What is first may have a note; our own new entry has none. */
+/* The first entry may have a note; our own new one has none. */
 static void finish(struct hf_zk_op *op, struct hf_instant now)
 {
     struct hf_zk_item *own = hf_zk_list_own(op);
@@ -305,7 +305,7 @@ bool hf_zk_call_create(struct hf_wire *wire, const struct hf_wire_key *key,
 {
     struct hf_zk *zk = hf_zk_of_wire(wire);
     bool is_over;
-    (void)revision; /* what is newer is before ours, or does no harm */
+    (void)revision; /* a newer entry is before ours, or does no harm */
     struct hf_zk_op *op = hf_zk_op_of(zk, key->session, call, &is_over, now);
     if (op == NULL) {
         return is_over;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `holdfast doctor` is told: the ensemble, the session, and whether the
+/* The findings of `holdfast doctor`: the ensemble, the session, and whether the
  * nodes may be used.
  *
  * A transaction that creates a node, and then checks one that does not exist,

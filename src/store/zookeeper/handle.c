@@ -2,8 +2,8 @@
 /* A HANDLE OF THE LIBRARY ON THE LOOP
  *
  * The single-threaded library connects, reads and writes in two functions:
- * zookeeper_interest() says what it waits for, and connects;
- * zookeeper_process() does what is ready. So a program that stands still sends
+ * zookeeper_interest() returns the events it waits for, and connects;
+ * zookeeper_process() does the work that is ready. So a stopped program sends
  * no pings, and its sessions end.
  *
  * The library gives up a silent connection after 2/3 of its session's timeout.
@@ -18,7 +18,7 @@
  * for two thirds of it (session.c): 1/12 for the contact before it, 1/4 for
  * half a tick, since a timeout has two ticks at least.
  *
- * What the library wants to log goes into `why`, nothing to stderr. */
+ * The library's log goes into `why`, nothing to stderr. */
 #include "store/ordered/wire_key.h"
 #include "store/zookeeper/zookeeper.h"
 
@@ -49,7 +49,7 @@
 #define CONTACTS 12
 #define CONTACTS_MADE 24
 
-/* What half a tick is of a timeout, at most: it has two ticks at least, and
+/* Half a tick as a part of a timeout, at most: it has two ticks at least, and
  * three where it was shortened (session.c). */
 #define HALF_TICKS 4
 #define HALF_TICKS_CAPPED 6
@@ -303,7 +303,8 @@ static struct hf_instant contact(struct hf_zk_handle *handle,
     return hf_instant_add(handle->touched, each);
 }
 
-/** What the library waits for. @return false: its connection has failed. */
+/** Ask for the events the library waits for. @return false: its connection has
+ * failed. */
 static bool interest(struct hf_zk_handle *handle, struct hf_instant now)
 {
     int fd = -1;

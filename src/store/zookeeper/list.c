@@ -6,11 +6,11 @@
  *
  * All but the note is in the names, and a note is written to entries that hold
  * only, so the data of these alone is read: of one entry, or of as many as
- * share. One that has ended meanwhile is left out: then the list is that of the
+ * share. One that has ended since is left out: then the list is that of the
  * moment of its end, or later.
  *
  * Without the sync, after a create on the same connection, a list has all that
- * was there before the create, unless that has ended: what the rule needs. */
+ * was there before the create, unless that has ended, as the rule needs. */
 #include "store/zookeeper/zookeeper.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* THE MAIN HANDLE, AND WHAT IS UP OR DOWN
+/* THE MAIN HANDLE, AND THE STATUS OF THE NODE
  *
  *   names of servers ──▶ addresses ──▶ the main handle connects ──▶ READY
  *
@@ -8,7 +8,7 @@
  * the names are looked up again.
  *
  * ZooKeeper has no identity of an ensemble. But its transactions are numbered:
- * if a session is opened in one whose numbers are below what was seen, that is
+ * if a session is opened in one with numbers below those seen before, that is
  * another ensemble, or one that has lost its data. Its fences would begin anew:
  * all is lost, and nothing is granted any more. A session that lives is safe by
  * itself: a server refuses a client that has seen more than it has. */

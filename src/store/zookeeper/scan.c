@@ -13,7 +13,7 @@
 /* Names in a page: each costs one request, and they are sent together. */
 #define PAGE 256
 
-/* "/a/b:" has its names in "/a"; what each begins with is "b:". */
+/* "/a/b:" has its names in "/a"; each begins with "b:". */
 static const char *prefix_of(const struct hf_zk *zk)
 {
     return strrchr(zk->base, '/') + 1;

@@ -7,7 +7,7 @@
  * its leader answers them for a session that the leader has ended. After a
  * pause the session connects again before it is renewed (contacts.c).
  *
- * The leader counts the timeout from the last contact that it has heard of, so
+ * The leader counts the timeout from the last contact that it knows of, so
  * two thirds of it count from a renewal (handle.c): the session is opened with
  * half as much again as the ttl. A server that shortens that has a
  * maxSessionTimeout, of 20 ticks by default: then half a tick is little, and
@@ -261,7 +261,7 @@ bool hf_zk_call_close(struct hf_wire *wire, const uint8_t *session,
 
 /* ---- OWNED --------------------------------------------------------------- */
 
-/* What this session may have beyond what is known: entries whose CREATE, or
+/* Entries that this session may have beside the known ones: their CREATE, or
  * REMOVE, was lost. */
 static void on_owned(struct hf_zk_op *op, struct hf_instant now)
 {

@@ -3,7 +3,7 @@
  *
  *   children, and a watch ──▶ the server says once that they have changed
  *        ▲                          │
- *        └──────────────────────────┘  what was there, and is not: has ended
+ *        └──────────────────────────┘  was there, and is not: has ended
  *
  *   data, and a watch ──▶ the server says once that the node is gone: ended;
  *        ▲                          │      or that it has changed
@@ -13,13 +13,13 @@
  * of one entry. The first list of children is compared with the moment of the
  * machine's own list: if there was a change between them, an end is reported,
  * without a number. The library sets its watches again when it has found
- * another server, and reports what has ended meanwhile.
+ * another server, and reports the entries that have ended since.
  *
  * A node that is gone leaves no watch (`exists` would leave one), and comes
- * never again, since its name has its number. When it has gone is not told, so
- * its end is reported without a revision.
+ * never again, since its name has its number. The library does not report when
+ * it has gone, so its end is reported without a revision.
  *
- * The library cannot be told to forget a watch without a request. So a watch
+ * The library forgets a watch only by a request. So a watch
  * that was dropped stays with it until the server has said something, or the
  * handle is closed; the next watch of that name takes it over. */
 #include "store/zookeeper/zookeeper.h"
@@ -143,7 +143,7 @@ static void on_event(zhandle_t *library, int type, int state, const char *path,
 
 /** An answer leaves the watch set. An error does not end one that was set
  * before: the library keeps it, and sets it again at another server.
- * @return true: what was read is to be taken. */
+ * @return true: the reply is to be taken. */
 static bool is_read(struct hf_zk_watch *watch, int rc)
 {
     watch->asking--;

@@ -5,7 +5,7 @@
  *
  * A session of the machine is a session of ZooKeeper, with a handle of the
  * client library, so a connection, of its own. One more handle, the main one,
- * has what no session owns: lists, watches, changes of others' entries. The
+ * has all that no session owns: lists, watches, changes of others' entries. The
  * library does no I/O by itself: the loop drives it (handle.c).
  *
  * An entry is an ephemeral sequential node, below a container node of its name:
@@ -34,7 +34,7 @@
  *     target.c   the URL
  *     key.c      names and owners as nodes, numbers
  *     handle.c   a handle of the library on the loop
- *     contacts.c what the leader has heard of a session
+ *     contacts.c contacts of a session that its leader knows
  *     op.c       calls as several requests: their life, errors
  *     list.c     sync, children, and the notes of those that hold
  *     session.c  open, renew, close, owned
@@ -44,8 +44,8 @@
  *     value.c    values
  *     scan.c     names
  *     watch.c    watches
- *     node.c     the main handle, what is up and down
- *     examine.c  what `holdfast doctor` is told
+ *     node.c     the main handle, the status of the node
+ *     examine.c  findings of `holdfast doctor`
  *     store.c    the entry points for the client; the table of operations */
 #ifndef HF_ZOOKEEPER_ZOOKEEPER_H
 #define HF_ZOOKEEPER_ZOOKEEPER_H
@@ -73,7 +73,7 @@ char *hf_zk_key_entry(const struct hf_wire_key *key);
 /** "FOLDER/NODE". @return NULL: no memory. */
 char *hf_zk_key_join(const char *folder, const char *node);
 
-/** The sequence that a node's name ends with, and what is before it.
+/** The sequence that a node's name ends with, and the part before it.
  * @return false: it has none, so it is no contender. */
 bool hf_zk_key_sequence(const char *node, uint32_t *sequence, size_t *len);
 
@@ -137,7 +137,7 @@ struct hf_zk_handle {
     bool is_main;
     bool is_watched; /* its descriptor is in the loop */
     bool wants_output;
-    bool has_failed;   /* an attempt, or a connection: to be told */
+    bool has_failed;   /* an attempt, or a connection: to be reported */
     bool ends_session; /* when the store is closed */
     bool is_over;      /* to be closed by its timer */
     ino_t socket;      /* of the descriptor: numbers are used again */
@@ -173,13 +173,13 @@ void hf_zk_handle_free(struct hf_zk_handle *handle, bool ends_session);
 /* The same in a forked child, which shares the loop with its parent. */
 void hf_zk_handle_forget(struct hf_zk_handle *handle);
 
-/* Requests were made: what is left of them is written by the loop. */
+/* Requests were made: the loop writes the rest of them. */
 static inline void hf_zk_handle_wake(struct hf_zk_handle *handle)
 {
     hf_timer_set(&handle->timer, HF_LONG_AGO);
 }
 
-/* Read, write, connect: what is due. */
+/* Read, write, connect, as is due. */
 void hf_zk_handle_step(struct hf_zk_handle *handle, struct hf_instant now);
 
 /* Its connection is of no use: the library takes the next server. */
@@ -202,7 +202,7 @@ struct hf_zk_handle *hf_zk_handle_of(struct hf_zk *zk,
 /* ---- op.c: a call, as requests that follow each other ---------------------
  */
 
-/* What is known of an entry that this session has, or may have. */
+/* An entry that this session has, or may have. */
 struct hf_zk_record {
     struct hf_zk_record *next;
     char *folder;
@@ -275,7 +275,7 @@ struct hf_zk_op {
     bool is_withdrawn; /* CREATE: a REMOVE came after it: create nothing */
     hf_zk_step_fn *after_folder;
     unsigned made_rounds;
-    size_t made_at; /* of the container's path: what is being created */
+    size_t made_at; /* of the container's path: the part being created */
     /* READ, OWNED, SCAN */
     struct hf_zk_want *wants;
     size_t n_wants;
@@ -437,7 +437,7 @@ bool hf_zk_call_value_write(struct hf_wire *wire,
 /* ---- mark.c ---------------------------------------------------------------
  */
 
-/** Cut what the name of a mark's node ends with. @return false: it is none. */
+/** Cut the ending off the name of a mark's node. @return false: it is none. */
 bool hf_zk_mark_cut(char *text);
 
 bool hf_zk_call_mark_read(struct hf_wire *wire, struct hf_bytes name,
@@ -490,9 +490,9 @@ enum hf_zk_phase {
 
 struct hf_zk {
     struct hf_ordered ordered; /* first */
-    struct hf_timer timer;     /* what is not done from inside of callbacks */
+    struct hf_timer timer;     /* work that is not done inside callbacks */
     struct hf_instant now;     /* of the event that the loop reports: the
-                                  library's callbacks are not told it */
+                                  library's callbacks do not get it */
     enum hf_zk_phase phase;
     struct hf_wire_host servers[HF_WIRE_HOSTS_MAX];
     struct hf_addresses addresses[HF_WIRE_HOSTS_MAX]; /* of each */
@@ -504,7 +504,7 @@ struct hf_zk {
     char *hosts; /* numeric, for the library; NULL: not known yet */
     unsigned n_addresses;
     char *chroot; /* "/a/b", or "" */
-    char *base;   /* CHROOT/PREFIX: what the path of each name begins with */
+    char *base;   /* CHROOT/PREFIX: the beginning of the path of each name */
     struct hf_wire_login url_login;
     char *login; /* "USER:PASSWORD"; NULL: none */
     struct hf_span node_timeout;
