@@ -5,8 +5,9 @@
 # its pid when the test ends.
 #
 #   have_zookeeper
-#   zookeeper_start [-- LINE...]       one server, z1; waits until it answers
-#   zookeeper_cluster N [-- LINE...]   N servers that agree
+#   zookeeper_start [--clock] [-- LINE...]     one server, z1; waits until it answers
+#   zookeeper_cluster N [--clock] [-- LINE...] N servers that agree
+#       --clock          under the clock shim; server_clock NAME sets it
 #       LINEs            go to each configuration, and override what is given here
 #   $ZOOKEEPER_URL ${ZOOKEEPER_PID[NAME]} ${ZOOKEEPER_PORT[NAME]}
 #   zookeeper_say NAME WORD            its answer to a four-letter word, at once
@@ -24,7 +25,7 @@
 # the process, but not of the machine.
 
 declare -A ZOOKEEPER_PID=() ZOOKEEPER_PORT=()
-ZOOKEEPER_URL='' ZOOKEEPER_HOSTS='' ZOOKEEPER_MEMBERS='' ZOOKEEPER_LINES=()
+ZOOKEEPER_URL='' ZOOKEEPER_HOSTS='' ZOOKEEPER_MEMBERS='' ZOOKEEPER_LINES=() ZOOKEEPER_CLOCK=''
 zookeeper_jars=/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar
 # Not another Python that precedes it in PATH: kazoo is Debian's.
 zookeeper_python=/usr/bin/python3
@@ -106,7 +107,14 @@ zookeeper_launch() { # NAME
         "dataDir=$W/$name/data" "clientPort=${ZOOKEEPER_PORT[$name]}" \
         clientPortAddress=127.0.0.1 "$(<"$W/$name/members")" \
         "${ZOOKEEPER_LINES[@]}" >"$W/$name/zoo.cfg"
-    java -Xmx128m -Xshare:auto -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
+    local env=(env)
+    if [ -n "$ZOOKEEPER_CLOCK" ]; then
+        SERVER_CLOCK[$name]=$W/$name.clock
+        [ -e "$W/$name.clock" ] || head -c 16 /dev/zero >"$W/$name.clock"
+        env+=("CLOCKSHIM=$W/$name.clock"
+            "LD_PRELOAD=$HF_BUILD/tests/lib/clock_shim.so")
+    fi
+    "${env[@]}" java -Xmx128m -Xshare:auto -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
         -XX:-UsePerfData -cp "$zookeeper_jars" \
         -Dorg.slf4j.simpleLogger.defaultLogLevel=warn \
         -Dznode.container.checkIntervalMs=2000 \
@@ -119,7 +127,8 @@ zookeeper_launch() { # NAME
 zookeeper_cluster() {
     local n=$1
     shift
-    ZOOKEEPER_LINES=()
+    ZOOKEEPER_LINES=() ZOOKEEPER_CLOCK=''
+    [ "${1:-}" != --clock ] || { ZOOKEEPER_CLOCK=yes && shift; }
     [ $# = 0 ] || { [ "$1" = -- ] && shift && ZOOKEEPER_LINES=("$@"); } ||
         { echo "zookeeper_cluster: $1?" >&2 && return 1; }
     nodes_start zookeeper "$n"
