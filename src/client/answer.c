@@ -90,10 +90,15 @@ static void measure(struct hf_client *client, const struct hf_answer *answer)
     hf_nodes_step(&client->nodes, &event);
 }
 
+/* The reason of a node that refuses for good stays: the requests that it ends
+ * with have lesser ones. */
 static void note_reason(struct hf_client *client,
                         const struct hf_answer *answer)
 {
     struct hf_peer *peer = &client->peers[answer->node];
+    if (peer->config != HF_OK) {
+        return;
+    }
     peer->fault = answer->fault;
     snprintf(peer->reason, sizeof(peer->reason), "%s",
              answer->reason != NULL ? answer->reason : "");

@@ -25,6 +25,7 @@
 #include "base/fail.h"
 #include "io/clock.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -67,6 +68,16 @@
  * driven by this thread. */
 static _Thread_local struct hf_zk_handle *driven;
 
+/* The library has this error for a connection that the server has closed. A
+ * server gives no reason when it refuses a session. */
+static const char *closed_text(const struct hf_zk_handle *handle)
+{
+    return zoo_state(handle->library) == ZOO_ASSOCIATING_STATE
+               ? "refuses a session (it is starting, has too many connections, "
+                 "or its data are older than this client has seen)"
+               : "closed the connection";
+}
+
 /* "…:func@line: Socket [H:P] zk retcode=-4, errno=111(Connection refused): …"
  */
 static void on_log(const char *message)
@@ -75,6 +86,10 @@ static void on_log(const char *message)
     const char *open = at == NULL ? NULL : strchr(at, '(');
     const char *end = open == NULL ? NULL : strstr(open, "): ");
     if (driven == NULL || end == NULL) {
+        return;
+    }
+    if (strtol(at + strlen("errno="), NULL, 10) == EHOSTDOWN) {
+        snprintf(driven->why, sizeof(driven->why), "%s", closed_text(driven));
         return;
     }
     snprintf(driven->why, sizeof(driven->why), "%.*s", (int)(end - open - 1),

@@ -1,0 +1,20 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Consul with an older copy of its data: locks that are not in the copy are lost,
+# those in it go on.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/servers.sh"
+. "$(dirname "$0")/../lib/consul.sh"
+. "$(dirname "$0")/../lib/set_back.sh"
+
+have_consul || skip_all 'no Consul'
+# shellcheck disable=SC2034 # set_back.sh's
+KIND=consul NODE=c1
+set_back_begin
+set_back
+# shellcheck disable=SC2154 # set_back.sh's
+ends_lost new "$new"
+gives 0 '... which is free' run -n new -- true
+gives 75 'old is held' run -n old -- true
+ok '... and its holder goes on' holds old
+finish
