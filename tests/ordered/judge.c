@@ -215,7 +215,7 @@ void judge_wake(struct client *client)
 /* A waiter alone in its client, and behind another client's entry: it is told
  * of no other end. */
 void judge_watch(struct client *client, const struct hf_ordered_name *name,
-                 const struct hf_wire_watched *what)
+                 const struct hf_wire_watched *scope)
 {
     const struct hf_ordered_seat *seat = name->seats;
     const struct server *server = &client->world->server;
@@ -225,7 +225,7 @@ void judge_watch(struct client *client, const struct hf_ordered_name *name,
                    server->entries[i].number == seat->behind;
     }
     if (is_live && seat->next == NULL && seat->state == HF_ORDERED_WAITING &&
-        what->number != seat->behind) {
+        scope->number != seat->behind) {
         violate(client->world, "HERD: it is told of ends of other entries");
     }
 }

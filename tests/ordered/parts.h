@@ -354,7 +354,7 @@ uint64_t wire_delay_us(struct world *world);
 
 /* ---- sim_watch.c --------------------------------------------------------- */
 
-bool call_watch(struct hf_wire *wire, const struct hf_wire_watched *what,
+bool call_watch(struct hf_wire *wire, const struct hf_wire_watched *scope,
                 void *user, struct hf_instant now, struct hf_wire_watch **out);
 void call_unwatch(struct hf_wire *wire, struct hf_wire_watch *watch);
 
@@ -420,7 +420,7 @@ void judge_loss(struct client *client, struct slot *slot);
 void judge_refused_try(struct client *client, struct slot *slot);
 void judge_wake(struct client *client);
 void judge_watch(struct client *client, const struct hf_ordered_name *name,
-                 const struct hf_wire_watched *what);
+                 const struct hf_wire_watched *scope);
 
 /* Its entry is taken away. */
 void judge_revoked(struct client *client, struct slot *slot);

@@ -50,7 +50,7 @@ static void report(struct hf_wire_watch *watch, const struct end *end)
     }
 }
 
-bool call_watch(struct hf_wire *wire, const struct hf_wire_watched *what,
+bool call_watch(struct hf_wire *wire, const struct hf_wire_watched *scope,
                 void *user, struct hf_instant now, struct hf_wire_watch **out)
 {
     struct world *world = wire->world;
@@ -64,16 +64,16 @@ bool call_watch(struct hf_wire *wire, const struct hf_wire_watched *what,
     *watch = (struct hf_wire_watch){
         .next = wire->watches,
         .wire = wire,
-        .name = (unsigned)(*(const char *)what->name.data - 'a'),
-        .revision = what->revision,
+        .name = (unsigned)(*(const char *)scope->name.data - 'a'),
+        .revision = scope->revision,
         .user = user,
     };
-    if (what->id.len > 0) {
-        memcpy(&entry, what->id.data, sizeof(entry));
+    if (scope->id.len > 0) {
+        memcpy(&entry, scope->id.data, sizeof(entry));
         watch->number = server->entries[entry].number;
         world->report->narrow++;
     }
-    judge_watch(&world->clients[wire->client], user, what);
+    judge_watch(&world->clients[wire->client], user, scope);
     wire->watches = watch;
     unsigned first = server->n_ends > ENDS_MAX ? server->n_ends - ENDS_MAX : 0;
     for (unsigned i = first; i < server->n_ends; i++) {

@@ -123,11 +123,11 @@ static int tear_down(void **state)
     return 0;
 }
 
-static struct hf_wire_watch *begin(const struct hf_wire_watched *what)
+static struct hf_wire_watch *begin(const struct hf_wire_watched *scope)
 {
     struct hf_wire_watch *out;
     assert_true(
-        hf_zk_watch((struct hf_wire *)(void *)&zk, what, &zk, zk.now, &out));
+        hf_zk_watch((struct hf_wire *)(void *)&zk, scope, &zk, zk.now, &out));
     return out;
 }
 

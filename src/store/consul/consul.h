@@ -427,7 +427,7 @@ void hf_consul_node_foreign(struct hf_consul *consul, uint64_t number,
 /* ---- watch.c --------------------------------------------------------------
  */
 
-bool hf_consul_watch(struct hf_wire *wire, const struct hf_wire_watched *what,
+bool hf_consul_watch(struct hf_wire *wire, const struct hf_wire_watched *scope,
                      void *user, struct hf_instant now,
                      struct hf_wire_watch **out);
 void hf_consul_watch_fini(struct hf_endpoints_watch *base);

@@ -209,15 +209,16 @@ static bool is_plain(const char *rest, size_t len)
 }
 
 static void aim(struct hf_consul_watch *watch,
-                const struct hf_wire_watched *what)
+                const struct hf_wire_watched *scope)
 {
-    const char *id = what->id.data; /* its session, then its key */
+    const char *id = scope->id.data; /* its session, then its key */
     size_t before = HF_CONSUL_SESSION_LEN;
-    watch->index = what->revision;
-    hf_consul_key_folder(&watch->folder, consul_of(watch)->prefix, what->name);
-    if (what->id.len > before && is_plain(id + before, what->id.len - before)) {
-        hf_wire_text_add(&watch->folder, id + before, what->id.len - before);
-        watch->number = what->number;
+    watch->index = scope->revision;
+    hf_consul_key_folder(&watch->folder, consul_of(watch)->prefix, scope->name);
+    if (scope->id.len > before &&
+        is_plain(id + before, scope->id.len - before)) {
+        hf_wire_text_add(&watch->folder, id + before, scope->id.len - before);
+        watch->number = scope->number;
     } else {
         know(watch);
     }
@@ -231,7 +232,7 @@ void hf_consul_watch_fini(struct hf_endpoints_watch *base)
     free(watch->known);
 }
 
-bool hf_consul_watch(struct hf_wire *wire, const struct hf_wire_watched *what,
+bool hf_consul_watch(struct hf_wire *wire, const struct hf_wire_watched *scope,
                      void *user, struct hf_instant now,
                      struct hf_wire_watch **out)
 {
@@ -249,7 +250,7 @@ bool hf_consul_watch(struct hf_wire *wire, const struct hf_wire_watched *what,
         return false;
     }
     struct hf_socket_target target = hf_endpoints_target(node);
-    aim(watch, what);
+    aim(watch, scope);
     hf_http_start(&watch->base.http, &target, node->connect_timeout, now);
     return hf_endpoints_watch_keep(&watch->base, ask(watch, now), out);
 }

@@ -217,7 +217,7 @@ bool hf_etcd_node_is_same(struct hf_etcd *etcd, const struct json_t *body,
 /* ---- watch.c --------------------------------------------------------------
  */
 
-bool hf_etcd_watch(struct hf_wire *wire, const struct hf_wire_watched *what,
+bool hf_etcd_watch(struct hf_wire *wire, const struct hf_wire_watched *scope,
                    void *user, struct hf_instant now,
                    struct hf_wire_watch **out);
 void hf_etcd_watch_fini(struct hf_endpoints_watch *base);

@@ -157,15 +157,15 @@ static void on_replied(struct hf_http *http,
 /* ---- Life ---------------------------------------------------------------- */
 
 static void write_body(struct hf_etcd_watch *watch,
-                       const struct hf_wire_watched *what)
+                       const struct hf_wire_watched *scope)
 {
     struct hf_wire_text key = {0};
     struct hf_wire_text *body = &watch->body;
-    hf_etcd_key_folder(&key, etcd_of(watch)->prefix, what->name);
-    hf_wire_text_add(&key, what->id.data, what->id.len);
+    hf_etcd_key_folder(&key, etcd_of(watch)->prefix, scope->name);
+    hf_wire_text_add(&key, scope->id.data, scope->id.len);
     hf_wire_text_say(body, "{\"create_request\":{\"key\":\"");
     hf_wire_text_base64(body, key.bytes, key.len);
-    if (what->id.len == 0 && key.len > 0) {
+    if (scope->id.len == 0 && key.len > 0) {
         key.bytes[key.len - 1]++;
         hf_wire_text_say(body, "\",\"range_end\":\"");
         hf_wire_text_base64(body, key.bytes, key.len);
@@ -234,7 +234,7 @@ void hf_etcd_watch_fini(struct hf_endpoints_watch *base)
     hf_wire_text_free(&watch->body);
 }
 
-bool hf_etcd_watch(struct hf_wire *wire, const struct hf_wire_watched *what,
+bool hf_etcd_watch(struct hf_wire *wire, const struct hf_wire_watched *scope,
                    void *user, struct hf_instant now,
                    struct hf_wire_watch **out)
 {
@@ -251,7 +251,7 @@ bool hf_etcd_watch(struct hf_wire *wire, const struct hf_wire_watched *what,
     if (watch == NULL) {
         return false;
     }
-    watch->revision = what->revision;
-    write_body(watch, what);
+    watch->revision = scope->revision;
+    write_body(watch, scope);
     return hf_endpoints_watch_keep(&watch->base, start(watch, now), out);
 }

@@ -210,7 +210,7 @@ struct hf_wire_watched {
  * is dropped when that one was reported by its number.
  * @return false: no memory, or too many, and *out is NULL. */
 typedef bool
-hf_wire_watch_fn(struct hf_wire *wire, const struct hf_wire_watched *what,
+hf_wire_watch_fn(struct hf_wire *wire, const struct hf_wire_watched *scope,
                  void *user, struct hf_instant now, struct hf_wire_watch **out);
 typedef void hf_wire_unwatch_fn(struct hf_wire *wire,
                                 struct hf_wire_watch *watch);

@@ -242,24 +242,25 @@ static struct hf_zk_watch *add(struct hf_zk *zk, char *path)
 }
 
 /** @return NULL: no memory. */
-static char *path_of(const struct hf_zk *zk, const struct hf_wire_watched *what)
+static char *path_of(const struct hf_zk *zk,
+                     const struct hf_wire_watched *scope)
 {
-    char *folder = hf_zk_key_folder(zk->base, what->name);
-    if (folder == NULL || what->id.len == 0) {
+    char *folder = hf_zk_key_folder(zk->base, scope->name);
+    if (folder == NULL || scope->id.len == 0) {
         return folder;
     }
-    char *node = strndup(what->id.data, what->id.len);
+    char *node = strndup(scope->id.data, scope->id.len);
     char *path = node == NULL ? NULL : hf_zk_key_join(folder, node);
     free(folder);
     free(node);
     return path;
 }
 
-bool hf_zk_watch(struct hf_wire *wire, const struct hf_wire_watched *what,
+bool hf_zk_watch(struct hf_wire *wire, const struct hf_wire_watched *scope,
                  void *user, struct hf_instant now, struct hf_wire_watch **out)
 {
     struct hf_zk *zk = hf_zk_of_wire(wire);
-    char *path = hf_zk_is_ready(zk) ? path_of(zk, what) : NULL;
+    char *path = hf_zk_is_ready(zk) ? path_of(zk, scope) : NULL;
     (void)now;
     *out = NULL;
     if (path == NULL) {
@@ -274,8 +275,8 @@ bool hf_zk_watch(struct hf_wire *wire, const struct hf_wire_watched *what,
         return false;
     }
     watch->user = user;
-    watch->number = what->number;
-    watch->revision = what->revision;
+    watch->number = scope->number;
+    watch->revision = scope->revision;
     watch->has_list = false;
     watch->is_dropped = watch->is_failed = false;
     set(watch); /* for the list; the library keeps one watch of it */

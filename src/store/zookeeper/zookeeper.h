@@ -467,7 +467,7 @@ struct hf_zk_watch {
     int64_t czxid;   /* of the container of that list */
 };
 
-bool hf_zk_watch(struct hf_wire *wire, const struct hf_wire_watched *what,
+bool hf_zk_watch(struct hf_wire *wire, const struct hf_wire_watched *scope,
                  void *user, struct hf_instant now, struct hf_wire_watch **out);
 void hf_zk_unwatch(struct hf_wire *wire, struct hf_wire_watch *watch);
 
