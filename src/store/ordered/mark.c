@@ -34,10 +34,14 @@
  * the mark may be written so long after it was opened. */
 #define SLACK_MS 10000
 
-static void read_mark(struct hf_ordered_task *task, hf_wire_done_fn *done,
-                      struct hf_instant now);
 static void on_read(struct hf_wire_call *wire_call,
                     const struct hf_wire_reply *reply, struct hf_instant now);
+
+static void read_mark(struct hf_ordered_task *task, hf_wire_done_fn *done,
+                      struct hf_instant now)
+{
+    hf_ordered_task_ask(task, task->store->wire_ops->mark_read, done, now);
+}
 
 /* ---- Sessions ------------------------------------------------------------ */
 
@@ -204,21 +208,6 @@ static void on_read(struct hf_wire_call *wire_call,
     struct hf_ordered_task *task = hf_ordered_task_read(wire_call, reply, now);
     if (task != NULL) {
         judge(task, reply, now);
-    }
-}
-
-static void read_mark(struct hf_ordered_task *task, hf_wire_done_fn *done,
-                      struct hf_instant now)
-{
-    struct hf_ordered *store = task->store;
-    struct hf_bytes name = {task->name, task->name_len};
-    if (!hf_ordered_task_has_round(task, now)) {
-        return;
-    }
-    struct hf_ordered_call *call = hf_ordered_task_call(task, done, now);
-    if (call != NULL &&
-        !store->wire_ops->mark_read(store->wire, name, &call->wire, now)) {
-        hf_ordered_call_fail(call, now);
     }
 }
 

@@ -185,17 +185,6 @@ void hf_ordered_task_fail_memory(struct hf_ordered_task *task,
                          now);
 }
 
-bool hf_ordered_task_has_round(struct hf_ordered_task *task,
-                               struct hf_instant now)
-{
-    bool has_round = task->rounds++ < ROUNDS_MAX;
-    if (!has_round) {
-        hf_ordered_task_fail(task, HF_WIRE_UNSENT, HF_UNAVAILABLE,
-                             "other requests came between", now);
-    }
-    return has_round;
-}
-
 struct hf_ordered_call *hf_ordered_task_call(struct hf_ordered_task *task,
                                              hf_wire_done_fn *done,
                                              struct hf_instant now)
@@ -208,6 +197,21 @@ struct hf_ordered_call *hf_ordered_task_call(struct hf_ordered_task *task,
         call->task = task;
     }
     return call;
+}
+
+void hf_ordered_task_ask(struct hf_ordered_task *task, hf_wire_list_fn *ask,
+                         hf_wire_done_fn *done, struct hf_instant now)
+{
+    struct hf_bytes name = {task->name, task->name_len};
+    if (task->rounds++ == ROUNDS_MAX) {
+        hf_ordered_task_fail(task, HF_WIRE_UNSENT, HF_UNAVAILABLE,
+                             "other requests came between", now);
+        return;
+    }
+    struct hf_ordered_call *call = hf_ordered_task_call(task, done, now);
+    if (call != NULL && !ask(task->store->wire, name, &call->wire, now)) {
+        hf_ordered_call_fail(call, now);
+    }
 }
 
 struct hf_ordered_task *hf_ordered_task_read(struct hf_wire_call *wire_call,
@@ -318,17 +322,8 @@ static void on_listed(struct hf_wire_call *wire_call,
 
 static void list(struct hf_ordered_task *task, struct hf_instant now)
 {
-    struct hf_ordered *store = task->store;
-    struct hf_bytes name = {task->name, task->name_len};
-    if (!hf_ordered_task_has_round(task, now)) {
-        return;
-    }
     task->n_changes = task->at = task->ids_len = 0;
-    struct hf_ordered_call *call = hf_ordered_task_call(task, on_listed, now);
-    if (call != NULL &&
-        !store->wire_ops->list(store->wire, name, &call->wire, now)) {
-        hf_ordered_call_fail(call, now);
-    }
+    hf_ordered_task_ask(task, task->store->wire_ops->list, on_listed, now);
 }
 
 void hf_ordered_task_begin(struct hf_ordered_task *task, struct hf_instant now)

@@ -90,10 +90,10 @@ void hf_ordered_task_fail(struct hf_ordered_task *task,
 void hf_ordered_task_fail_memory(struct hf_ordered_task *task,
                                  struct hf_instant now);
 
-/** Is there another round to read and write? Others came between. @return
- * false: there were many, and it has failed. */
-bool hf_ordered_task_has_round(struct hf_ordered_task *task,
-                               struct hf_instant now);
+/* Begin a round: read what is of its name, by the wire's `ask`. If others
+ * came between many times, it fails. */
+void hf_ordered_task_ask(struct hf_ordered_task *task, hf_wire_list_fn *ask,
+                         hf_wire_done_fn *done, struct hf_instant now);
 
 /** A call of the task. @return NULL: no memory, and it has failed. */
 struct hf_ordered_call *hf_ordered_task_call(struct hf_ordered_task *task,

@@ -37,11 +37,15 @@ struct stored {
     uint64_t version;     /* 0: no value */
 };
 
-static void read_value(struct hf_ordered_task *task, hf_wire_done_fn *done,
-                       struct hf_instant now);
 static void on_put_read(struct hf_wire_call *wire_call,
                         const struct hf_wire_reply *reply,
                         struct hf_instant now);
+
+static void read_value(struct hf_ordered_task *task, hf_wire_done_fn *done,
+                       struct hf_instant now)
+{
+    hf_ordered_task_ask(task, task->store->wire_ops->value_read, done, now);
+}
 
 /* ---- Texts --------------------------------------------------------------- */
 
@@ -238,21 +242,6 @@ static void on_get_read(struct hf_wire_call *wire_call,
     task->answer.owner_len = stored.id.len;
     task->answer.value = stored.data;
     hf_ordered_task_done(task, now);
-}
-
-static void read_value(struct hf_ordered_task *task, hf_wire_done_fn *done,
-                       struct hf_instant now)
-{
-    struct hf_ordered *store = task->store;
-    struct hf_bytes name = {task->name, task->name_len};
-    if (!hf_ordered_task_has_round(task, now)) {
-        return;
-    }
-    struct hf_ordered_call *call = hf_ordered_task_call(task, done, now);
-    if (call != NULL &&
-        !store->wire_ops->value_read(store->wire, name, &call->wire, now)) {
-        hf_ordered_call_fail(call, now);
-    }
 }
 
 /* ---- Asking -------------------------------------------------------------- */

@@ -143,31 +143,9 @@ static void ask_clock(struct hf_zk_op *op, struct hf_instant now)
 
 static void on_read(struct hf_zk_op *op, struct hf_instant now)
 {
-    if (op->rc != ZOK) {
-        hf_zk_op_fail(op, op->rc, now);
-    } else if (op->has_failed) {
-        hf_zk_op_fail_memory(op, now);
-    } else {
-        op->reply.mark = (struct hf_bytes){op->mark, op->mark_len};
+    if (hf_zk_op_take_data(op, now)) {
         ask_clock(op, now);
     }
-}
-
-/* Of another program's node the data may be NULL. */
-static void on_data(int rc, const char *value, int len, const struct Stat *stat,
-                    const void *data)
-{
-    struct hf_zk_op *op = (struct hf_zk_op *)(uintptr_t)data;
-    if (rc == ZOK) {
-        op->mark_len = len > 0 ? (size_t)len : 0;
-        op->mark = malloc(op->mark_len + 1);
-        op->has_failed |= op->mark == NULL;
-        op->reply.version = (uint64_t)(uint32_t)stat->version + 1;
-    }
-    if (rc == ZOK && len > 0 && op->mark != NULL) {
-        memcpy(op->mark, value, op->mark_len);
-    }
-    hf_zk_op_answered(op, rc == ZNONODE ? ZOK : rc);
 }
 
 /* A sync of a path that does not exist is answered all the same. */
@@ -187,7 +165,8 @@ bool hf_zk_call_mark_read(struct hf_wire *wire, struct hf_bytes name,
     }
     zhandle_t *library = op->handle->library;
     if (hf_zk_op_asked(op, zoo_async(library, op->text, on_synced, op))) {
-        (void)hf_zk_op_asked(op, zoo_aget(library, op->text, 0, on_data, op));
+        (void)hf_zk_op_asked(op,
+                             zoo_aget(library, op->text, 0, hf_zk_on_data, op));
     }
     return hf_zk_op_begin(op, on_read);
 }

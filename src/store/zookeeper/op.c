@@ -290,6 +290,45 @@ const struct ACL_vector *hf_zk_acl(const struct hf_zk *zk)
     return zk->login != NULL ? &ZOO_CREATOR_ALL_ACL : &ZOO_OPEN_ACL_UNSAFE;
 }
 
+/* ---- The data of a mark, or of a value ----------------------------------- */
+
+void hf_zk_op_take_stat(struct hf_zk_op *op, const struct Stat *stat)
+{
+    op->reply.version = (uint64_t)(uint32_t)stat->version + 1;
+    op->reply.revision = (uint64_t)stat->mzxid;
+}
+
+/* Of another program's node the data may be NULL. */
+void hf_zk_on_data(int rc, const char *value, int len, const struct Stat *stat,
+                   const void *data)
+{
+    struct hf_zk_op *op = (struct hf_zk_op *)(uintptr_t)data;
+    if (rc == ZOK) {
+        op->mark_len = len > 0 ? (size_t)len : 0;
+        op->mark = malloc(op->mark_len + 1);
+        op->has_failed |= op->mark == NULL;
+        hf_zk_op_take_stat(op, stat);
+    }
+    if (rc == ZOK && len > 0 && op->mark != NULL) {
+        memcpy(op->mark, value, op->mark_len);
+    }
+    hf_zk_op_answered(op, rc == ZNONODE ? ZOK : rc);
+}
+
+bool hf_zk_op_take_data(struct hf_zk_op *op, struct hf_instant now)
+{
+    if (op->rc != ZOK) {
+        hf_zk_op_fail(op, op->rc, now);
+        return false;
+    }
+    if (op->has_failed) {
+        hf_zk_op_fail_memory(op, now);
+        return false;
+    }
+    op->reply.mark = (struct hf_bytes){op->mark, op->mark_len};
+    return true;
+}
+
 /* ---- Records ------------------------------------------------------------- */
 
 /* Its text has random digits. */

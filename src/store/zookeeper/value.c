@@ -22,7 +22,6 @@
 #include "store/zookeeper/zookeeper.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static const char folder_name[] = "%values";
 
@@ -56,42 +55,13 @@ static struct hf_zk_op *begin(struct hf_zk *zk, struct hf_bytes name,
     return op;
 }
 
-/* What a Stat says of the value. */
-static void take_stat(struct hf_zk_op *op, const struct Stat *stat)
-{
-    op->reply.version = (uint64_t)(uint32_t)stat->version + 1;
-    op->reply.revision = (uint64_t)stat->mzxid;
-}
-
 /* ---- Reading ------------------------------------------------------------- */
 
 static void on_read(struct hf_zk_op *op, struct hf_instant now)
 {
-    if (op->rc != ZOK) {
-        hf_zk_op_fail(op, op->rc, now);
-    } else if (op->has_failed) {
-        hf_zk_op_fail_memory(op, now);
-    } else {
-        op->reply.mark = (struct hf_bytes){op->mark, op->mark_len};
+    if (hf_zk_op_take_data(op, now)) {
         hf_zk_op_done(op, now);
     }
-}
-
-/* Of another program's node the data may be NULL. */
-static void on_data(int rc, const char *value, int len, const struct Stat *stat,
-                    const void *data)
-{
-    struct hf_zk_op *op = (struct hf_zk_op *)(uintptr_t)data;
-    if (rc == ZOK) {
-        op->mark_len = len > 0 ? (size_t)len : 0;
-        op->mark = malloc(op->mark_len + 1);
-        op->has_failed |= op->mark == NULL;
-        take_stat(op, stat);
-    }
-    if (rc == ZOK && len > 0 && op->mark != NULL) {
-        memcpy(op->mark, value, op->mark_len);
-    }
-    hf_zk_op_answered(op, rc == ZNONODE ? ZOK : rc);
 }
 
 /* A check that fails is a transaction, too. */
@@ -113,7 +83,8 @@ bool hf_zk_call_value_read(struct hf_wire *wire, struct hf_bytes name,
     zoo_check_op_init(&check, op->text, -1);
     if (hf_zk_op_asked(
             op, zoo_amulti(library, 1, &check, op->results, on_checked, op))) {
-        (void)hf_zk_op_asked(op, zoo_aget(library, op->text, 0, on_data, op));
+        (void)hf_zk_op_asked(op,
+                             zoo_aget(library, op->text, 0, hf_zk_on_data, op));
     }
     return hf_zk_op_begin(op, on_read);
 }
@@ -149,7 +120,7 @@ static void on_set(int rc, const struct Stat *stat, const void *data)
 {
     struct hf_zk_op *op = (struct hf_zk_op *)(uintptr_t)data;
     if (rc == ZOK) {
-        take_stat(op, stat);
+        hf_zk_op_take_stat(op, stat);
     }
     hf_zk_op_answered(op, rc);
 }

@@ -339,6 +339,17 @@ void hf_zk_op_free(struct hf_zk_op *op);
 void hf_zk_on_void(int rc, const void *data);
 void hf_zk_on_stat(int rc, const struct Stat *stat, const void *data);
 
+/* The data of a mark, or of a value; none if its node does not exist. */
+void hf_zk_on_data(int rc, const char *value, int len, const struct Stat *stat,
+                   const void *data);
+
+/** Put it into the reply. @return false: it could not be read, and the op has
+ * failed. */
+bool hf_zk_op_take_data(struct hf_zk_op *op, struct hf_instant now);
+
+/* The versions of a value. */
+void hf_zk_op_take_stat(struct hf_zk_op *op, const struct Stat *stat);
+
 const struct ACL_vector *hf_zk_acl(const struct hf_zk *zk);
 
 /* ---- Records: op.c --------------------------------------------------------
