@@ -358,6 +358,26 @@ static void a_deletion_leaves_a_tombstone(void **state)
     expect_stored(ID_B " new");
 }
 
+/* As a copy of a deletion does, of whose version there is none any more. */
+static void a_deletion_finds_the_tombstone_of_another(void **state)
+{
+    (void)state;
+    write_text(ID_B);
+    put(ID_A, NULL, 0);
+    serve();
+    serve();
+    expect(HF_VERDICT_OK, 0);
+    assert_int_equal(server.writes, 1);
+    assert_int_equal(server.removals, 1);
+    write_text(ID_B);
+    wire_ops.keeps_tombstones = true;
+    put(ID_A, NULL, HF_VERSION_ANY);
+    serve();
+    expect(HF_VERDICT_OK, 0);
+    assert_int_equal(server.writes, 1);
+    expect_stored(ID_B);
+}
+
 static void other_texts_are_refused(void **state)
 {
     static const char *const texts[] = {"", "hello", ID_A "x",
@@ -387,6 +407,7 @@ int main(void)
         CASE(a_tombstone_is_no_value),
         CASE(a_deletion_leaves_nothing),
         CASE(a_deletion_leaves_a_tombstone),
+        CASE(a_deletion_finds_the_tombstone_of_another),
         CASE(other_texts_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,9 @@
  * Each write is conditional on what was read just before, so a write that lands
  * late does nothing if another one came first. A copy of a PUT finds its own id
  * and is not executed again. The tombstone has the id of a deletion whose reply
- * was lost; without a loss it is gone when the deletion is answered.
+ * was lost; without a loss it is gone when the deletion is answered. A deletion
+ * that finds one only removes it: the copy of a deletion, after which there was
+ * another one, would else be executed again.
  *
  * Cost: a read at the leader for a GET, and one consensus more for a PUT, two
  * for a deletion. */
@@ -31,7 +33,6 @@
 
 /* What is stored, and what of it is public. Borrowed of the reply. */
 struct stored {
-    bool is_there; /* a value, or a tombstone */
     struct hf_bytes id;
     struct hf_bytes data; /* data NULL: no value */
     uint64_t version;     /* 0: no value */
@@ -67,7 +68,7 @@ static bool parse(const struct hf_wire_reply *reply, struct stored *out)
 {
     struct hf_bytes text = reply->mark;
     const char *bytes = text.data;
-    *out = (struct stored){.is_there = bytes != NULL};
+    *out = (struct stored){.version = 0};
     if (bytes == NULL) {
         return true;
     }
@@ -156,14 +157,12 @@ static void undone_but_deleted(struct hf_ordered_task *task,
     hf_ordered_task_done(task, now);
 }
 
-/** It has been written. @param version  by which the wire knows it. */
-static void written(struct hf_ordered_task *task, uint64_t revision,
-                    uint64_t version, struct hf_instant now)
+/** @param version  of the tombstone; 0: there is none. */
+static void remove_tombstone(struct hf_ordered_task *task, uint64_t version,
+                             struct hf_instant now)
 {
     struct hf_bytes none = {NULL, 0};
-    task->answer.verdict = HF_VERDICT_OK;
-    task->answer.counter = revision;
-    if (!task->deletes || task->store->wire_ops->keeps_tombstones) {
+    if (version == 0 || task->store->wire_ops->keeps_tombstones) {
         hf_ordered_task_done(task, now);
         return;
     }
@@ -172,6 +171,15 @@ static void written(struct hf_ordered_task *task, uint64_t revision,
     if (call != NULL && !write_text(task, none, version, call, now)) {
         hf_ordered_call_fail(call, now);
     }
+}
+
+/** It has been written. @param version  by which the wire knows it. */
+static void written(struct hf_ordered_task *task, uint64_t revision,
+                    uint64_t version, struct hf_instant now)
+{
+    task->answer.verdict = HF_VERDICT_OK;
+    task->answer.counter = revision;
+    remove_tombstone(task, task->deletes ? version : 0, now);
 }
 
 static void on_written(struct hf_wire_call *wire_call,
@@ -203,9 +211,9 @@ static void judge(struct hf_ordered_task *task, const struct stored *stored,
         hf_ordered_task_done(task, now);
         return;
     }
-    if (task->deletes && !stored->is_there) {
+    if (task->deletes && stored->data.data == NULL) {
         task->answer.verdict = HF_VERDICT_OK; /* of any version: of none */
-        hf_ordered_task_done(task, now);
+        remove_tombstone(task, reply->version, now);
         return;
     }
     struct hf_ordered_call *call = hf_ordered_task_call(task, on_written, now);
