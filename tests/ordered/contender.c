@@ -428,7 +428,8 @@ static void on_answer(void *user, const struct hf_answer *answer)
 {
     struct client *client = user;
     struct request request;
-    if (force_answer(client, answer) || marker_answer(client, answer)) {
+    if (force_answer(client, answer) || marker_answer(client, answer) ||
+        writer_answer(client, answer)) {
         return;
     }
     struct slot *slot = slot_of(client, answer, &request);
@@ -497,7 +498,7 @@ static void on_listen(void *user, unsigned node, bool is_listening)
 
 /* ---- Life ---------------------------------------------------------------- */
 
-void contender_open(struct client *client)
+void machine_open(struct client *client)
 {
     static const struct hf_store_ops ops = {.name = "ordered"};
     struct hf_store_env env = {.client = client,
@@ -505,20 +506,27 @@ void contender_open(struct client *client)
                                .status = on_status,
                                .push = on_push,
                                .listen = on_listen};
-    for (unsigned i = 0; i < SLOTS_MAX; i++) {
-        client->slots[i].until = HF_LONG_AGO;
-        client->slots[i].is_keeper = i < KEEPERS;
-        client->slots[i].timer =
-            later_us(client->world, draw(client->world, 500000));
-        client->slots[i].ends = HF_NEVER;
-    }
     client->wire_ops = sim_wire_ops;
+    client->wire_ops.keeps_tombstones = client->world->plan->stays;
     if (!client->world->plan->stays) {
         client->wire_ops.marks = NULL;
     }
     hf_ordered_open(&client->ordered, &ops, &client->wire, &client->wire_ops,
                     &env);
     client->ordered.sweep_after_ms = 0; /* runs last seconds */
+}
+
+void contender_open(struct client *client)
+{
+    struct world *world = client->world;
+    for (unsigned i = 0; i < SLOTS_MAX; i++) {
+        client->slots[i].until = HF_LONG_AGO;
+        client->slots[i].is_keeper = i < KEEPERS;
+        client->slots[i].timer = world->plan->values
+                                     ? HF_NEVER
+                                     : later_us(world, draw(world, 500000));
+        client->slots[i].ends = HF_NEVER;
+    }
 }
 
 bool contender_is_idle(const struct client *client)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* THE ORACLES: their claims are in ordered_world.h
  *
- * They compare the answers that a client got with the state of the store. */
+ * They compare the answers that a client got with the state of the store. Those
+ * of marks are in marker.c, those of values in judge_values.c. */
 #include "parts.h"
 
 /* Milliseconds. In calm, a session is renewed each third of a ttl, and twice
@@ -275,6 +276,11 @@ void judge_answers(struct world *world)
                 is_overdue(world, &slot->confirm) ||
                 is_overdue(world, &slot->release)) {
                 violate(world, "ONCE: a request is not answered");
+            }
+        }
+        for (unsigned j = 0; j < WRITERS; j++) {
+            if (is_overdue(world, &world->clients[i].writers[j].request)) {
+                violate(world, "ONCE: a GET or PUT is not answered");
             }
         }
     }

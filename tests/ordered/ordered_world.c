@@ -64,10 +64,11 @@ static void land_late(struct world *world)
 
 static struct hf_instant next_of(const struct client *client)
 {
-    return hf_instant_min(wire_next(client),
-                          hf_instant_min(contender_next(client),
-                                         hf_instant_min(force_next(client),
-                                                        marker_next(client))));
+    struct hf_instant next =
+        hf_instant_min(contender_next(client), wire_next(client));
+    next = hf_instant_min(next, force_next(client));
+    next = hf_instant_min(next, marker_next(client));
+    return hf_instant_min(next, writer_next(client));
 }
 
 static void happen(struct world *world)
@@ -90,6 +91,7 @@ static void happen(struct world *world)
         contender_step(first);
         force_step(first);
         marker_step(first);
+        writer_step(first);
     } else {
         wire_step(first);
     }
@@ -120,12 +122,33 @@ static void revoke(struct world *world)
     server_end_session(world, session);
 }
 
+static bool is_writing(const struct client *client)
+{
+    const struct letter *letter = client->wire.letters;
+    while (letter != NULL && letter->kind != KIND_VALUE_WRITE) {
+        letter = letter->next;
+    }
+    return letter != NULL;
+}
+
+/* And another one begins. */
+static void die(struct client *client)
+{
+    writer_die(client);
+    wire_die(client);
+    hf_ordered_free(&client->ordered);
+    memset(&client->ordered, 0, sizeof(client->ordered));
+    machine_open(client);
+    client->world->report->deaths++;
+}
+
 static void mischief(struct world *world)
 {
     const struct world_plan *plan = world->plan;
     struct client *client = &world->clients[draw(world, plan->n_clients)];
     bool is_awake = !hf_instant_before(world->now, client->resumes);
-    if (plan->breaks && draw(world, 100) == 0 && is_awake &&
+    uint64_t rate = is_writing(client) ? 15 : 100;
+    if (plan->breaks && draw(world, rate) == 0 && is_awake &&
         client->wire.is_up) {
         wire_break(client);
     }
@@ -141,6 +164,9 @@ static void mischief(struct world *world)
     if (plan->deaf && draw(world, 60) == 0 && is_awake) {
         wire_cancel_watch(client);
     }
+    if (plan->dies && draw(world, 400) == 0 && is_awake) {
+        die(client);
+    }
     if (draw(world, 400) == 0) {
         server_elect(world);
     }
@@ -154,7 +180,8 @@ static bool is_idle(const struct world *world)
     for (unsigned i = 0; i < world->plan->n_clients; i++) {
         is_idle &= contender_is_idle(&world->clients[i]) &&
                    force_is_idle(&world->clients[i]) &&
-                   marker_is_idle(&world->clients[i]);
+                   marker_is_idle(&world->clients[i]) &&
+                   writer_is_idle(&world->clients[i]);
     }
     return is_idle;
 }
@@ -200,6 +227,7 @@ static void calm_down(struct world *world)
     serve_all(world);
     run_until(world, hf_instant_add(world->now, hf_span_ms(END_MS)));
     judge_orphans(world, true);
+    judge_count(world);
 }
 
 void world_run(const struct world_plan *plan, struct world_report *report)
@@ -224,7 +252,11 @@ void world_run(const struct world_plan *plan, struct world_report *report)
         client->index = i;
         client->wire = (struct hf_wire){
             .world = world, .client = i, .behind_until = HF_LONG_AGO};
+        machine_open(client);
         contender_open(client);
+        if (plan->values) {
+            writer_open(client);
+        }
     }
     for (unsigned i = 0; i < plan->events && report->violation == NULL; i++) {
         happen(world);

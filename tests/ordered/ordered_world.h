@@ -26,10 +26,19 @@
  *              period is over, unless it is withdrawn or of a lesser fence; and
  *              by none two steps of the servers' clocks after that
  *   MERGE      no write replaces a live mark against the rules, or removes one
+ *   CAS        a write that names a version replaces that version, and one of
+ *              version 0 no value; no put is executed twice
+ *   PUT        OK: it was executed, and its version is the one answered; one
+ *              that is answered otherwise, but not as unknown, is never
+ *              executed, and the version for which it is refused was there
+ *   GET        a read finds the version, the id and the value that were there
+ *              together at some moment since it was asked for
  *
  * and at the end, when the faults are over:
  *
  *   LIVE       each waiter is granted the lock
+ *   COUNT      a counter has all increments that were answered OK, and of the
+ *              others only such whose answer was unknown
  *   ORPHAN     no entry of an attempt that is over is kept alive by a session
  *              that is still renewed; and when no session is, none is left
  *
@@ -56,7 +65,11 @@ struct world_plan {
     bool crowds;  /* all want one name, so clients have several waiters */
     bool marks;   /* clients mark names; the clocks of members differ */
     bool stays;   /* a mark stays until it is removed: no session has it; and a
-                     READ has no revision, as with Consul and ZooKeeper */
+                     READ has no revision, as with Consul and ZooKeeper; and
+                     the versions of a value begin anew when it was removed, as
+                     with ZooKeeper */
+    bool values;  /* clients read and write values, and no locks */
+    bool dies;    /* clients die, with all that is under way */
     unsigned events; /* how long the run is */
 };
 
@@ -91,7 +104,16 @@ struct world_report {
     uint64_t found;    /* of them, by a later read in time */
     uint64_t unmarked; /* names without a mark, read after one */
     uint64_t withdrawn;
-    uint64_t swept;   /* marks that were removed */
+    uint64_t swept; /* marks that were removed */
+    uint64_t gets;
+    uint64_t puts; /* answered OK */
+    uint64_t deletions;
+    uint64_t recreated;   /* values of names whose value was deleted */
+    uint64_t conflicts;   /* puts refused for their version */
+    uint64_t unsure;      /* puts whose answer is unknown for ever */
+    uint64_t settled;     /* puts found by a read, after a lost answer */
+    uint64_t late_writes; /* of values, without a connection */
+    uint64_t deaths;
     uint64_t unheard; /* events of watches that were lost */
 };
 

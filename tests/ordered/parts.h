@@ -8,7 +8,9 @@
  *     contender.c      attempts of clients: their requests
  *     forcer.c         breaks
  *     marker.c         marks of --once: the store's, their clients, the oracle
- *     judge.c          the oracles */
+ *     writer.c         values: the store's, their clients
+ *     judge.c          the oracles
+ *     judge_values.c   those of values */
 #ifndef HF_TESTS_ORDERED_PARTS_H
 #define HF_TESTS_ORDERED_PARTS_H
 
@@ -28,7 +30,9 @@
 #define NOTE_LEN (OWNER_LEN + 6) /* after "ended:" */
 #define GRANTS_MAX 16384
 #define FENCES_MAX 8192 /* runs that mark a name */
-#define MARK_LEN 128    /* a mark's text, at most */
+#define MARK_LEN 128    /* a mark's text, or a value's, at most */
+#define WRITERS 3       /* of values, of a client */
+#define PUTS_MAX 8192
 
 /* ---- The store ----------------------------------------------------------- */
 
@@ -62,10 +66,11 @@ struct entry {
     uint64_t awaited; /* ended: number of the entry that it waited for */
 };
 
-/* The mark of a name. */
+/* The mark of a name, or its value. */
 struct mark {
-    uint64_t version; /* 0: there is none */
-    unsigned session;
+    uint64_t version;  /* 0: there is none */
+    uint64_t revision; /* of a value */
+    unsigned session;  /* of a mark */
     size_t len;
     char text[MARK_LEN];
 };
@@ -88,6 +93,7 @@ struct server {
     unsigned n_entries;
     unsigned first_live; /* those before have ended */
     struct mark marks[NAMES];
+    struct mark values[NAMES];
     struct end ends[ENDS_MAX]; /* a ring */
     unsigned n_ends;
 };
@@ -107,7 +113,9 @@ enum kind {
     KIND_REMOVE,
     KIND_MARK_READ,
     KIND_MARK_WRITE,
-    KIND_MARKS
+    KIND_MARKS,
+    KIND_VALUE_READ,
+    KIND_VALUE_WRITE
 };
 
 struct key {
@@ -267,6 +275,42 @@ struct promise {
     struct hf_instant until;
 };
 
+/* It reads and writes values. */
+enum write_stage { WRITE_IDLE, WRITE_READING, WRITE_PUTTING, WRITE_FINDING };
+
+struct writer {
+    enum write_stage stage;
+    unsigned name;
+    bool increments; /* what it reads */
+    uint32_t put;    /* its number */
+    uint64_t if_version;
+    bool is_lost;         /* the reply to a copy of it */
+    bool was_found;       /* by a read: if_version is the version found */
+    unsigned tries;       /* of the request */
+    uint64_t seen[NAMES]; /* the version that it was told last */
+    struct request request;
+    struct hf_instant timer;
+};
+
+/* A PUT; its number is its id. */
+struct put {
+    unsigned name;
+    uint64_t if_version;
+    bool deletes;
+    uint64_t number;   /* the value */
+    unsigned executed; /* how often */
+    bool is_over;      /* its client was told that it was not executed */
+};
+
+/* A put that was executed. */
+struct written {
+    uint32_t put;
+    uint64_t revision;
+    unsigned before; /* the write that it replaced, counted from 1; 0: none */
+    struct hf_instant since;
+    struct hf_instant until; /* another one has replaced it */
+};
+
 struct client {
     struct world *world;
     unsigned index;
@@ -277,6 +321,7 @@ struct client {
     struct slot slots[SLOTS_MAX];
     struct force force;
     struct marker marker;
+    struct writer writers[WRITERS];
 };
 
 struct grant {
@@ -307,12 +352,19 @@ struct world {
     struct hf_instant made[FENCES_MAX]; /* when a mark of the fence was */
     int64_t lasts_ms[FENCES_MAX];
     struct promise promises[NAMES];
-    struct end *hearing; /* its event is on the stack */
-    bool is_dispatching; /* clients may ask from inside of an answer */
-    bool is_faulty;      /* the plan has a fault */
-    bool is_slow;        /* the same, and not only sessions taken away */
-    bool is_calm;        /* no faults, no new attempts */
-    bool is_closing;     /* the keepers end, too */
+    struct put puts[PUTS_MAX];
+    uint32_t n_puts;
+    struct written written[PUTS_MAX];
+    unsigned n_written;
+    unsigned last_written[NAMES]; /* the same */
+    uint64_t increments;          /* of the counter, answered OK */
+    uint64_t unsure;              /* whose answer is unknown for ever */
+    struct end *hearing;          /* its event is on the stack */
+    bool is_dispatching;          /* clients may ask from inside of an answer */
+    bool is_faulty;               /* the plan has a fault */
+    bool is_slow;    /* the same, and not only sessions taken away */
+    bool is_calm;    /* no faults, no new attempts */
+    bool is_closing; /* the keepers end, too */
 };
 
 uint64_t draw(struct world *world, uint64_t below);
@@ -342,6 +394,9 @@ bool wire_ask(struct hf_wire *wire, struct letter letter,
               struct hf_wire_call *call, struct hf_instant now);
 void wire_up(struct client *client);
 void wire_break(struct client *client);
+
+/* Its client has died: nothing is answered any more. */
+void wire_die(struct client *client);
 struct hf_instant wire_next(const struct client *client);
 
 /* Do the due events of this client: a request, a reply, an event. */
@@ -367,6 +422,7 @@ void wire_cancel_watch(struct client *client);
 
 /* ---- contender.c --------------------------------------------------------- */
 
+void machine_open(struct client *client);
 void contender_open(struct client *client);
 struct hf_instant contender_next(const struct client *client);
 void contender_step(struct client *client); /* all of its slots that are due */
@@ -410,6 +466,44 @@ void marker_step(struct client *client);
 /** @return false: the answer is another one's. */
 bool marker_answer(struct client *client, const struct hf_answer *answer);
 bool marker_is_idle(const struct client *client);
+
+/* ---- writer.c ------------------------------------------------------------ */
+
+bool call_value_read(struct hf_wire *wire, struct hf_bytes name,
+                     struct hf_wire_call *call, struct hf_instant now);
+bool call_value_write(struct hf_wire *wire, const struct hf_wire_mark *value,
+                      struct hf_wire_call *call, struct hf_instant now);
+void server_value(struct world *world, struct letter *letter);
+void writer_open(struct client *client);
+void writer_die(struct client *client);
+struct hf_instant writer_next(const struct client *client);
+void writer_step(struct client *client);
+
+/** @return false: the answer is another one's. */
+bool writer_answer(struct client *client, const struct hf_answer *answer);
+bool writer_is_idle(const struct client *client);
+
+/* ---- judge_values.c ------------------------------------------------------ */
+
+/* A write of a value, or of a tombstone, is executed; one is removed. */
+void judge_written(struct world *world, unsigned name,
+                   const struct mark *value);
+void judge_removed(struct world *world, const struct mark *value);
+
+/* Answers: OK; that it was not executed; and that this is since the value has
+ * another version. */
+void judge_done(struct world *world, const struct writer *writer,
+                const struct hf_answer *answer);
+void judge_not_done(struct world *world, uint32_t put);
+void judge_refused(struct world *world, const struct writer *writer,
+                   const struct hf_answer *answer);
+
+/** The answer to a GET. @return the value; 0: there is none. */
+uint64_t judge_got(struct world *world, const struct writer *writer,
+                   const struct hf_answer *answer);
+
+/* Calm, when no request is under way any more. */
+void judge_count(struct world *world);
 
 /* ---- judge.c ------------------------------------------------------------- */
 

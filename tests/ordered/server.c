@@ -440,6 +440,10 @@ void server_execute(struct world *world, struct letter *letter)
     case KIND_MARKS:
         server_mark(world, letter);
         break;
+    case KIND_VALUE_READ:
+    case KIND_VALUE_WRITE:
+        server_value(world, letter);
+        break;
     }
 }
 

@@ -347,6 +347,20 @@ void wire_break(struct client *client)
                     "connection lost");
 }
 
+void wire_die(struct client *client)
+{
+    struct world *world = client->world;
+    for (const struct letter *letter = client->wire.letters; letter != NULL;
+         letter = letter->next) {
+        if (!letter->is_answer) {
+            haunt(world, letter);
+        }
+    }
+    wire_free(client);
+    client->wire.is_up = false;
+    client->wire.up_at = later_us(world, draw(world, 50000));
+}
+
 /* ---- Time ---------------------------------------------------------------- */
 
 static struct hf_instant due_of(const struct client *client,
@@ -467,4 +481,6 @@ const struct hf_wire_ops sim_wire_ops = {
     .mark_read = call_mark_read,
     .mark_write = call_mark_write,
     .marks = call_marks,
+    .value_read = call_value_read,
+    .value_write = call_value_write,
 };

@@ -5,9 +5,10 @@
  *   test_ordered_world           all tests
  *   test_ordered_world FIRST N   N seeds without faults, with breaks, with
  *                                sessions taken away, with all, with marks of
- *                                both kinds, and with a crowd of both kinds;
- *                                the first that breaks a rule is a line, for
- *                                sim/mutants/run */
+ *                                both kinds, with a crowd of both kinds, and
+ *                                with values of both kinds; the first that
+ *                                breaks a rule is a line, for sim/mutants/run
+ */
 #include "ordered_world.h"
 
 #include <setjmp.h>
@@ -25,6 +26,7 @@
 #define SEEDS 200
 #endif
 #define EVENTS 3000
+#define VALUE_EVENTS 1500 /* without locks, as much is done in half of them */
 
 static const struct world_plan no_faults = {
     .n_clients = 4, .hands = true, .events = EVENTS};
@@ -58,6 +60,13 @@ static const struct world_plan with_marks_that_stay = {.n_clients = 4,
                                                        .stays = true,
                                                        .events = EVENTS};
 
+static const struct world_plan with_values = {.n_clients = 4,
+                                              .breaks = true,
+                                              .pauses = true,
+                                              .dies = true,
+                                              .values = true,
+                                              .events = VALUE_EVENTS};
+
 static void add(struct world_report *sum, const struct world_report *report)
 {
     sum->grants += report->grants;
@@ -84,6 +93,15 @@ static void add(struct world_report *sum, const struct world_report *report)
     sum->unmarked += report->unmarked;
     sum->withdrawn += report->withdrawn;
     sum->swept += report->swept;
+    sum->gets += report->gets;
+    sum->puts += report->puts;
+    sum->deletions += report->deletions;
+    sum->recreated += report->recreated;
+    sum->conflicts += report->conflicts;
+    sum->unsure += report->unsure;
+    sum->settled += report->settled;
+    sum->late_writes += report->late_writes;
+    sum->deaths += report->deaths;
     sum->handed += report->handed;
     sum->longer += report->longer;
     sum->reserved += report->reserved;
@@ -128,6 +146,15 @@ static void print(const struct world_report *sum)
         {"names without a mark", sum->unmarked},
         {"marks withdrawn", sum->withdrawn},
         {"marks removed", sum->swept},
+        {"values read", sum->gets},
+        {"values written", sum->puts},
+        {"values deleted", sum->deletions},
+        {"values created again", sum->recreated},
+        {"puts refused", sum->conflicts},
+        {"puts unknown", sum->unsure},
+        {"puts found after a lost answer", sum->settled},
+        {"late writes of values", sum->late_writes},
+        {"clients that died", sum->deaths},
     };
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         print_message("# %llu %s\n", (unsigned long long)counts[i].n,
@@ -147,7 +174,7 @@ static struct world_report run_seed(struct world_plan plan, uint64_t seed)
     return report;
 }
 
-static struct world_report run_seeds(struct world_plan plan)
+static struct world_report sum_seeds(struct world_plan plan)
 {
     struct world_report sum = {0};
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -155,6 +182,12 @@ static struct world_report run_seeds(struct world_plan plan)
         add(&sum, &report);
     }
     print(&sum);
+    return sum;
+}
+
+static struct world_report run_seeds(struct world_plan plan)
+{
+    struct world_report sum = sum_seeds(plan);
     /* A run without such events proves nothing. */
     assert_true(sum.grants > SEEDS * 20);
     assert_true(sum.shared > SEEDS);
@@ -267,6 +300,45 @@ static void a_mark_without_a_session_is_removed_after_its_period(void **state)
     assert_true(run_marks(with_marks_that_stay).swept > SEEDS / 4);
 }
 
+static struct world_report run_values(struct world_plan plan)
+{
+    struct world_report sum = sum_seeds(plan);
+    assert_true(sum.gets > SEEDS * 20);
+    assert_true(sum.puts > SEEDS * 20);
+    assert_true(sum.deletions > SEEDS * 2);
+    assert_true(sum.recreated > SEEDS * 2);
+    assert_true(sum.conflicts > SEEDS * 5);
+    return sum;
+}
+
+static void without_faults_each_put_is_executed_or_refused(void **state)
+{
+    struct world_plan calm = {
+        .n_clients = 4, .values = true, .events = VALUE_EVENTS / 2};
+    (void)state;
+    struct world_report sum = run_values(calm);
+    assert_int_equal(sum.lost + sum.late + sum.unsure, 0);
+}
+
+static void check_lost_writes(struct world_plan plan)
+{
+    struct world_report sum = run_values(plan);
+    assert_true(sum.lost > SEEDS * 5);
+    assert_true(sum.unsure > SEEDS);
+    assert_true(sum.settled > SEEDS / 4);
+    assert_true(sum.late_writes > SEEDS / 4);
+    assert_true(sum.deaths > SEEDS);
+}
+
+static void no_update_of_a_value_is_lost(void **state)
+{
+    struct world_plan with_tombstones = with_values;
+    (void)state;
+    with_tombstones.stays = true;
+    check_lost_writes(with_values);
+    check_lost_writes(with_tombstones);
+}
+
 /* A create that was late, after its lock was granted and broken, left an entry
  * that no seat had. One seed in 2,000 meets it. And of two waiters for one
  * entry one held by a list that was not the other's: so its watch was lost. */
@@ -292,10 +364,12 @@ static void on_abort(int signal)
 static int hunt(uint64_t first, uint64_t n)
 {
     struct world_plan bare_crowd = crowd;
-    bare_crowd.stays = true;
+    struct world_plan values_that_stay = with_values;
+    bare_crowd.stays = values_that_stay.stays = true;
     const struct world_plan plans[] = {
-        no_faults,  only_breaks, only_revokes,         all_faults,
-        with_marks, crowd,       with_marks_that_stay, bare_crowd};
+        no_faults,   only_breaks,     only_revokes,         all_faults,
+        with_marks,  crowd,           with_marks_that_stay, bare_crowd,
+        with_values, values_that_stay};
     const uint64_t n_plans = sizeof(plans) / sizeof(plans[0]);
     signal(SIGABRT, on_abort);
     for (uint64_t i = 0; i < n_plans * n; i++) {
@@ -324,6 +398,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(with_all_faults_the_guarantees_hold),
         cmocka_unit_test(a_mark_lasts_for_its_period),
         cmocka_unit_test(a_mark_without_a_session_is_removed_after_its_period),
+        cmocka_unit_test(without_faults_each_put_is_executed_or_refused),
+        cmocka_unit_test(no_update_of_a_value_is_lost),
         cmocka_unit_test(seeds_that_broke_a_rule),
     };
     if (argc == 3) {
