@@ -11,6 +11,9 @@
 #define CLEAN_MS 12000
 #define END_MS 20000
 
+/* Time goes on by so many microseconds when nothing is due. */
+#define IDLE_US 10000000
+
 uint64_t draw(struct world *world, uint64_t below)
 {
     world->random += UINT64_C(0x9e3779b97f4a7c15);
@@ -76,6 +79,7 @@ static void happen(struct world *world)
     struct hf_instant next =
         hf_instant_min(server_next(world), next_ghost(world));
     struct client *first = NULL;
+    next = hf_instant_min(next, later_us(world, IDLE_US));
     for (unsigned i = 0; i < world->plan->n_clients; i++) {
         struct hf_instant at = next_of(&world->clients[i]);
         if (hf_instant_before(at, next)) {
