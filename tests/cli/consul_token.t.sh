@@ -77,6 +77,16 @@ refused 78 'token_file .*No such file' 'no such file' \
 capture timeout 60 env "CONSUL_HTTP_TOKEN=$locks" holdfast doctor
 is "$code" 0 'doctor: fit'
 like "$out$err" 'over TLS, with a token' '... over TLS, with a token'
+rule='key_prefix "~value/lock:" { policy = "write" }'
+named=$(grep -oF "$rule" <<<"$out")
+is "$named" "$rule" '... and names the rule that values need'
+all=$(token all "key_prefix \"lock:\" { policy = \"write\" } $sessions $named")
+capture timeout 60 env "CONSUL_HTTP_TOKEN=$all" holdfast doctor
+is "$code" 0 'doctor, with that rule: fit'
+unlike "$out$err" '~value' '... and no rule is missing'
+capture env CONSUL_HTTP_TOKEN="$all" holdfast put -q cfg y
+is "$code$err" 0 '... and a value is written'
+capture env CONSUL_HTTP_TOKEN="$all" holdfast put -q --delete cfg
 ok 'nothing is left' wait_until 20 is_empty
 
 export CONSUL_HTTP_TOKEN=$locks

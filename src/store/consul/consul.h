@@ -149,6 +149,7 @@ enum hf_consul_step {
     HF_CONSUL_ASK_LEADER, /* the greeting: no job */
     HF_CONSUL_ASK_SELF,   /* EXAMINE: no job */
     HF_CONSUL_ASK_PROBE,  /* the same */
+    HF_CONSUL_ASK_PROBE_VALUES,
     HF_CONSUL_ASK_OPEN,
     HF_CONSUL_ASK_INFO,
     HF_CONSUL_ASK_RENEW,

@@ -4,6 +4,7 @@
  *
  *   GET agent/self ──▶ who it is; 403: not for this token, which needs no more
  *   PUT txn: check-index that no key has, delete ──▶ 409: it might
+ *   the same below the root of values: a right that a token of locks may lack
  *
  * Consul checks the rights of all operations of a transaction before it does
  * any. So one whose condition is never true tells of the right to write, and
@@ -45,23 +46,39 @@ static void describe(struct hf_consul *consul)
     }
 }
 
-static bool ask_probe(struct hf_consul *consul, struct hf_instant now)
+/* A key of no name, below the root of values or of locks. */
+static bool ask_probe(struct hf_consul *consul, enum hf_consul_step step,
+                      struct hf_instant now)
 {
-    struct hf_wire_text *path = hf_consul_path(consul, "txn");
     struct hf_wire_text key = {0};
-    hf_consul_path_query(consul, path, "");
+    hf_wire_text_say(
+        &key, step == HF_CONSUL_ASK_PROBE_VALUES ? HF_CONSUL_VALUE_ROOT : "");
     hf_consul_key_folder(&key, consul->prefix, (struct hf_bytes){"", 0});
-    hf_wire_text_say(&consul->body,
-                     "[{\"KV\":{\"Verb\":\"check-index\",\"Index\":1,"
-                     "\"Key\":\"");
-    hf_wire_text_add(&consul->body, key.bytes, key.len);
-    hf_wire_text_say(&consul->body,
-                     "\"}},{\"KV\":{\"Verb\":\"delete\",\"Key\":\"");
-    hf_wire_text_add(&consul->body, key.bytes, key.len);
-    hf_wire_text_say(&consul->body, "\"}}]");
+    struct hf_bytes bytes = {key.bytes, key.len};
+    hf_consul_txn_begin(consul, "");
+    hf_consul_txn_add(consul, "check-index", bytes);
+    hf_consul_txn_index(consul, 1);
+    hf_consul_txn_end(consul);
+    hf_consul_txn_add(consul, "delete", bytes);
+    hf_consul_txn_end(consul);
     consul->body.has_failed |= key.has_failed;
     hf_wire_text_free(&key);
-    return hf_consul_ask(consul, HF_CONSUL_ASK_PROBE, "PUT", NULL, now);
+    return hf_consul_txn_ask(consul, step, NULL, now);
+}
+
+static void end(struct hf_consul *consul, enum hf_status status)
+{
+    consul->node.ordered.is_probing = false;
+    hf_jobs_end(&consul->node.ordered.jobs, status,
+                status == HF_OK ? NULL : "out of memory");
+}
+
+static void ask_next(struct hf_consul *consul, enum hf_consul_step step,
+                     struct hf_instant now)
+{
+    if (!ask_probe(consul, step, now)) {
+        end(consul, HF_NO_MEMORY);
+    }
 }
 
 void hf_consul_examine(struct hf_consul *consul, struct hf_instant now)
@@ -70,7 +87,7 @@ void hf_consul_examine(struct hf_consul *consul, struct hf_instant now)
     consul->node.ordered.is_probing =
         hf_consul_ask(consul, HF_CONSUL_ASK_SELF, "GET", NULL, now);
     if (!consul->node.ordered.is_probing) {
-        hf_jobs_end(&consul->node.ordered.jobs, HF_NO_MEMORY, "out of memory");
+        end(consul, HF_NO_MEMORY);
     }
 }
 
@@ -92,6 +109,28 @@ static void take_self(struct hf_consul *consul, const json_t *body)
     hf_make_plain(consul->shown);
 }
 
+/* Locks do without the right to values, so its lack is no fault. */
+static void find_fault(struct hf_consul *consul, enum hf_consul_step step,
+                       const struct hf_wire_reply *reply)
+{
+    bool is_of_values = step == HF_CONSUL_ASK_PROBE_VALUES;
+    if (reply->outcome == HF_WIRE_DONE) {
+        return;
+    }
+    if (is_of_values && reply->fault == HF_DENIED) {
+        hf_jobs_find(&consul->node.ordered.jobs, HF_FINDING_OK,
+                     "no value can be read or written, %s: get, put and update "
+                     "need one rule more, key_prefix \"" HF_CONSUL_VALUE_ROOT
+                     "%.40s\" { policy = \"write\" }",
+                     consul->headers == NULL ? "without a token"
+                                             : "with this token",
+                     consul->prefix);
+    } else {
+        hf_jobs_find(&consul->node.ordered.jobs, HF_FINDING_ERROR, "%s",
+                     consul->node.why);
+    }
+}
+
 static bool is_over(const struct hf_wire_reply *reply)
 {
     return reply->outcome == HF_WIRE_DONE || reply->outcome == HF_WIRE_ERROR;
@@ -110,18 +149,12 @@ void hf_consul_examined(struct hf_consul *consul, enum hf_consul_step step,
     }
     if (step == HF_CONSUL_ASK_SELF) {
         take_self(consul, reply->outcome == HF_WIRE_DONE ? body : NULL);
-        if (!ask_probe(consul, now)) {
-            consul->node.ordered.is_probing = false;
-            hf_jobs_end(&consul->node.ordered.jobs, HF_NO_MEMORY,
-                        "out of memory");
-        }
-        return;
+        ask_next(consul, HF_CONSUL_ASK_PROBE, now);
+    } else if (step == HF_CONSUL_ASK_PROBE && reply->outcome == HF_WIRE_DONE) {
+        ask_next(consul, HF_CONSUL_ASK_PROBE_VALUES, now);
+    } else {
+        describe(consul);
+        find_fault(consul, step, reply);
+        end(consul, HF_OK);
     }
-    consul->node.ordered.is_probing = false;
-    describe(consul);
-    if (reply->outcome == HF_WIRE_ERROR) {
-        hf_jobs_find(&consul->node.ordered.jobs, HF_FINDING_ERROR, "%s",
-                     consul->node.why);
-    }
-    hf_jobs_end(&consul->node.ordered.jobs, HF_OK, NULL);
 }

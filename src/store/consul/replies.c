@@ -437,6 +437,7 @@ static bool take_body(struct hf_consul *consul,
     case HF_CONSUL_ASK_LEADER:
     case HF_CONSUL_ASK_SELF:
     case HF_CONSUL_ASK_PROBE:
+    case HF_CONSUL_ASK_PROBE_VALUES:
     case HF_CONSUL_ASK_CLOSE:
         break;
     }
@@ -459,6 +460,7 @@ static bool is_expected(enum hf_consul_step step, unsigned status)
     case HF_CONSUL_ASK_UNDO:
     case HF_CONSUL_ASK_MARK_WRITE:
     case HF_CONSUL_ASK_PROBE:
+    case HF_CONSUL_ASK_PROBE_VALUES:
         return status == STATUS_OK || status == STATUS_CONFLICT;
     case HF_CONSUL_ASK_LEADER:
     case HF_CONSUL_ASK_SELF:
@@ -551,7 +553,8 @@ void hf_consul_take(struct hf_consul *consul,
         hf_consul_node_greeted(consul,
                                reply.outcome == HF_WIRE_DONE ? body : NULL,
                                reply.fault, now);
-    } else if (step == HF_CONSUL_ASK_SELF || step == HF_CONSUL_ASK_PROBE) {
+    } else if (step == HF_CONSUL_ASK_SELF || step == HF_CONSUL_ASK_PROBE ||
+               step == HF_CONSUL_ASK_PROBE_VALUES) {
         hf_consul_examined(consul, step, body, &reply, now);
     } else {
         take_for_job(consul, request, body, http, &reply, now);
