@@ -7,7 +7,9 @@
 #include <stdlib.h>
 
 /* Connections for watches. The loop of a client has 64 places (io/loop.c). A
- * waiter for one more name is told by its heartbeats, at most 2 s late. */
+ * waiter for one more name is told by its heartbeats, at most 2 s late. One
+ * that was dropped is closed at once, and leaves its place to the one that
+ * replaces it. */
 #define WATCHES_MAX 40
 
 static struct hf_endpoints_watch *watch_of(struct hf_http *http)
@@ -22,6 +24,7 @@ void hf_endpoints_watch_fail(struct hf_endpoints_watch *watch,
 {
     if (!watch->is_dropped) {
         watch->is_dropped = true;
+        hf_http_close(&watch->http, false);
         hf_timer_set(&watch->node->timer, HF_LONG_AGO);
         hf_ordered_unwatched(&watch->node->ordered, watch->user, now);
     }
@@ -54,7 +57,7 @@ static bool has_place(const struct hf_endpoints *node)
     unsigned n = 0;
     for (const struct hf_endpoints_watch *watch = node->watches; watch != NULL;
          watch = watch->next) {
-        n++;
+        n += !watch->is_dropped;
     }
     return n < WATCHES_MAX;
 }
