@@ -100,17 +100,22 @@ static void sweep(struct hf_bundle *bundle)
 }
 
 /** The locks of the part that the sweep has tried are held: try as many again,
- * up to a quarter of all. A wait would ask for all of them.
+ * up to a quarter of all. A wait would ask for all of them. A try does not wait
+ * for any that it has not tried, so it tries all; and when its patience, or a
+ * wait, is over, the rest at once: it reports that all are taken.
  * @return false: the sweep is over. */
 static bool widen(struct hf_bundle *bundle, struct hf_part *part)
 {
     unsigned last = (part->start + part->tried - 1) % part->count;
-    if (bundle->stage != HF_STAGE_SWEEP || left_ms(bundle) == 0 ||
-        part->tried * 2 > part->count / 4 ||
+    unsigned rest = part->count - part->tried;
+    bool is_late = left_ms(bundle) == 0;
+    bool must_try_all = is_late || bundle->op.order.wait_ms == 0;
+    if (bundle->stage != HF_STAGE_SWEEP || rest == 0 ||
+        (!must_try_all && part->tried * 2 > part->count / 4) ||
         part->members[last].op.status != HF_BUSY) {
         return false;
     }
-    try_more(part, part->tried);
+    try_more(part, is_late || rest < part->tried ? rest : part->tried);
     return true;
 }
 
@@ -297,17 +302,12 @@ static bool is_swept_yet(const struct hf_bundle *bundle)
 
 /* The wait is over: end the attempts of the part that is missing, those of a
  * sweep a little later. A member in the pause between two attempts has no lock:
- * this runs again after DUE_AGAIN_MS. A sweep that tries more ends at once, as
- * its first attempt did. */
+ * this runs again after DUE_AGAIN_MS. */
 static void on_due(struct hf_op *op)
 {
     struct hf_bundle *bundle = hf_bundle_of(op);
     struct hf_part *part = &bundle->parts[bundle->at];
     bool must_end = !is_swept_yet(bundle);
-    if (bundle->stage == HF_STAGE_SWEEP && part->tried > 1) {
-        hf_bundle_fail_like(bundle, &part->members[part->start]);
-        return;
-    }
     for (unsigned i = 0; must_end && i < part->count; i++) {
         struct hf_member *member = &part->members[i];
         if (hf_member_is_asking(member) && member->op.lock != NULL) {

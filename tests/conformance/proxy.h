@@ -6,6 +6,7 @@
  *     … redis+unix://<proxy.path> …   ":PORT" of its own, if the server has one
  *     proxy.holds_asks = true;        requests for places in queues are delayed
  *     proxy.swallows_grants = true;   pushed messages are dropped
+ *     proxy.delay_ms = 40;            requests arrive so much later
  *     proxy.loses_puts = 1;           the reply to the next PUT of a value is
  *                                     lost, and on_lost() is called first
  *     proxy_cut(&proxy);              all connections close
@@ -47,6 +48,7 @@ struct proxy {
     atomic_bool holds_asks;
     atomic_bool swallows_grants;
     atomic_bool refuses; /* new connections */
+    atomic_int delay_ms;
     atomic_int loses_puts;
     bool loses_copies;     /* more than one, and the first is lost */
     void (*on_lost)(void); /* or NULL; in the proxy's thread */
@@ -134,6 +136,7 @@ static inline void proxy_up(struct proxy *proxy, struct proxy_link *link)
         proxy_drop(link);
         return;
     }
+    usleep((useconds_t)atomic_load(&proxy->delay_ms) * 1000);
     bool holds = link->n_held > 0 || (atomic_load(&proxy->holds_asks) &&
                                       proxy_is_ask(data, (size_t)n));
     if (holds && link->n_held + (size_t)n <= PROXY_HELD_MAX) {

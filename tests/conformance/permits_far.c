@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* timeout: 120 */
+/* Semaphores at a server that is far away: "all permits are taken" is true of
+ * each of them, however few of them were tried in the patience of a try. */
+#include "proxy.h"
+#include "redis_world.h"
+
+#include <holdfast/holdfast.h>
+
+/* A try has 100 ms of patience: with such a way to the server it has tried a
+ * few permits of many by then; with the longer one, a single permit. */
+#define WAY_MS 40
+#define LONG_WAY_MS 120
+
+static struct server server;
+static struct proxy proxy;
+
+static struct hf_client *open_far(void)
+{
+    char url[200];
+    struct hf_client *client = NULL;
+    struct hf_error error;
+    snprintf(url, sizeof(url), "redis+unix://%s?quarantine=off&node_timeout=3s",
+             proxy.path);
+    if (hf_client_open(url, NULL, &client, &error) != HF_OK) {
+        printf("Bail out! %s: %s\n", url, error.text);
+        exit(1);
+    }
+    return client;
+}
+
+/** @return the number of the permit; -1: none. */
+static int try_permit(struct hf_client *client, uint32_t permits,
+                      int64_t wait_ms, struct hf_error *error)
+{
+    struct hf_request request;
+    struct hf_lock *lock = NULL;
+    hf_request_init(&request, "n");
+    request.permits = permits;
+    request.wait_ms = wait_ms;
+    error->text[0] = '\0';
+    if (hf_lock_acquire(client, &request, &lock, error) != HF_OK) {
+        return -1;
+    }
+    int permit = hf_lock_slot(lock);
+    hf_lock_release(lock);
+    return permit;
+}
+
+/* All of them but one are held by another library. */
+static void test_last_one(int permits, int one, int64_t wait_ms)
+{
+    struct hf_error error;
+    struct hf_client *client = open_far();
+    told(&server, "FLUSHALL");
+    for (int i = 0; i < permits; i++) {
+        if (i != one) {
+            told(&server, "SET lock:n#%d other PX 600000", i);
+        }
+    }
+    for (int i = 0; i < 4; i++) {
+        int got = try_permit(client, (uint32_t)permits, wait_ms, &error);
+        ok(got == one, "%d permits, wait %d ms: the one that is free: %d %s",
+           permits, (int)wait_ms, got, error.text);
+    }
+    told(&server, "SET lock:n#%d other PX 600000", one);
+    int got = try_permit(client, (uint32_t)permits, wait_ms, &error);
+    ok(got == -1 && error.status == HF_BUSY, "none is free: %d %s", got,
+       error.text);
+    hf_client_close(client);
+}
+
+int main(void)
+{
+    server_start(&server, NULL);
+    proxy_start(&proxy, server.path);
+    atomic_store(&proxy.delay_ms, WAY_MS);
+    test_last_one(64, 21, 0);
+    test_last_one(64, 21, 100);
+    atomic_store(&proxy.delay_ms, LONG_WAY_MS);
+    test_last_one(4, 3, 0);
+    proxy_end(&proxy);
+    server_remove(&server);
+    return tap_done();
+}
