@@ -228,11 +228,38 @@ static enum hf_status call(struct breaking *breaking, struct hf_error *error)
                                       may_wait, breaking, error);
 }
 
+/* Sharers do not get their locks back from a break that is cancelled: so one
+ * that -n or -w would cancel is not begun. The hundredth is for the drift that
+ * the break will add. */
+static bool must_leave(const struct breaking *breaking)
+{
+    const struct cli_args *args = breaking->args;
+    const struct cli_holder *from = &breaking->from;
+    int64_t most_ms = args->wait_ms != CLI_UNSET ? args->wait_ms : 0;
+    bool has_limit = args->is_try || args->wait_ms != CLI_UNSET;
+    return has_limit && from->kind == HF_HOLDER_SHARED &&
+           from->remaining_ms + from->remaining_ms / 100 + 2 > most_ms;
+}
+
+static int leave(const struct breaking *breaking)
+{
+    char text[CLI_DURATION_TEXT];
+    struct cli_out out;
+    cli_message_begin(&out);
+    put_name(&out, breaking->args);
+    cli_out_text(&out, ": held by others who share it, lease ends in ");
+    cli_out_text(&out, cli_duration_text(breaking->from.remaining_ms, text));
+    return cli_message_end(&out, CLI_EXIT_BUSY);
+}
+
 static int break_name(struct breaking *breaking)
 {
     struct hf_error error = {.text = ""};
     const struct cli_args *args = breaking->args;
     enum hf_status status = look(breaking, &breaking->from, &error);
+    if (status == HF_OK && must_leave(breaking)) {
+        return leave(breaking);
+    }
     if (status == HF_OK) {
         status = call(breaking, &error);
     }

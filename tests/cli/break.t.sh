@@ -9,6 +9,7 @@
 command -v jq >/dev/null || skip_all 'no jq'
 
 waits() { [ "$(holdfast ls --json job | jq .waiting)" = 1 ]; }
+readers() { [ "$(holdfast ls --json read | jq .sharers)" = "$1" ]; }
 ran() { holdfast run --once 1h "$1" -- echo ran; }
 
 # Broken while a client waits: the waiter is granted it. break's options follow.
@@ -89,6 +90,27 @@ test_store() { # TITLE
     is $? 0 "$title: to its end"
     rm "$W/end"
     is "$(ran marked)" '' "$title: and its mark is kept"
+
+    # Readers would not get their locks back.
+    mkfifo "$W/end"
+    holdfast run -s -t 20s read -- cat "$W/end" &
+    waiter=$!
+    holdfast run -s -t 20s read -- cat "$W/end" &
+    breaker=$!
+    ok "$title: two readers" wait_until 20 readers 2
+    capture holdfast break -n read
+    like "$code:$err" '^75:holdfast: read: held by .*lease ends in ' \
+        "$title: -n leaves readers"
+    capture holdfast break -w 2s read
+    is "$code" 75 "$title: and so does -w"
+    : >"$W/end"
+    wait "$waiter"
+    is $? 0 "$title: one runs to its end"
+    wait "$breaker"
+    is $? 0 "$title: and the other"
+    capture holdfast run -n read -- echo ran
+    is "$code:$out" 0:ran "$title: and the name is free"
+    rm "$W/end"
 
     # The old holder's message names the breaker.
     holdfast run -t 5s job -- sleep 60 2>"$W/lost" &
