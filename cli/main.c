@@ -249,12 +249,15 @@ static int run(const struct cli_cmd *cmd, struct cli_args *args, char **words)
 }
 
 /* Descriptors 0 to 2 that were closed must not become one of ours, or a
- * message would go into a store's socket. Closed again on exec. */
+ * message would go into a store's socket. Still nothing can be read from them,
+ * or written: else "put NAME -" would write an empty value. Closed again on
+ * exec. */
 static void keep_standard_descriptors(void)
 {
     for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+        int unusable = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
         if (fcntl(fd, F_GETFD) < 0) {
-            (void)open("/dev/null", O_RDWR | O_CLOEXEC);
+            (void)open("/dev/null", unusable | O_CLOEXEC);
         }
     }
 }

@@ -60,6 +60,18 @@ test_values() {
         'a deletion with a full stdout' sh -c 'holdfast put --delete --json cfg >/dev/full'
     says 1 '' '' 'it was deleted' holdfast get -q cfg
 
+    # Descriptors that are closed.
+    holdfast put -q cfg kept
+    says 70 '' 'holdfast: stdin: Bad file descriptor' 'put of a closed stdin' \
+        sh -c 'holdfast put cfg - <&-'
+    says 0 kept '' 'nothing was written' holdfast get cfg
+    says 70 '' 'holdfast: stdout: Bad file descriptor' 'get to a closed stdout' \
+        sh -c 'holdfast get cfg >&-'
+    says 70 '' 'holdfast: cfg: was written, version [0-9]+, but not reported: stdout: Bad file descriptor' \
+        'put with a closed stdout' sh -c 'holdfast put cfg unseen >&-'
+    says 0 '' '' 'put -q with all of them closed' \
+        sh -c 'holdfast put -q --delete cfg <&- >&- 2>&-'
+
     # Bytes.
     head -c 262144 /dev/urandom >"$W/big"
     holdfast put -q big - <"$W/big"
