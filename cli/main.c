@@ -84,15 +84,18 @@ static int refuse(const struct cli_cmd *cmd, const char *text)
 
 /* "run" or "update" without "--": the line as it was probably meant. The first
  * word that is no option is the name, the next begins the command. */
-static int lacks_dashes(const struct cli_cmd *cmd, char **words)
+static int lacks_dashes(const struct cli_cmd *cmd, char **all, char **words)
 {
     struct cli_out out;
     unsigned n_words = 0;
     bool is_value = false, is_placed = false;
     cli_message_begin(&out);
     cli_out_text(&out, cmd->name);
-    cli_out_text(&out, ": no -- before the command; probably meant: holdfast ");
-    cli_out_text(&out, cmd->name);
+    cli_out_text(&out, ": no -- before the command; probably meant: holdfast");
+    for (; all < words; all++) { /* options, of the store, and the command */
+        cli_out_text(&out, " ");
+        cli_out_quoted(&out, *all);
+    }
     for (; *words != NULL; words++) {
         bool is_named = strncmp(*words, "--name=", 7) == 0;
         bool is_word = !is_value && (*words[0] != '-' || is_named);
@@ -226,11 +229,12 @@ static int check_words(const struct cli_cmd *cmd, struct cli_args *args)
     return 0;
 }
 
-static int run(const struct cli_cmd *cmd, struct cli_args *args, char **words)
+static int run(const struct cli_cmd *cmd, struct cli_args *args, char **all,
+               char **words)
 {
     if (cmd->takes_command && !has_dashes(words)) {
         return asks_for_help(words) ? cli_cmd_help_print(cmd)
-                                    : lacks_dashes(cmd, words);
+                                    : lacks_dashes(cmd, all, words);
     }
     int code = cli_opt_parse(args, cmd->name, cmd->opts, words);
     if (code == 0 && args->wants_help) {
@@ -279,7 +283,8 @@ int main(int argc, char **argv)
     struct cli_args args;
     keep_standard_descriptors();
     cli_args_init(&args);
-    char **words = argc > 0 ? argv + 1 : argv;
+    char **all = argc > 0 ? argv + 1 : argv;
+    char **words = all;
     if (*words != NULL &&
         (strcmp(*words, "--version") == 0 || strcmp(*words, "-V") == 0)) {
         return print_version();
@@ -296,5 +301,6 @@ int main(int argc, char **argv)
                            "which command? (see holdfast help)");
     }
     const struct cli_cmd *cmd = cli_cmd_find(*words);
-    return cmd != NULL ? run(cmd, &args, words + 1) : cli_cmd_unknown(*words);
+    return cmd != NULL ? run(cmd, &args, all, words + 1)
+                       : cli_cmd_unknown(*words);
 }

@@ -133,6 +133,8 @@ refused 64 'one pattern at a time' 'top with two words' holdfast top a b
 
 refused 64 'update: no -- before .*: holdfast update n -- cat$' \
     'update without --' holdfast update n cat
+refused 64 'run: no -- before .*: holdfast -v -u redis://a run n -- cat$' \
+    'run without --, after the store' holdfast -v -u redis://a run n cat
 refused 64 'guard: which database\? This version has: postgres, mysql, sqlite, redis$' \
     'guard alone' holdfast guard
 for database in mssql oracle; do
