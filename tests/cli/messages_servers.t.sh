@@ -49,6 +49,14 @@ like "$code:$out" "^2:unfit: $plain: .*TLS handshake within .*use redis://\\)" \
 says 69 "a: localhost:${SERVER_PORT[plain]} $late" 'TLS to a plain port, by name' \
     holdfast run -n -u "rediss://localhost:${SERVER_PORT[plain]}?$trust" \
     a -- true
+# A password that is missing, or wrong: no other parameter helps.
+server_cli plain config set requirepass secret >"$W/log"
+says 77 "a: $plain NOAUTH Authentication required." 'no password' \
+    holdfast run -n -u "redis://$plain" a -- true
+says 77 "a: $plain WRONGPASS invalid username-password pair or user is disabled." \
+    'a wrong one' holdfast run -n -u "redis://:wrong@$plain" a -- true
+redis-cli -p "${SERVER_PORT[plain]}" -a secret --no-auth-warning \
+    config set requirepass '' >"$W/log"
 listens() {
     (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null
 }

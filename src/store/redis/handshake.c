@@ -210,10 +210,10 @@ static void take_error(struct hf_redis_node *node, uint8_t request,
     if (request == HF_REDIS_MARKER && strcmp(right, "~hf:*") == 0) {
         snprintf(words, sizeof(words), "its marker cannot be read");
         hint = " (needs ~hf:* besides the prefix)";
-    } else if (node->greet_fault == HF_DENIED &&
+    } else if (strncmp(text, "NOPERM", 6) == 0 &&
                (request == HF_REDIS_INFO_SERVER ||
                 request == HF_REDIS_INFO_REPLICATION)) {
-        hint = ", to see restarts; or quarantine=off";
+        hint = ", to see restarts";
     }
     snprintf(node->greet_reason, sizeof(node->greet_reason), "%s%s", words,
              hint);
