@@ -71,6 +71,17 @@ says 69 '' 'holdfast: odd: .*no value of Holdfast' 'a foreign key, read' \
 says 69 '' 'holdfast: odd: .*no value of Holdfast' 'and written' \
     holdfast put -u "${SERVER_URL[fresh]}" odd 1
 
+# The rights that docs/stores.md lists for values are enough.
+rights=$(sed -n 's/^| any other .* values need \(.*\) |$/\1/p' \
+    "$HF_SOURCE/docs/stores.md" | tr -d '`,' | sed 's/ and / /')
+# shellcheck disable=SC2086 # a list of words
+server_cli fresh ACL SETUSER values on '>pw' '~lock:*' '~hf:*' -@all $rights >"$W/log"
+by_user=redis+unix://values:pw@${SERVER_SOCK[fresh]}
+says 0 '[0-9]+' '' 'a user for values puts' holdfast put -u "$by_user" b 1
+says 0 '' '' '... updates' holdfast update -u "$by_user" b -- echo 2
+says 0 2 '' '... gets' holdfast get -u "$by_user" b
+says 0 '' '' '... and deletes' holdfast put -u "$by_user" --delete b
+
 # Out of reach.
 server_kill one
 says 69 '' 'holdfast: cfg: .*' 'get of a dead server' holdfast get cfg
