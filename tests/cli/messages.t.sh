@@ -78,4 +78,19 @@ like "$code:$err" "^127:.*holdfast-top is not in $W/modules, .*, $W/bin " \
 capture holdfast run -u "local://$W/none/below" a -- true
 like "$code:$err" '^78:.*does not exist.*name a folder with -u local:///FOLDER' \
     'a folder that cannot be made'
+
+# A remedy for the files of locks leaves the values.
+remedy='stop all users of the folder, then remove its locks.gate and locks.mdb'
+HOLDFAST_URL=local://$W/mended holdfast put -q kept 1
+mended() { # TITLE
+    capture holdfast run -n -u "local://$W/mended" a -- true
+    like "$code:$err" "^78:.*: $remedy\$" "$1"
+    rm "$W/mended/locks.gate" "$W/mended/locks.mdb"
+    is "$(holdfast get -u "local://$W/mended" kept)" 1 "$1: no value is lost"
+    is "$(holdfast run -n -u "local://$W/mended" a -- echo ran)" ran "$1: mended"
+}
+chmod 644 "$W/mended/locks.mdb"
+mended 'a file that others may read'
+head -c 4096 /dev/urandom | dd of="$W/mended/locks.mdb" conv=notrunc status=none
+mended 'a file that is damaged'
 finish

@@ -230,15 +230,13 @@ int hf_folder_open_flags(const struct hf_folder *folder)
     return folder->is_shared ? flags : flags | O_CREAT;
 }
 
-/* How to treat a file that other users may have written. Values are not
- * made again, as locks are. */
-static const char *remedy_for(const char *path)
+const char *hf_folder_remedy(const char *path)
 {
     const char *name = strrchr(path, '/');
-    return name != NULL && strcmp(name, "/values.mdb") == 0
+    return strcmp(name == NULL ? path : name + 1, "values.mdb") == 0
                ? "restore it from a backup, or remove it, which deletes all "
                  "values"
-               : "stop all users of the folder, then remove its files";
+               : HF_FOLDER_REMOVE_LOCKS;
 }
 
 enum hf_status hf_folder_check_file(const struct hf_folder *folder,
@@ -251,21 +249,23 @@ enum hf_status hf_folder_check_file(const struct hf_folder *folder,
     }
     if (about->st_nlink > 1) {
         return hf_fail(error, HF_CONFIG, "%s has %lu names (hard links): %s",
-                       path, (unsigned long)about->st_nlink, remedy_for(path));
+                       path, (unsigned long)about->st_nlink,
+                       hf_folder_remedy(path));
     }
     if (about->st_uid != folder->uid ||
         (folder->is_shared && about->st_gid != folder->gid)) {
-        return hf_fail(
-            error, HF_CONFIG, "%s belongs to %u:%u, its folder to %u:%u: %s",
-            path, (unsigned)about->st_uid, (unsigned)about->st_gid,
-            (unsigned)folder->uid, (unsigned)folder->gid, remedy_for(path));
+        return hf_fail(error, HF_CONFIG,
+                       "%s belongs to %u:%u, its folder to %u:%u: %s", path,
+                       (unsigned)about->st_uid, (unsigned)about->st_gid,
+                       (unsigned)folder->uid, (unsigned)folder->gid,
+                       hf_folder_remedy(path));
     }
     if ((mode & ~hf_folder_file_mode(folder)) != 0) {
         return hf_fail(
             error, HF_CONFIG,
             "%s has mode %04o, which lets others in (%04o is right): %s", path,
             (unsigned)mode, (unsigned)hf_folder_file_mode(folder),
-            remedy_for(path));
+            hf_folder_remedy(path));
     }
     return HF_OK;
 }

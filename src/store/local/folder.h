@@ -49,6 +49,13 @@ enum hf_status hf_folder_check_file(const struct hf_folder *folder,
                                     const char *path, const struct stat *about,
                                     struct hf_error *error);
 
+/* What to do about the file of the folder if it is damaged, or other users may
+ * have written to it. Values are not made again, as locks are, so a remedy for
+ * the locks' files leaves them. */
+#define HF_FOLDER_REMOVE_LOCKS                                                 \
+    "stop all users of the folder, then remove its locks.gate and locks.mdb"
+const char *hf_folder_remedy(const char *path);
+
 /* Mode of the folder's files. */
 mode_t hf_folder_file_mode(const struct hf_folder *folder);
 

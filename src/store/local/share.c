@@ -151,10 +151,9 @@ static enum hf_status check_file(const struct share *share, const char *name,
         (about.st_mode & S_IWOTH) != 0) {
         return hf_fail(share->error, HF_CONFIG,
                        "%s/%s may have been written by anybody (owner %u, mode "
-                       "%04o): stop all users of the folder, remove its files, "
-                       "then run this again",
+                       "%04o): %s; then run this again",
                        share->path, name, (unsigned)about.st_uid,
-                       (unsigned)about.st_mode & 07777);
+                       (unsigned)about.st_mode & 07777, hf_folder_remedy(name));
     }
     bool is_right =
         about.st_gid == share->gid && (about.st_mode & 07777) == 0660;

@@ -43,8 +43,8 @@ static enum hf_status fail_lmdb(const char *path, int number,
         return hf_folder_fail(path, number, "open", error);
     }
     return hf_fail(error, HF_CONFIG,
-                   "%s is not Holdfast's, or is damaged (LMDB: %s): stop all "
-                   "users of the folder, then remove its files",
+                   "%s is not Holdfast's, or is damaged (LMDB: "
+                   "%s): " HF_FOLDER_REMOVE_LOCKS,
                    path, mdb_strerror(number));
 }
 
@@ -192,7 +192,7 @@ static enum hf_status check_file(const struct hf_gate *gate, struct stat *about,
         about->st_size < (off_t)need) {
         return hf_fail(error, HF_CONFIG,
                        "%s is damaged: it has %lld bytes of %" PRIu64
-                       "; stop all users of the folder, then remove its files",
+                       "; " HF_FOLDER_REMOVE_LOCKS,
                        gate->data_path, (long long)about->st_size, need);
     }
     return HF_OK;
@@ -348,10 +348,8 @@ enum hf_status hf_table_text(const struct hf_table *table, int number,
         snprintf(text, size, "out of memory");
         return HF_NO_MEMORY;
     }
-    snprintf(
-        text, size,
-        "locks.mdb is damaged (LMDB: %s): stop all users of the folder, then "
-        "remove its files",
-        mdb_strerror(number));
+    snprintf(text, size,
+             "locks.mdb is damaged (LMDB: %s): " HF_FOLDER_REMOVE_LOCKS,
+             mdb_strerror(number));
     return HF_CONFIG;
 }
