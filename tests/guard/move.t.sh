@@ -7,6 +7,8 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/databases.sh"
 . "$(dirname "$0")/../lib/servers.sh"
+. "$(dirname "$0")/../lib/holders.sh"
+. "$(dirname "$0")/../lib/etcd.sh"
 # timeout: 240
 postgres_start || skip_all "no PostgreSQL"
 server_start redis || fail 'Redis'
@@ -139,4 +141,25 @@ for old in "${fences[@]: -3}"; do
     like "$err" "fence $old of 'moved' is stale: $fence was presented" \
         'earlier ones are refused'
 done
+
+# ---- etcd: its fences are small ------------------------------------------------
+
+if have_etcd; then
+    etcd_start || fail 'etcd starts'
+    fences+=("$fence")
+    recipe=$(sed -n '/^### To etcd/,/^### /s/^export HOLDFAST_URL=//p' \
+        "$HF_SOURCE/docs/fencing.md")
+    isnt "$recipe" '' 'docs/fencing.md has a line for etcd'
+    set -- OWNER "$fence"
+    # shellcheck disable=SC2034 # of the line
+    NEW=$ETCD_URL
+    eval "url=$recipe"
+    # shellcheck disable=SC2154 # eval sets it
+    ok 'etcd: acquired' fence_from "$url&node_timeout=3s"
+    ok 'etcd: the fence is larger' test "$fence" -gt "${fences[-1]}"
+    capture write "$fence"
+    is "$code:$err" 0: 'etcd: it passes, without a reset'
+else
+    skip 'etcd' 'no etcd'
+fi
 finish
