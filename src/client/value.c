@@ -136,6 +136,16 @@ static void init(struct value_look *ask, struct hf_client *client,
     ask->query.user = ask;
 }
 
+/* The server's reason, in place of one that came before it was known. */
+static enum hf_status fail_peer(const struct hf_client *client,
+                                enum hf_status status, struct hf_error *error)
+{
+    struct hf_node node = {0};
+    client->store->ops->describe(client->store, 0, client->now, &node);
+    return hf_fail(error, status, "%s %s", node.address,
+                   client->peers[0].reason);
+}
+
 static enum hf_status send_once(struct value_look *ask, struct hf_span delay,
                                 struct hf_error *error)
 {
@@ -147,19 +157,11 @@ static enum hf_status send_once(struct value_look *ask, struct hf_span delay,
     const struct hf_client *client = ask->query.op.client;
     enum hf_status status = hf_op_await(&ask->query.op, error);
     if (status == HF_UNAVAILABLE && client->peers[0].fault == HF_CONFIG) {
-        status = HF_CONFIG;
-        if (error != NULL) {
-            error->status = status;
-        }
-    }
-    if (status != HF_QUARANTINED) {
-        return status;
+        return fail_peer(client, HF_CONFIG, error);
     }
     /* Not because of its quarantine: values have none. */
-    struct hf_node node = {0};
-    client->store->ops->describe(client->store, 0, client->now, &node);
-    return hf_fail(error, HF_UNAVAILABLE, "%s: %s", node.address,
-                   client->peers[0].reason);
+    return status == HF_QUARANTINED ? fail_peer(client, HF_UNAVAILABLE, error)
+                                    : status;
 }
 
 /* Again as long as it was not sent, or not executed, and there is time. */

@@ -102,6 +102,16 @@ says 0 "$version"$'\n'kept '' 'its owner replaces it at first use' \
     holdfast get --with-version old
 says 0 kept '' 'then it serves the role' holdfast get -u "$app" old
 
+# ---- The schema is dropped while COMMAND runs -----------------------------------------------
+
+pg -c 'CREATE DATABASE dropped'
+there="postgres://app@/dropped?$query"
+holdfast put -q -u "postgres://postgres@/dropped?$query" cfg 1
+PGDATABASE=dropped pg -c 'GRANT USAGE ON SCHEMA holdfast TO app'
+says 78 '' 'holdfast: cfg: .*schema "holdfast".*' \
+    'the schema is gone' holdfast update -u "$there" cfg -- \
+    sh -c "'$PG_BIN/psql' -U postgres -d dropped -qc 'DROP SCHEMA holdfast CASCADE' 2>&1"
+
 # ---- Out of reach ---------------------------------------------------------------------------
 
 postgres_crash
