@@ -136,6 +136,7 @@ static inline void proxy_up(struct proxy *proxy, struct proxy_link *link)
         proxy_drop(link);
         return;
     }
+    /* sleeps: the way to the server */
     usleep((useconds_t)atomic_load(&proxy->delay_ms) * 1000);
     bool holds = link->n_held > 0 || (atomic_load(&proxy->holds_asks) &&
                                       proxy_is_ask(data, (size_t)n));
