@@ -40,8 +40,11 @@ static int code_of(const struct cli_args *args,
                    const struct cli_pipe_child *child)
 {
     if (child->error != 0) {
-        return cli_message_errno(cli_pipe_child_error_code(child),
-                                 args->command[0], child->error);
+        int code = cli_pipe_child_error_code(child);
+        const char *name = args->command[0];
+        return code == CLI_EXIT_NOT_FOUND && strchr(name, '/') == NULL
+                   ? cli_message(code, name, "command not found")
+                   : cli_message_errno(code, name, child->error);
     }
     if (child->out.len > HF_VALUE_MAX) {
         return cli_value_too_long(args->name);

@@ -105,6 +105,8 @@ test_values() {
     says 143 '' '' 'and by a signal' holdfast update n -- sh -c 'kill $$'
     says 127 '' 'holdfast: /nowhere: No such file or directory' 'none' \
         holdfast update n -- /nowhere
+    says 127 '' 'holdfast: no-such: command not found' 'none in PATH' \
+        holdfast update n -- no-such
     says 126 '' 'holdfast: /: Permission denied' 'none to run' \
         holdfast update n -- /
     says 64 '' 'holdfast: n: a value has at most 262144 bytes.*' \
