@@ -41,6 +41,11 @@
  * short for an interactive user. */
 #define PATIENCE_MS 100
 
+/* A sweep that tries more locks is over so long after the begin of a try, or
+ * after the end of a wait: both may take a second longer than was asked for, in
+ * milliseconds. */
+#define SWEEP_MS_MAX 900
+
 /* A wait without end fails within 5 s if no majority was ever reached, as for a
  * single name; 200 ms of that are left for the error. */
 #define FIRST_REACH_MS 4800
@@ -81,6 +86,16 @@ static int64_t left_ms(const struct hf_bundle *bundle)
     return ms > 0 ? ms : 0;
 }
 
+/* For a sweep of more locks than the first. */
+static bool has_time(const struct hf_bundle *bundle)
+{
+    struct hf_span most = hf_span_ms(SWEEP_MS_MAX);
+    struct hf_instant end = bundle->op.order.wait_ms > 0
+                                ? hf_instant_add(bundle->until, most)
+                                : hf_instant_add(bundle->began, most);
+    return hf_instant_before(bundle->op.client->now, end);
+}
+
 static void try_more(struct hf_part *part, unsigned count)
 {
     for (; count > 0; count--, part->tried++) {
@@ -111,6 +126,7 @@ static bool widen(struct hf_bundle *bundle, struct hf_part *part)
     bool is_late = left_ms(bundle) == 0;
     bool must_try_all = is_late || bundle->op.order.wait_ms == 0;
     if (bundle->stage != HF_STAGE_SWEEP || rest == 0 ||
+        (is_late && !has_time(bundle)) ||
         (!must_try_all && part->tried * 2 > part->count / 4) ||
         part->members[last].op.status != HF_BUSY) {
         return false;
@@ -302,12 +318,18 @@ static bool is_swept_yet(const struct hf_bundle *bundle)
 
 /* The wait is over: end the attempts of the part that is missing, those of a
  * sweep a little later. A member in the pause between two attempts has no lock:
- * this runs again after DUE_AGAIN_MS. */
+ * this runs again after DUE_AGAIN_MS. A sweep that tries more has its own
+ * limit. */
 static void on_due(struct hf_op *op)
 {
     struct hf_bundle *bundle = hf_bundle_of(op);
     struct hf_part *part = &bundle->parts[bundle->at];
-    bool must_end = !is_swept_yet(bundle);
+    bool is_wide = bundle->stage == HF_STAGE_SWEEP && part->tried > 1;
+    bool must_end = !is_wide && !is_swept_yet(bundle);
+    if (is_wide && !has_time(bundle)) {
+        hf_bundle_fail_like(bundle, &part->members[part->start]);
+        return;
+    }
     for (unsigned i = 0; must_end && i < part->count; i++) {
         struct hf_member *member = &part->members[i];
         if (hf_member_is_asking(member) && member->op.lock != NULL) {
