@@ -53,7 +53,10 @@ static int count_same(const struct hf_info *info, int idx,
         if (info->nodes[i].answered && is_same(out, other)) {
             count++;
             out->remaining_ms = sooner(out->remaining_ms, other->remaining_ms);
-            out->fence = other->fence > out->fence ? other->fence : out->fence;
+            if (other->fence > out->fence) { /* a node may be behind */
+                out->fence = other->fence;
+                out->since_s = other->since_s;
+            }
             out->sharers =
                 other->sharers > out->sharers ? other->sharers : out->sharers;
         }
