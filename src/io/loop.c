@@ -168,6 +168,13 @@ void hf_loop_unwatch(struct hf_loop *loop, struct hf_watch *watch)
     loop->slots[at].watch = NULL;
 }
 
+void hf_loop_unwatch_closed(struct hf_loop *loop, struct hf_watch *watch)
+{
+    unsigned at = slot_of(loop, watch);
+    HF_ASSERT(at < SLOTS_MAX);
+    loop->slots[at].watch = NULL;
+}
+
 /* ---- Timers ------------------------------------------------------------ */
 
 void hf_loop_add_timer(struct hf_loop *loop, struct hf_timer *timer)

@@ -58,6 +58,10 @@ void hf_loop_rearm(struct hf_loop *loop, struct hf_watch *watch);
 
 void hf_loop_unwatch(struct hf_loop *loop, struct hf_watch *watch);
 
+/* The same for a descriptor that a library has closed: the kernel no longer
+ * watches it, and its number may be another one's. */
+void hf_loop_unwatch_closed(struct hf_loop *loop, struct hf_watch *watch);
+
 /* Register a timer, once; hf_timer_set() then changes its time. */
 void hf_loop_add_timer(struct hf_loop *loop, struct hf_timer *timer);
 void hf_loop_drop_timer(struct hf_loop *loop, struct hf_timer *timer);

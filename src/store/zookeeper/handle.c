@@ -99,6 +99,16 @@ static void on_log(const char *message)
 
 /* ---- The end of a connection --------------------------------------------- */
 
+/* Whether the library still has the descriptor that is watched. Each of its
+ * functions that sends may close it, and another thread may have opened one
+ * with the same number since. */
+static bool has_socket(const struct hf_zk_handle *handle)
+{
+    struct stat status;
+    return handle->is_watched && fstat(handle->watch.fd, &status) == 0 &&
+           S_ISSOCK(status.st_mode) && status.st_ino == handle->socket;
+}
+
 /* A descriptor of a connection that is closed takes its place. */
 static void replace_descriptor(int fd)
 {
@@ -115,20 +125,21 @@ static void replace_descriptor(int fd)
 
 static void unwatch(struct hf_zk_handle *handle)
 {
-    if (handle->is_watched) {
-        hf_loop_unwatch(handle->zk->ordered.env.loop, &handle->watch);
-        handle->is_watched = false;
-        handle->wants_output = false;
+    struct hf_loop *loop = handle->zk->ordered.env.loop;
+    if (has_socket(handle)) {
+        hf_loop_unwatch(loop, &handle->watch);
+    } else if (handle->is_watched) {
+        hf_loop_unwatch_closed(loop, &handle->watch);
     }
+    handle->is_watched = handle->wants_output = false;
 }
 
 void hf_zk_handle_break(struct hf_zk_handle *handle, const char *why)
 {
-    if (handle->is_watched) {
-        int fd = handle->watch.fd;
-        unwatch(handle);
-        replace_descriptor(fd);
-        handle->socket = 0;
+    bool is_open = has_socket(handle);
+    unwatch(handle);
+    if (is_open) {
+        replace_descriptor(handle->watch.fd);
     }
     snprintf(handle->why, sizeof(handle->why), "%s", why);
     hf_zk_handle_wake(handle);
@@ -168,11 +179,11 @@ static void free_handle(struct hf_zk_handle *handle)
 
 void hf_zk_handle_free(struct hf_zk_handle *handle, bool ends_session)
 {
-    int fd = handle->is_watched ? handle->watch.fd : -1;
+    bool is_open = has_socket(handle);
     unlink_handle(handle);
     unwatch(handle);
-    if (fd >= 0 && !ends_session) {
-        replace_descriptor(fd);
+    if (is_open && !ends_session) {
+        replace_descriptor(handle->watch.fd);
     }
     free_handle(handle);
 }
@@ -180,7 +191,7 @@ void hf_zk_handle_free(struct hf_zk_handle *handle, bool ends_session)
 void hf_zk_handle_forget(struct hf_zk_handle *handle)
 {
     unlink_handle(handle);
-    if (handle->is_watched) {
+    if (has_socket(handle)) {
         replace_descriptor(handle->watch.fd);
     }
     free_handle(handle);
@@ -359,7 +370,7 @@ static bool process(struct hf_zk_handle *handle, int events)
             return true;
         }
     }
-    if (rc == ZOK) {
+    if (rc == ZOK && has_socket(handle)) {
         hf_loop_rearm(handle->zk->ordered.env.loop, &handle->watch);
     }
     return rc == ZOK || rc == ZNOTHING;
