@@ -244,7 +244,7 @@ static void test_bad_requests(void **state)
     struct {
         struct hf_request request;
         char tail[8];
-    } later = {.request = want("a", 1000, 0), .tail = {0}};
+    } later = {.request = want("a", LEASE_MS, PATIENCE_MS), .tail = {0}};
     later.request.size = sizeof(later);
     assert_int_equal(hf_lock_acquire(client, &later.request, &lock, &error),
                      HF_OK);
