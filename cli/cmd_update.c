@@ -26,13 +26,14 @@ struct update {
     struct cli_value_buffer out;
 };
 
+/* HOLDFAST_NAME stays that of a lock, with its fence: no lock is held here. */
 static void export_version(const struct cli_args *args, uint64_t version)
 {
     char text[24];
     struct cli_out out;
     cli_out_init_text(&out, text, sizeof(text));
     cli_out_fence(&out, version);
-    (void)setenv("HOLDFAST_NAME", args->name, 1);
+    (void)setenv("HOLDFAST_VALUE_NAME", args->name, 1);
     (void)setenv("HOLDFAST_VERSION", text, 1);
 }
 
@@ -103,12 +104,13 @@ const struct cli_cmd cli_cmd_update = {
     .usage = "[-n | -w DUR] NAME -- COMMAND [ARG ...]",
     .summary = "pass a value through a command, and write the result",
     .text = "COMMAND gets the value on stdin and prints the new one on stdout. "
-            "It has\nHOLDFAST_NAME and HOLDFAST_VERSION (0: there is no "
-            "value). If another client has\nwritten meanwhile, COMMAND runs "
-            "again after a random pause, so it must have no\nother effect. If "
-            "it fails, nothing is written, and its exit code is returned.\n"
-            "Exit 75 if others have written at each try, 69 if it is not known "
-            "whether the\nnew value was written: COMMAND is not run again.\n",
+            "It has\nHOLDFAST_VALUE_NAME and HOLDFAST_VERSION (0: there is no "
+            "value). If another\nclient has written since, COMMAND runs again "
+            "after a random pause, so it must\nhave no other effect. If it "
+            "fails, nothing is written, and its exit code is\nreturned. "
+            "Exit 75 if others have written at each try, 69 if it is not\n"
+            "known whether the new value was written: COMMAND is not run "
+            "again.\n",
     .opts = opts,
     .words_max = 1,
     .too_many = "one name at a time",

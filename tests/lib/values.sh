@@ -94,8 +94,12 @@ test_values() {
     says 0 1 '' 'its value' holdfast get n
     # shellcheck disable=SC2016
     says 0 '' '' 'version and name' holdfast update env -- \
-        sh -c 'echo "$HOLDFAST_NAME $HOLDFAST_VERSION"'
+        sh -c 'echo "$HOLDFAST_VALUE_NAME $HOLDFAST_VERSION"'
     says 0 'env 0' '' 'version 0: there was none' holdfast get env
+    # A value is no lock, and a guard would take the fence for its name.
+    # shellcheck disable=SC2016
+    HOLDFAST_NAME=lock holdfast update env -- sh -c 'echo "$HOLDFAST_NAME"'
+    says 0 lock '' '... and a lock that is held keeps its name' holdfast get env
     version=$(holdfast put empty '')
     # shellcheck disable=SC2016
     holdfast update empty -- sh -c 'echo "$HOLDFAST_VERSION"'
