@@ -207,6 +207,16 @@ static inline enum hf_status try_take(struct hf_client *client,
     return status;
 }
 
+/* PgBouncer before 1.21 gives the reply to a client that has gone to the next
+ * one. The store refuses it (postgres_crossed.t.sh), and the call fails. */
+static inline bool was_crossed(enum hf_status status,
+                               const struct hf_error *error)
+{
+    return status == HF_UNAVAILABLE &&
+           strstr(error->text, "the pooler gave us the answer to another") !=
+               NULL;
+}
+
 /* The store's state of a name; free it with hf_info_free(). */
 static inline struct hf_info *inspect(struct hf_client *client,
                                       const char *name)
@@ -219,7 +229,8 @@ static inline struct hf_info *inspect(struct hf_client *client,
     do {
         began = now_ms();
         status = hf_client_inspect(client, name, strlen(name), &info, &error);
-    } while (is_late(status, began, end));
+    } while (is_late(status, began, end) ||
+             (was_crossed(status, &error) && now_ms() < end));
     if (status != HF_OK) {
         fail_msg("inspect: %s", error.text);
     }
