@@ -11,10 +11,5 @@ have_consul || skip_all 'no Consul'
 # shellcheck disable=SC2034 # set_back.sh's
 KIND=consul NODE=c1
 set_back_begin
-set_back
-# shellcheck disable=SC2154 # set_back.sh's
-ends_lost new "$new"
-gives 0 '... which is free' run -n new -- true
-gives 75 'old is held' run -n old -- true
-ok '... and its holder goes on' holds old
+set_back_to_itself
 finish

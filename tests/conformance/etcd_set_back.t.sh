@@ -12,12 +12,7 @@ have_etcd || skip_all 'no etcd'
 # shellcheck disable=SC2034 # set_back.sh's
 KIND=etcd NODE=e1
 set_back_begin
-set_back
-# shellcheck disable=SC2154 # set_back.sh's
-ends_lost new "$new"
-gives 0 '... which is free' run -n new -- true
-gives 75 'old is held' run -n old -- true
-ok '... and its holder goes on' holds old
+set_back_to_itself
 
 restore_snapshot() {
     ETCDCTL_API=3 etcdctl snapshot restore "$W/snapshot" --name e1 \
@@ -27,7 +22,7 @@ restore_snapshot() {
 }
 etcd_ctl snapshot save "$W/snapshot" >/dev/null 2>&1
 set_back restore_snapshot
-# shellcheck disable=SC2154
+# shellcheck disable=SC2154 # set_back.sh's
 ends_lost old "$old"
 like "$(cat "$W/err.old")" 'is of another cluster' '... with the reason'
 gives 0 'another client takes the other cluster' run -w 60s -t 20s free -- true

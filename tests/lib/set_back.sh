@@ -9,6 +9,7 @@
 #                            and is not; their holders are $old and $new
 #   set_back [COMMAND]       the copy takes the place of the data; COMMAND puts
 #                            another one there
+#   set_back_to_itself       cases: the copy is taken for the same cluster
 #   ends_lost NAME PID       cases: its holder ends as one that lost it, with its
 #                            command
 . "$(dirname "${BASH_SOURCE[0]}")/holders.sh"
@@ -35,6 +36,7 @@ set_back_copy() {
     cp -a "$W/copy" "$W/$NODE/data"
 }
 
+# shellcheck disable=SC2120 # a test passes one
 set_back() {
     "${KIND}_stop" "$NODE"
     rm -r "$W/$NODE/data"
@@ -51,4 +53,13 @@ ends_lost() {
     wait "$2"
     is $? 76 '... as one that lost it'
     ok '... and its command' is_command_gone "$1"
+}
+
+set_back_to_itself() {
+    # shellcheck disable=SC2119 # the copy
+    set_back
+    ends_lost new "$new"
+    gives 0 '... which is free' run -n new -- true
+    gives 75 'old is held' run -n old -- true
+    ok '... and its holder goes on' holds old
 }
