@@ -59,17 +59,18 @@ server_stop s3
 # ---- A durable server needs no quarantine ----------------------------------
 
 server_start safe --aof always
-safe="${SERVER_URL[safe]}?max_ttl=10s"
+# Each reply follows a sync of the disk: a long node_timeout.
+safe="${SERVER_URL[safe]}?max_ttl=60s&node_timeout=3s"
 servers_declare "$safe"
-capture holdfast acquire -t 8s -u "$safe" kept
+capture holdfast acquire -t 60s -u "$safe" kept
 owner=${out%% *}
 server_kill safe
 server_restart safe
-capture holdfast run -n -t 5s -u "$safe" kept -- echo stolen
+capture holdfast run -n -t 60s -u "$safe" kept -- echo stolen
 is "$code:$out" 75: 'appendfsync always: the lock survives a kill -9'
 ok 'and its owner gives it back' \
     holdfast release -u "$safe" kept --owner "$owner"
-capture holdfast run -n -t 5s -u "$safe" kept -- echo ran
+capture holdfast run -n -t 60s -u "$safe" kept -- echo ran
 is "$code:$out" 0:ran 'at once, without quarantine'
 server_stop safe
 

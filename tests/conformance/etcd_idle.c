@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #define IDLE_MS 3500
+#define TTL_MS 200000 /* a request may take 5% of it: the machine may be slow */
 
 int main(void)
 {
@@ -25,6 +26,7 @@ int main(void)
     }
     usleep(IDLE_MS * 1000); /* sleeps: that is the case */
     hf_request_init(&request, "idle");
+    request.ttl_ms = TTL_MS;
     enum hf_status status = hf_lock_acquire(client, &request, &lock, &error);
     if (status == HF_OK) {
         status = hf_lock_release(lock);

@@ -11,7 +11,7 @@ idles() { # WHAT URL
     capture env HF_TEST_URL="$2" timeout 60 "$HF_BUILD/tests/conformance/etcd_idle"
     is "$out" 'HF_OK ' "$1: a try after idleness has the lock"
 }
-with='node_timeout=3s&connect_timeout=3s'
+with='node_timeout=10s&connect_timeout=3s&max_ttl=200s'
 ok 'etcd starts' etcd_start -- --bcrypt-cost 4
 idles plain "$ETCD_URL?$with"
 etcd_stop e1
