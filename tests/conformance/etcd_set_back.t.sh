@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # etcd with an older copy of its data is the same cluster: locks that are not in the
 # copy are lost, those in it go on. A restored snapshot is another cluster: all
-# locks are lost, and the message has the reason.
+# locks are lost, and clients that know the old one refuse it.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/etcd.sh"
@@ -21,9 +21,16 @@ restore_snapshot() {
         --initial-advertise-peer-urls unix://e1:1 >/dev/null 2>&1
 }
 etcd_ctl snapshot save "$W/snapshot" >/dev/null 2>&1
+begin waiter -t 20s -w 200s old
+waiter=$begun
+ok 'a waiter' wait_until 20 is_queued waiter
 set_back restore_snapshot
 # shellcheck disable=SC2154 # set_back.sh's
 ends_lost old "$old"
 like "$(cat "$W/err.old")" 'is of another cluster' '... with the reason'
+ok 'the waiter ends' wait_until 20 is_gone "$waiter"
+wait "$waiter"
+is $? 78 '... refused'
+like "$(cat "$W/err.waiter")" 'is of another cluster .* fences' '... with the reason'
 gives 0 'another client takes the other cluster' run -w 60s -t 20s free -- true
 finish

@@ -51,7 +51,7 @@ for off in 7200 -7200 0; do
     is "$code" 0 '... is killed: its lock is granted again'
     ok '... within some sessions' test $(($(now_ms) - at)) -lt 20000
     begin next -w 60s job
-    ok 'a waiter' wait_until 20 has_said next waiting
+    ok 'a waiter' wait_until 20 is_queued next
     end holder
     ok '... is granted the lock' wait_until 20 holds next
     ok '... with a greater fence' test "$(fence_of next)" -gt "$last"

@@ -7,6 +7,7 @@
 #                         pid, and empties NAME's events
 #   holds NAME            it has the lock; $W/on.NAME has its slot
 #   has_said NAME EVENT   its --status-fd reported EVENT
+#   is_queued NAME        a server has its place; it may have said "waiting" before
 #   end NAME              its command ends
 #   gives CODE TITLE ARG...    a case: `holdfast ARG...` ends with CODE within
 #                              $gives_s seconds (20)
@@ -55,6 +56,9 @@ holds() {
 }
 has_said() {
     grep -q "^{\"event\":\"$2\"" "$W/events.$1"
+}
+is_queued() {
+    grep -q '^{"event":"waiting".*"ahead":' "$W/events.$1"
 }
 end() {
     rm "$W/on.$1"
