@@ -370,7 +370,9 @@ static void read_all(struct hf_http *http, struct hf_instant now)
 static void on_socket(struct hf_socket *socket, struct hf_instant now)
 {
     struct hf_http *http = (struct hf_http *)(void *)socket;
-    look_at_socket(http, now);
+    if (!http->is_broken) { /* its owner may have given it up meanwhile */
+        look_at_socket(http, now);
+    }
     if (http->is_open && !http->is_broken) {
         read_all(http, now);
         flush(http);

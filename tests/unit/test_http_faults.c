@@ -143,6 +143,26 @@ static void a_connection_is_refused(void **state)
 /* ---- Invalid replies ---------------------------------------------------- */
 
 /* Each reply is that to the second request; `fault` ends the reason. */
+/* Its owner gives it up while it opens; that it has opened is not reported then,
+ * or the owner would go on with it. */
+static void given_up_while_opening(void **state)
+{
+    struct fixture f;
+    struct pollfd at;
+    (void)state;
+    begin(&f);
+    hf_http_close(&f.http, false);
+    peer_closes(&f);
+    hf_http_start(&f.http, &f.target, hf_span_ms(1000), f.now);
+    assert_true(ask(&f, 1, false));
+    at = (struct pollfd){.fd = hf_loop_fd(f.loop), .events = POLLIN};
+    assert_int_equal(poll(&at, 1, 10000), 1);
+    hf_http_break(&f.http, "another cluster");
+    expect(&f, "1 lost, unsent\nclosed: another cluster\n");
+    accept_peer(&f);
+    end(&f);
+}
+
 static void expect_fault(const char *reply, const char *fault)
 {
     struct fixture f;
@@ -305,6 +325,7 @@ int main(void)
         cmocka_unit_test(keepalive_is_refused),
         cmocka_unit_test(what_was_written_is_told),
         cmocka_unit_test(a_connection_is_refused),
+        cmocka_unit_test(given_up_while_opening),
         cmocka_unit_test(limits_break_the_connection),
         cmocka_unit_test(interim_replies_are_limited),
         cmocka_unit_test(what_is_no_reply),
