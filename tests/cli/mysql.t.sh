@@ -4,6 +4,7 @@
 # Commands on a MariaDB server: its URL, the schema, rights, and each command.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/mariadb.sh"
+. "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/values.sh"
 
 # Exit code, and a pattern of its output and messages.
@@ -186,6 +187,8 @@ sql -e 'SET GLOBAL read_only = 0; UPDATE holdfast.version SET version = 7'
 gives 78 'version 7 of database "holdfast".* knows 1: use a newer' 'a newer schema' \
     holdfast run -n job -- true
 sql -e 'UPDATE holdfast.version SET version = 1'
+ok 'the server is one of a Galera cluster' mariadb_restart_clustered
+gives 78 'of a Galera cluster' 'which is refused' holdfast run -n job -- true
 mariadb_restart --log-bin --binlog-format=STATEMENT
 gives 78 'logs statements' 'a log of statements' holdfast run -n job -- true
 sql -e "SET GLOBAL binlog_format = 'MIXED'"

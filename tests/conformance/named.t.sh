@@ -298,7 +298,7 @@ says 78 'is MariaDB 10.0.1.*MariaDB 10.0.2 or MySQL 5.7.5 is needed' 'an old Mar
     holdfast run -n job -- echo ran
 ok 'the server starts as an old MySQL' mariadb_restart --version=5.6.51-fake
 says 78 'is MySQL 5.6.51' 'an old MySQL' holdfast run -n job -- echo ran
-ok 'the server starts as one of a cluster' mariadb_restart --wsrep-on=ON --binlog-format=ROW
+ok 'the server starts as one of a cluster' mariadb_restart_clustered
 says 78 'of a Galera cluster' 'Galera' holdfast run -n job -- echo ran
 unlike "$out" ran 'and nothing runs'
 finish

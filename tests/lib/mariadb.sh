@@ -5,6 +5,8 @@
 #
 #   mariadb_start [ARG...]      waits until it answers; ARGs go to the server
 #   mariadb_restart [ARG...]    stops it before
+#   mariadb_restart_clustered   the same, as the only member of a Galera cluster
+#                               (needs servers.sh)
 #   sql [ARG...]                its client as root; commands on stdin, or -e
 #   sql_as USER [ARG...]        the same as another user
 #
@@ -63,6 +65,21 @@ mariadb_restart() {
         -S "$dir/s" ping >>"$W/maria.log" 2>&1 && return 0
     diag "MariaDB did not start: $(tail -n 5 "$dir/err")"
     return 1
+}
+
+mariadb_is_clustered() {
+    [ "$(sql -e "SHOW STATUS LIKE 'wsrep_ready'" | cut -f 2)" = ON ]
+}
+
+mariadb_restart_clustered() {
+    local dir=$W/maria port
+    port=$(free_port)
+    mariadb_restart --wsrep-on=ON --binlog-format=ROW \
+        --innodb-autoinc-lock-mode=2 --wsrep-cluster-address=gcomm:// \
+        --wsrep-provider=/usr/lib/galera/libgalera_smm.so \
+        --wsrep-node-address=127.0.0.1 --wsrep-data-home-dir="$dir/data" \
+        --wsrep-provider-options="gmcast.listen_addr=tcp://127.0.0.1:$port;gcache.size=1M" &&
+        wait_until 15 mariadb_is_clustered
 }
 
 mariadb_stop() {
