@@ -82,9 +82,9 @@ static int refuse(const struct cli_cmd *cmd, const char *text)
     return cli_message_end(&out, CLI_EXIT_USAGE);
 }
 
-/* "run" or "update" without "--": the line as it was probably meant. The first
- * word that is no option is the name, the next begins the command. */
-static int lacks_dashes(const struct cli_cmd *cmd, char **all, char **words)
+/* The line as it was probably meant. The first word that is no option is the
+ * name, the next begins the command. */
+static int propose_dashes(const struct cli_cmd *cmd, char **all, char **words)
 {
     struct cli_out out;
     unsigned n_words = 0;
@@ -113,6 +113,20 @@ static int lacks_dashes(const struct cli_cmd *cmd, char **all, char **words)
                        : n_words == 0 ? " NAME -- COMMAND"
                                       : " -- COMMAND");
     return cli_message_end(&out, CLI_EXIT_USAGE);
+}
+
+/* "run" or "update" without "--". The options around the name come first: the
+ * line that is proposed must not be refused for them. */
+static int lacks_dashes(const struct cli_cmd *cmd, struct cli_args *args,
+                        char **all, char **words)
+{
+    char **at = words;
+    int code = cli_opt_parse_leading(args, cmd->name, cmd->opts, &at);
+    if (code == 0 && args->n_words == 0 && *at != NULL) {
+        at++;
+        code = cli_opt_parse_leading(args, cmd->name, cmd->opts, &at);
+    }
+    return code != 0 ? code : propose_dashes(cmd, all, words);
 }
 
 static bool has_dashes(char **words)
@@ -234,7 +248,7 @@ static int run(const struct cli_cmd *cmd, struct cli_args *args, char **all,
 {
     if (cmd->takes_command && !has_dashes(words)) {
         return asks_for_help(words) ? cli_cmd_help_print(cmd)
-                                    : lacks_dashes(cmd, all, words);
+                                    : lacks_dashes(cmd, args, all, words);
     }
     int code = cli_opt_parse(args, cmd->name, cmd->opts, words);
     if (code == 0 && args->wants_help) {
@@ -289,7 +303,7 @@ int main(int argc, char **argv)
         (strcmp(*words, "--version") == 0 || strcmp(*words, "-V") == 0)) {
         return print_version();
     }
-    int code = cli_opt_parse_leading(&args, &words);
+    int code = cli_opt_parse_leading(&args, NULL, NULL, &words);
     if (code != 0) {
         return code;
     }

@@ -413,9 +413,10 @@ int cli_opt_parse(struct cli_args *args, const char *command,
     return 0;
 }
 
-int cli_opt_parse_leading(struct cli_args *args, char ***argv)
+int cli_opt_parse_leading(struct cli_args *args, const char *command,
+                          const struct cli_opt *opts, char ***argv)
 {
-    struct parse parse = {args, NULL, NULL, *argv};
+    struct parse parse = {args, command, opts, *argv};
     int code = 0;
     while (code == 0 && *parse.argv != NULL && is_option(*parse.argv)) {
         code = parse_option(&parse);

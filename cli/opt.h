@@ -43,8 +43,10 @@ extern const struct cli_opt cli_opts_common[];
 int cli_opt_parse(struct cli_args *args, const char *command,
                   const struct cli_opt *opts, char **argv);
 
-/* Parse leading common options; `argv` is moved to the first other word. */
-int cli_opt_parse_leading(struct cli_args *args, char ***argv);
+/* The same, but only up to the first word that is no option, to which `argv` is
+ * moved. Without a command: the common options. */
+int cli_opt_parse_leading(struct cli_args *args, const char *command,
+                          const struct cli_opt *opts, char ***argv);
 
 /* True if this word is an option that takes the next word as its value. Used to
  * suggest where a command begins. */

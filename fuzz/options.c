@@ -87,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t n = split(text, in.left, words);
     cli_args_init(&args);
     said_lines = 0;
-    int code = cli_opt_parse_leading(&args, &rest);
+    int code = cli_opt_parse_leading(&args, NULL, NULL, &rest);
     FUZZ_CHECK(rest >= words && rest <= words + n);
     for (char **word = rest; code == 0 && *word != NULL; word++) {
         (void)cli_opt_takes_next(cmd->opts, *word);

@@ -42,6 +42,12 @@ refused 64 'meant: holdfast run nightly -- COMMAND$' 'run with a name only' \
     holdfast run nightly
 refused 64 'meant: holdfast run NAME -- COMMAND$' 'run with nothing' \
     holdfast run
+refused 64 "unknown option -c: a shell is named: -- sh -c 'COMMAND'" \
+    'run -c, as with flock' holdfast run -c 'echo hi' job
+refused 64 "unknown option -c: a shell is named: -- sh -c 'COMMAND'" \
+    '-c after the name' holdfast run -n job -c 'echo hi'
+refused 64 'meant: holdfast run --name=job -- sh -c' \
+    'an option of the command is its own' holdfast run --name=job sh -c 'echo hi'
 refused 64 'no command behind --' 'nothing after --' holdfast run x --
 refused 64 'a name is missing' 'no name' holdfast run -- true
 refused 64 'this one has 0' 'an empty name among several' \
