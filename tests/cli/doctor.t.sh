@@ -11,7 +11,7 @@ pty=$HF_BUILD/tests/lib/pty
 # ---- --init: two of three restarted empty, under a holder -------------------
 
 servers_start 3
-three="$URLS?max_ttl=10s"
+three="$URLS?max_ttl=10s&connect_timeout=5s"
 capture holdfast doctor --init -u "$three"
 is "$code" 0 'new servers: declared'
 is "$(grep -c 'declared' <<<"$out")" 3 'one line for each node'
@@ -76,7 +76,7 @@ server_stop s3
 # ---- --init: all that is a holder -------------------------------------------
 
 server_start one
-one="${SERVER_URL[one]}?max_ttl=10s"
+one="${SERVER_URL[one]}?max_ttl=10s&connect_timeout=5s"
 refused() { # CODE LIKE TITLE
     capture holdfast doctor --init -u "$one" </dev/null
     is "$code" "$1" "$3: refused, $1"
@@ -150,7 +150,7 @@ server_stop one
 # ---- --quarantine -----------------------------------------------------------
 
 servers_start 3
-three="$URLS?max_ttl=10s"
+three="$URLS?max_ttl=10s&connect_timeout=5s"
 holdfast doctor --init -q -u "$three"
 holdfast run -n -t 5s -u "$three" used -- true
 capture holdfast doctor --quarantine -u "$three"
