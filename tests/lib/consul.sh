@@ -5,9 +5,10 @@
 # pid when the test ends.
 #
 #   have_consul                        what scripts/test has unpacked, or in PATH
-#   consul_start [--tls] [-- ARG...]   one server, c1; waits until it answers
-#   consul_cluster N [--tls] [-- ARG...]   N servers that agree
+#   consul_start [--tls] [--clock] [-- ARG...]   one server, c1; waits until it answers
+#   consul_cluster N [--tls] [--clock] [-- ARG...]   N servers that agree
 #       --tls            TLS for clients; certificates by tls_make
+#       --clock          under the clock shim; server_clock NAME sets it
 #       ARGs             go to each server, and override what is given here
 #   $CONSUL_URL ${CONSUL_PID[NAME]} ${CONSUL_PORT[NAME]}
 #   consul_api METHOD PATH [DATA]      prints what the first running server answers;
@@ -28,7 +29,7 @@
 
 unset "${!CONSUL_@}"
 declare -A CONSUL_PID=() CONSUL_PORT=() CONSUL_RPC=() CONSUL_SERF=()
-CONSUL_URL='' CONSUL_TLS='' CONSUL_TOKEN='' CONSUL_ARGS=()
+CONSUL_URL='' CONSUL_TLS='' CONSUL_CLOCK='' CONSUL_TOKEN='' CONSUL_ARGS=()
 PATH=$PATH:$HF_SOURCE/build-consul/usr/bin
 # A server that was gone keeps its vote.
 consul_config='disable_update_check = true
@@ -129,7 +130,7 @@ consul_place() { # NAME...
 }
 
 consul_launch() { # NAME
-    local name=$1 args=() join
+    local name=$1 args=() join clock_env=()
     if [ -n "$CONSUL_TLS" ]; then
         args=(-http-port -1 -https-port "${CONSUL_PORT[$name]}" -hcl
             "cert_file = \"$W/tls/server.crt\" key_file = \"$W/tls/server.key\"")
@@ -139,7 +140,8 @@ consul_launch() { # NAME
     for join in "${CONSUL_SERF[@]}"; do
         args+=(-retry-join "127.0.0.1:$join")
     done
-    consul agent -server -bootstrap-expect "${#CONSUL_SERF[@]}" \
+    [ -z "$CONSUL_CLOCK" ] || server_clock_env "$name"
+    env "${clock_env[@]}" consul agent -server -bootstrap-expect "${#CONSUL_SERF[@]}" \
         -node "$name-$tap_shell" -data-dir "$W/$name/data" -bind 127.0.0.1 \
         -client 127.0.0.1 -dns-port -1 -grpc-port -1 -serf-wan-port -1 \
         -server-port "${CONSUL_RPC[$name]}" -retry-interval 1s \
@@ -152,10 +154,11 @@ consul_launch() { # NAME
 consul_cluster() {
     local n=$1
     shift
-    CONSUL_TLS='' CONSUL_ARGS=()
+    CONSUL_TLS='' CONSUL_CLOCK='' CONSUL_ARGS=()
     while [ $# -gt 0 ]; do
         case $1 in
         --tls) tls_make && CONSUL_TLS=1 ;;
+        --clock) CONSUL_CLOCK=1 ;;
         --) shift && CONSUL_ARGS=("$@") && break ;;
         *) echo "consul_cluster: $1?" >&2 && return 1 ;;
         esac

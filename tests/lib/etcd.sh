@@ -5,9 +5,10 @@
 # peers talk through unix sockets. Stopped by its pid when the test ends.
 #
 #   have_etcd
-#   etcd_start [--tls] [-- ARG...]     one node, e1; waits until it answers
-#   etcd_cluster N [--tls] [-- ARG...] N nodes that agree
+#   etcd_start [--tls] [--clock] [-- ARG...]     one node, e1; waits until it answers
+#   etcd_cluster N [--tls] [--clock] [-- ARG...] N nodes that agree
 #       --tls            TLS for clients; certificates by tls_make
+#       --clock          under the clock shim; server_clock NAME sets it
 #       ARGs             go to each server, and override what is given here
 #   $ETCD_URL ${ETCD_PID[NAME]} ${ETCD_PORT[NAME]}
 #   etcd_ctl ARG...                    etcdctl, to all nodes, with the arguments
@@ -22,7 +23,7 @@
 # the process, but not of the machine.
 
 declare -A ETCD_PID=() ETCD_PORT=()
-ETCD_URL='' ETCD_TLS='' ETCD_MEMBERS='' ETCD_ARGS=() ETCD_CTL=()
+ETCD_URL='' ETCD_TLS='' ETCD_CLOCK='' ETCD_MEMBERS='' ETCD_ARGS=() ETCD_CTL=()
 unset "${!ETCDCTL_@}"
 
 have_etcd() {
@@ -71,11 +72,12 @@ etcd_answers() { # NAME
 
 # The name of a unix socket is a host and a port, in the working folder.
 etcd_launch() { # NAME
-    local name=$1 url tls=()
+    local name=$1 url tls=() clock_env=()
     url=http${ETCD_TLS:+s}://127.0.0.1:${ETCD_PORT[$1]}
     [ -z "$ETCD_TLS" ] ||
         tls=(--cert-file "$W/tls/server.crt" --key-file "$W/tls/server.key")
-    (cd "$W" && exec etcd --name "$name" --data-dir "$W/$name/data" \
+    [ -z "$ETCD_CLOCK" ] || server_clock_env "$name"
+    (cd "$W" && exec env "${clock_env[@]}" etcd --name "$name" --data-dir "$W/$name/data" \
         --listen-client-urls "$url" --advertise-client-urls "$url" \
         --listen-peer-urls "unix://$name:1" \
         --initial-advertise-peer-urls "unix://$name:1" \
@@ -99,10 +101,11 @@ etcd_place() { # NAME...
 etcd_cluster() {
     local n=$1
     shift
-    ETCD_TLS='' ETCD_ARGS=()
+    ETCD_TLS='' ETCD_CLOCK='' ETCD_ARGS=()
     while [ $# -gt 0 ]; do
         case $1 in
         --tls) tls_make && ETCD_TLS=1 ;;
+        --clock) ETCD_CLOCK=1 ;;
         --) shift && ETCD_ARGS=("$@") && break ;;
         *) echo "etcd_cluster: $1?" >&2 && return 1 ;;
         esac

@@ -93,8 +93,8 @@ server_launch() {
             --unixsocketperm 700)
     fi
     if [ -n "${SERVER_CLOCK[$name]:-}" ]; then
-        env+=("CLOCKSHIM=${SERVER_CLOCK[$name]}"
-            "LD_PRELOAD=$HF_BUILD/tests/lib/clock_shim.so")
+        server_clock_env "$name"
+        env+=("${clock_env[@]}")
     fi
     eval "args=(${SERVER_ARGS[$name]})"
     "${env[@]}" "${SERVER_PROGRAM[$name]}" "${address[@]}" --save '' \
@@ -185,6 +185,15 @@ server_resume() {
 server_restart() {
     [ -z "${SERVER_PID[$1]:-}" ] || server_stop "$1"
     server_launch "$1"
+}
+
+# The environment of a server under the shim, in the array clock_env. Also for kinds
+# with members, whose clocks server_clock sets then.
+server_clock_env() { # NAME
+    SERVER_CLOCK[$1]=$W/$1.clock
+    [ -e "$W/$1.clock" ] || head -c 16 /dev/zero >"$W/$1.clock"
+    clock_env=("CLOCKSHIM=$W/$1.clock"
+        "LD_PRELOAD=$HF_BUILD/tests/lib/clock_shim.so")
 }
 
 # The shim reads signed nanoseconds in host order from a mapped file: 8 bytes are

@@ -109,10 +109,8 @@ zookeeper_launch() { # NAME
         "${ZOOKEEPER_LINES[@]}" >"$W/$name/zoo.cfg"
     local env=(env)
     if [ -n "$ZOOKEEPER_CLOCK" ]; then
-        SERVER_CLOCK[$name]=$W/$name.clock
-        [ -e "$W/$name.clock" ] || head -c 16 /dev/zero >"$W/$name.clock"
-        env+=("CLOCKSHIM=$W/$name.clock"
-            "LD_PRELOAD=$HF_BUILD/tests/lib/clock_shim.so")
+        server_clock_env "$name"
+        env+=("${clock_env[@]}")
     fi
     "${env[@]}" java -Xmx128m -Xshare:auto -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
         -XX:-UsePerfData -cp "$zookeeper_jars" \
