@@ -54,6 +54,7 @@ capture timeout 60 holdfast doctor
 # Of Debian 12; a warning only where a cluster is named.
 if [[ "$out" == *'etcd 3.4.23'* ]]; then
     like "$out" 'etcd issue 15247' 'doctor names what this version lacks'
+    like "$out" 'etcd issue 12291' '... also where its clock is set back'
 fi
 ordered_server
 

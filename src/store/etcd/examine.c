@@ -15,17 +15,34 @@
 /* Below the prefix, as locks are; no name is empty, so it is none. */
 #define PROBE_NAME ""
 
-/* Does its leader, when it stood still, revoke leases that another one has
- * renewed meanwhile? Fixed in 3.4.31 and 3.5.13:
- * https://github.com/etcd-io/etcd/issues/15247 */
-static bool revokes_late(const char *version)
+/* Its leader, when it stood still, revokes leases that another one has renewed
+ * meanwhile: https://github.com/etcd-io/etcd/issues/15247, fixed in 3.4.31 and
+ * 3.5.13. It finds expired leases by its wall clock:
+ * https://github.com/etcd-io/etcd/issues/12291, fixed in 3.5. */
+static void describe_version(struct hf_etcd *etcd)
 {
     char *end;
-    unsigned long major = strtoul(version, &end, 10);
+    unsigned long major = strtoul(etcd->version, &end, 10);
     unsigned long minor = *end == '.' ? strtoul(end + 1, &end, 10) : 0;
     unsigned long patch = *end == '.' ? strtoul(end + 1, &end, 10) : 0;
-    return major == 3 && (minor < 4 || (minor == 4 && patch < 31) ||
-                          (minor == 5 && patch < 13));
+    if (major == 3 && (minor < 4 || (minor == 4 && patch < 31) ||
+                       (minor == 5 && patch < 13))) {
+        hf_jobs_find(
+            &etcd->node.ordered.jobs,
+            etcd->node.n > 1 ? HF_FINDING_WARNING : HF_FINDING_OK,
+            "in a cluster, this version may revoke leases that were renewed, "
+            "when a leader stood still (etcd issue 15247): a waiter is then "
+            "granted the lock up to a third of the ttl before its holder is "
+            "told. The fence tells them apart. Fixed in 3.4.31, 3.5.13 and "
+            "3.6");
+    }
+    if (major == 3 && minor < 5) {
+        hf_jobs_find(
+            &etcd->node.ordered.jobs, HF_FINDING_OK,
+            "if the leader's wall clock is set back, this version frees the "
+            "locks of dead holders later by as much (etcd issue 12291), or "
+            "once that member was restarted. Fixed in 3.5");
+    }
 }
 
 static void describe(struct hf_etcd *etcd)
@@ -45,16 +62,7 @@ static void describe(struct hf_etcd *etcd)
         &etcd->node.ordered.jobs, HF_FINDING_OK,
         "an entry lives as long as its lease, whole seconds, at least two by "
         "default; a new leader extends all leases");
-    if (revokes_late(etcd->version)) {
-        hf_jobs_find(
-            &etcd->node.ordered.jobs,
-            etcd->node.n > 1 ? HF_FINDING_WARNING : HF_FINDING_OK,
-            "in a cluster, this version may revoke leases that were renewed, "
-            "when a leader stood still (etcd issue 15247): a waiter is then "
-            "granted the lock up to a third of the ttl before its holder is "
-            "told. The fence tells them apart. Fixed in 3.4.31, 3.5.13 and "
-            "3.6");
-    }
+    describe_version(etcd);
     if (etcd->node.n == 1) {
         hf_jobs_find(
             &etcd->node.ordered.jobs, HF_FINDING_OK,
