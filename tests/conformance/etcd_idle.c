@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 #define IDLE_MS 3500
-#define TTL_MS 200000 /* a request may take 5% of it: the machine may be slow */
+/* A request may take 5% of it: the machine may be slow. */
+#define TTL_MS 200000
 
 int main(void)
 {

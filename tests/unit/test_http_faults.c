@@ -140,11 +140,8 @@ static void a_connection_is_refused(void **state)
     end(&f);
 }
 
-/* ---- Invalid replies ---------------------------------------------------- */
-
-/* Each reply is that to the second request; `fault` ends the reason. */
-/* Its owner gives it up while it opens; that it has opened is not reported then,
- * or the owner would go on with it. */
+/* Its owner gives it up while it opens; that it has opened is not reported
+ * then, or the owner would go on with it. */
 static void given_up_while_opening(void **state)
 {
     struct fixture f;
@@ -163,6 +160,9 @@ static void given_up_while_opening(void **state)
     end(&f);
 }
 
+/* ---- Invalid replies ---------------------------------------------------- */
+
+/* Each reply is that to the second request; `fault` ends the reason. */
 static void expect_fault(const char *reply, const char *fault)
 {
     struct fixture f;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a store reports of a node: each change once, nothing twice, and each loss
- * of data, also if its status and reason stay the same. */
+/* What a store reports of a node: each change once, nothing twice, and each
+ * loss of data, also if its status and reason stay the same. */
 #include "store/standing.h"
 
 #include <setjmp.h>
