@@ -300,8 +300,8 @@ static void pn_10_late_timer(void)
 static void ready(void)
 {
     opened();
-    on.advisory->phase = HF_ADVISORY_READY;
-    on.advisory->standing.status = HF_NODE_STATUS_VOTING;
+    on.advisory->session.phase = HF_SESSION_READY;
+    on.advisory->session.standing.status = HF_NODE_STATUS_VOTING;
 }
 
 static void holding(void)
@@ -312,14 +312,14 @@ static void holding(void)
 
 static void ended(void)
 {
-    on.advisory->phase = HF_ADVISORY_ENDED;
-    on.advisory->standing.status = HF_NODE_STATUS_VOTING;
-    on.advisory->turn_at = on.connection->timer.at;
+    on.advisory->session.phase = HF_SESSION_ENDED;
+    on.advisory->session.standing.status = HF_NODE_STATUS_VOTING;
+    on.advisory->session.turn_at = on.connection->timer.at;
 }
 
 static void ad_1_ready_while_closed(void)
 {
-    on.advisory->phase = HF_ADVISORY_READY;
+    on.advisory->session.phase = HF_SESSION_READY;
 }
 
 static void ad_1_ready_unopened(void)
@@ -331,17 +331,17 @@ static void ad_1_ready_unopened(void)
 static void ad_2_greeting_without_reply(void)
 {
     opened();
-    on.advisory->phase = HF_ADVISORY_GREETING;
+    on.advisory->session.phase = HF_SESSION_GREETING;
 }
 
 static void ad_2_old_error(void)
 {
-    on.advisory->greet_fault = HF_DENIED;
+    on.advisory->session.refusal = HF_DENIED;
 }
 
 static void ad_3_votes_while_waiting(void)
 {
-    on.advisory->standing.status = HF_NODE_STATUS_VOTING;
+    on.advisory->session.standing.status = HF_NODE_STATUS_VOTING;
 }
 
 static void ad_4_seats_of_old(void)
@@ -406,8 +406,9 @@ static const struct row of_session[] = {
     {"AD-1, closed", ad_1_ready_while_closed, "is_closed == is_between"},
     {"AD-1, open", ad_1_ready_unopened, "connection->is_open == (is_"},
     {"AD-2, reply", ad_2_greeting_without_reply, "connection->count > 0 ||"},
-    {"AD-2, error", ad_2_old_error, "store->greet_fault == HF_OK"},
-    {"AD-3", ad_3_votes_while_waiting, "(store->standing.status == HF_NODE_ST"},
+    {"AD-2, error", ad_2_old_error, "store->session.refusal == HF_OK"},
+    {"AD-3", ad_3_votes_while_waiting,
+     "(store->session.standing.status == HF_NODE_ST"},
     {"AD-4", ad_4_seats_of_old, "is_ready || store->n_seats == 0"},
     {"AD-5", ad_5_late_timer, "!hf_instant_before(hf_advisory_session_due"},
 };

@@ -3,17 +3,7 @@
  * exclude, and are excluded by, each program that locks the same key: psql,
  * Rails, Django. Part of the module of the postgres store, whose connection
  * it uses.
- *
- *     WAITING ─▶ CONNECTING ─▶ GREETING ─▶ SETTING ─▶ READY
- *        ▲            │           │           │         │ lost
- *        ├────────────┴───────────┴───────────┘         ▼
- *        └───────────── ENDED ◀───────────────────── ENDING
- *
- * The session is the lease: its end frees every lock, at once, and nothing that
- * it held may be claimed any more. ENDING reports that earlier votes are void,
- * and ENDED, one turn of the loop later, votes without a server: it answers
- * each CONFIRM with "not yours", so the locks are LOST at once and not at their
- * deadlines.
+ * The session is the lease (store/session.h).
  *
  *     key.c       which key a name has
  *     seats.c     the locks that the session holds or has requested
@@ -27,23 +17,12 @@
 
 #include "io/clock.h"
 #include "store/advisory/key.h"
-#include "store/jobs.h"
 #include "store/postgres/connection.h"
 #include "store/records.h"
-#include "store/standing.h"
+#include "store/session.h"
 
 /* A power of two: 10,000 locks are found fast. */
 #define HF_ADVISORY_BUCKETS 4096
-
-enum hf_advisory_phase {
-    HF_ADVISORY_WAITING,
-    HF_ADVISORY_CONNECTING,
-    HF_ADVISORY_GREETING,
-    HF_ADVISORY_SETTING,
-    HF_ADVISORY_READY,
-    HF_ADVISORY_ENDING,
-    HF_ADVISORY_ENDED
-};
 
 /* Kinds of pending requests, in addition to enum hf_verb. */
 enum hf_advisory_request_kind {
@@ -92,19 +71,14 @@ struct hf_advisory {
     struct hf_span connect_timeout;
     int64_t max_ttl_ms;
 
-    enum hf_advisory_phase phase;
-    struct hf_standing standing;
-    struct hf_instant turn_at; /* ENDING, ENDED: the next turn */
-    bool is_quick;             /* reconnect without back-off */
-    struct hf_span rtt;        /* smoothed; 0: not measured */
-    int64_t pid;               /* of the server's process */
+    struct hf_session session;
+    struct hf_span rtt; /* smoothed; 0: not measured */
+    int64_t pid;        /* of the server's process */
     char role[64];
     char database[64];
     char version[40];
     int server_version; /* 150018 */
     bool has_watch;     /* the server notices a dead client while busy */
-    enum hf_status greet_fault;
-    char greet_reason[200];
 
     uint64_t counter; /* of the last grant: core orders replies by it */
     size_t n_seats;
@@ -133,7 +107,8 @@ void hf_advisory_session_arm(struct hf_advisory *store);
 
 static inline bool hf_advisory_is_ready(const struct hf_advisory *store)
 {
-    return store->phase == HF_ADVISORY_READY && !store->connection.is_broken;
+    return store->session.phase == HF_SESSION_READY &&
+           !store->connection.is_broken;
 }
 
 /* ---- check.c ------------------------------------------------------------- */

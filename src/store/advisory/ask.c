@@ -352,10 +352,11 @@ void hf_advisory_ask(struct hf_advisory *store, const struct hf_ask *ask,
                         ask->verb == HF_VERB_QUEUE;
     if (needs_server && !hf_advisory_is_ready(store)) {
         give_fault(store, ask, HF_VERDICT_UNSENT,
-                   store->standing.fault == HF_OK ? HF_UNAVAILABLE
-                                                  : store->standing.fault,
+                   store->session.standing.fault == HF_OK
+                       ? HF_UNAVAILABLE
+                       : store->session.standing.fault,
                    store->connection.is_broken ? store->connection.reason
-                                               : store->standing.reason,
+                                               : store->session.standing.reason,
                    now);
         return;
     }

@@ -21,21 +21,21 @@ void hf_advisory_check(const struct hf_advisory *store)
 {
     const struct hf_pg_connection *connection = &store->connection;
     bool is_closed = hf_pg_connection_is_closed(connection);
-    bool is_ready = store->phase == HF_ADVISORY_READY;
-    bool is_greeting = store->phase == HF_ADVISORY_GREETING ||
-                       store->phase == HF_ADVISORY_SETTING;
-    bool is_between = store->phase == HF_ADVISORY_WAITING ||
-                      store->phase >= HF_ADVISORY_ENDING;
+    bool is_ready = store->session.phase == HF_SESSION_READY;
+    bool is_greeting = store->session.phase == HF_SESSION_GREETING ||
+                       store->session.phase == HF_SESSION_SETTING;
+    bool is_between = store->session.phase == HF_SESSION_WAITING ||
+                      store->session.phase >= HF_SESSION_ENDING;
     HF_ASSERT(is_closed == is_between || connection->is_broken);
     HF_ASSERT(connection->is_open == (is_greeting || is_ready) ||
               connection->is_broken);
     if (is_greeting) {
         HF_ASSERT(connection->count > 0 || connection->is_broken);
     } else {
-        HF_ASSERT(store->greet_fault == HF_OK);
+        HF_ASSERT(store->session.refusal == HF_OK);
     }
-    HF_ASSERT((store->standing.status == HF_NODE_STATUS_VOTING) ==
-              (is_ready || store->phase == HF_ADVISORY_ENDED));
+    HF_ASSERT((store->session.standing.status == HF_NODE_STATUS_VOTING) ==
+              (is_ready || store->session.phase == HF_SESSION_ENDED));
     HF_ASSERT(is_ready || store->n_seats == 0);
     HF_ASSERT(!hf_instant_before(hf_advisory_session_due(store),
                                  connection->timer.at));

@@ -29,13 +29,6 @@
 /* By how much the server's patience exceeds max_ttl, in milliseconds. */
 #define PATIENCE_MS 5000
 
-/* Nothing is held: as in store/postgres/node.c. */
-#define HANG_MS_MIN 1000
-#define HANG_TIMEOUTS 10
-
-/* A turn of the loop, in nanoseconds: the client settles in between. */
-#define TURN_NS 1000000
-
 /* server_version_num of 12, the least that is tested elsewhere, too. */
 #define SERVER_VERSION_MIN 120000
 
@@ -72,20 +65,16 @@ static struct hf_advisory *store_of(struct hf_pg_connection *connection)
 
 /* ---- The timer ----------------------------------------------------------- */
 
-static struct hf_span hang_span(const struct hf_advisory *store)
+static struct hf_span patience(const struct hf_advisory *store)
 {
-    struct hf_span least =
-        hf_span_max(hf_span_scale(store->node_timeout, HANG_TIMEOUTS),
-                    hf_span_ms(HANG_MS_MIN));
-    return store->n_seats == 0
-               ? least
-               : hf_span_max(least, hf_span_ms(store->max_ttl_ms));
+    return hf_session_patience(store->node_timeout, store->n_seats > 0,
+                               store->max_ttl_ms);
 }
 
 static struct hf_instant hangs_at(const struct hf_advisory *store)
 {
     struct hf_instant since = hf_pg_connection_silent_since(&store->connection);
-    return hf_instant_add(since, hang_span(store));
+    return hf_instant_add(since, patience(store));
 }
 
 struct hf_instant hf_advisory_session_due(const struct hf_advisory *store)
@@ -95,21 +84,21 @@ struct hf_instant hf_advisory_session_due(const struct hf_advisory *store)
     if (connection->is_broken) {
         return at;
     }
-    switch (store->phase) {
-    case HF_ADVISORY_WAITING:
-    case HF_ADVISORY_CONNECTING:
+    switch (store->session.phase) {
+    case HF_SESSION_WAITING:
+    case HF_SESSION_CONNECTING:
         at = hf_pg_connection_due(connection);
         break;
-    case HF_ADVISORY_GREETING:
-    case HF_ADVISORY_SETTING:
+    case HF_SESSION_GREETING:
+    case HF_SESSION_SETTING:
         at = connection->deadline;
         break;
-    case HF_ADVISORY_READY:
+    case HF_SESSION_READY:
         at = hangs_at(store);
         break;
-    case HF_ADVISORY_ENDING:
-    case HF_ADVISORY_ENDED:
-        at = store->turn_at;
+    case HF_SESSION_ENDING:
+    case HF_SESSION_ENDED:
+        at = store->session.turn_at;
         break;
     }
     return at;
@@ -133,49 +122,18 @@ static void answer_pending(struct hf_advisory *store, enum hf_status fault,
     }
 }
 
-/* Reconnect: at once, or after a back-off. */
-static void reconnect(struct hf_advisory *store, enum hf_status fault,
-                      const char *why, struct hf_instant now)
-{
-    store->phase = HF_ADVISORY_WAITING;
-    if (store->is_quick) {
-        hf_standing_set(&store->standing, &store->env, 0,
-                        HF_NODE_STATUS_CONNECTING, false, HF_UNAVAILABLE, why);
-        connect_now(store, now);
-    } else {
-        hf_standing_set(&store->standing, &store->env, 0, HF_NODE_STATUS_DOWN,
-                        false, fault, why);
-        hf_jobs_end(&store->jobs, fault, why);
-    }
-}
-
 /* The session has ended, and with it all that it held. */
 static void lose(struct hf_advisory *store, struct hf_instant now)
 {
+    struct hf_session *session = &store->session;
     struct hf_pg_connection *connection = &store->connection;
-    char why[sizeof(store->standing.reason)];
-    bool is_said = store->greet_fault != HF_OK;
-    bool held = store->phase == HF_ADVISORY_READY && store->n_seats > 0;
-    enum hf_status fault = is_said ? store->greet_fault : connection->fault;
-    snprintf(why, sizeof(why), "%s",
-             is_said ? store->greet_reason : connection->reason);
-    store->greet_fault = HF_OK;
-    store->is_quick =
-        hf_reconnect_plan(&connection->reconnect, &connection->seed, now);
+    bool holds = session->phase == HF_SESSION_READY && store->n_seats > 0;
+    enum hf_status fault = hf_session_lose(session, holds, connection->fault,
+                                           connection->reason, now);
     hf_pg_connection_shut(connection);
-    if (held) {
-        store->phase = HF_ADVISORY_ENDING;
-        store->turn_at = hf_instant_add(now, (struct hf_span){TURN_NS});
-        hf_standing_set(&store->standing, &store->env, 0,
-                        HF_NODE_STATUS_CONNECTING, true, fault, why);
-    } else {
-        store->phase = HF_ADVISORY_WAITING;
-    }
-    answer_pending(store, fault == HF_NO_MEMORY ? fault : HF_UNAVAILABLE, why);
+    answer_pending(store, fault, session->why);
     hf_advisory_seats_clear(store);
-    if (!held) {
-        reconnect(store, fault, why, now);
-    }
+    hf_session_lost(session, now);
 }
 
 static void on_settled(struct hf_pg_connection *connection,
@@ -193,8 +151,7 @@ static void on_settled(struct hf_pg_connection *connection,
 static void refuse(struct hf_advisory *store, enum hf_status fault,
                    const char *why)
 {
-    store->greet_fault = fault;
-    snprintf(store->greet_reason, sizeof(store->greet_reason), "%s", why);
+    hf_session_refuse(&store->session, fault, why);
     hf_pg_connection_break(&store->connection, fault, why);
 }
 
@@ -216,18 +173,25 @@ static void on_opened(struct hf_pg_connection *connection,
     struct hf_advisory *store = store_of(connection);
     struct hf_pg_params none;
     hf_pg_params_init(&none);
-    store->phase = HF_ADVISORY_GREETING;
-    store->greet_fault = HF_OK;
+    store->session.phase = HF_SESSION_GREETING;
     connection->deadline = hf_instant_add(now, store->connect_timeout);
     ask(store, HF_ADVISORY_GREET, greet_sql, &none, now);
 }
 
 static void connect_now(struct hf_advisory *store, struct hf_instant now)
 {
-    HF_ASSERT(store->phase == HF_ADVISORY_WAITING);
-    store->phase = HF_ADVISORY_CONNECTING;
+    HF_ASSERT(store->session.phase == HF_SESSION_WAITING);
+    store->session.phase = HF_SESSION_CONNECTING;
     hf_pg_connection_start(&store->connection, now);
     hf_advisory_session_arm(store); /* at once, if it broke already */
+}
+
+static void on_connect(struct hf_session *session, struct hf_instant now)
+{
+    connect_now(
+        (struct hf_advisory *)(void *)((char *)session -
+                                       offsetof(struct hf_advisory, session)),
+        now);
 }
 
 static void configure(struct hf_advisory *store, struct hf_instant now)
@@ -236,7 +200,7 @@ static void configure(struct hf_advisory *store, struct hf_instant now)
     hf_pg_params_init(&params);
     hf_pg_params_number(&params, store->max_ttl_ms + PATIENCE_MS);
     hf_pg_params_number(&params, store->max_ttl_ms / 8000 + 1);
-    store->phase = HF_ADVISORY_SETTING;
+    store->session.phase = HF_SESSION_SETTING;
     store->connection.owns_session = true;
     ask(store, HF_ADVISORY_SET, set_sql, &params, now);
 }
@@ -286,10 +250,7 @@ static void take_settings(struct hf_advisory *store,
         return;
     }
     store->has_watch = hf_pg_is_true(reply->rows, 0, 1);
-    store->phase = HF_ADVISORY_READY;
-    hf_reconnect_served(&store->connection.reconnect, now);
-    hf_standing_set(&store->standing, &store->env, 0, HF_NODE_STATUS_VOTING,
-                    false, HF_OK, "");
+    hf_session_ready(&store->session, now);
     hf_advisory_jobs(store);
 }
 
@@ -321,66 +282,42 @@ static void on_notified(struct hf_pg_connection *connection,
 static void check_late(struct hf_advisory *store, struct hf_instant now)
 {
     char why[120];
-    bool is_ready = store->phase == HF_ADVISORY_READY;
+    bool is_ready = store->session.phase == HF_SESSION_READY;
     if (hf_instant_before(now, is_ready ? hangs_at(store)
                                         : store->connection.deadline)) {
         return;
     }
     if (is_ready) {
         snprintf(why, sizeof(why), "does not answer (waited %lld ms)",
-                 (long long)hf_span_ms_floor(hang_span(store)));
+                 (long long)hf_span_ms_floor(patience(store)));
     } else {
         hf_pg_connection_late_text(&store->connection, now, why, sizeof(why));
     }
     hf_pg_connection_break(&store->connection, HF_UNAVAILABLE, why);
 }
 
-/* The locks of the session that has ended: the client asks, and hears that they
- * are not its own. */
-static void vote_without_session(struct hf_advisory *store,
-                                 struct hf_instant now)
-{
-    store->phase = HF_ADVISORY_ENDED;
-    store->turn_at = hf_instant_add(now, (struct hf_span){TURN_NS});
-    enum hf_status fault = store->standing.fault;
-    char why[sizeof(store->standing.reason)];
-    memcpy(why, store->standing.reason, sizeof(why));
-    hf_standing_set(&store->standing, &store->env, 0, HF_NODE_STATUS_VOTING,
-                    false, HF_OK, why);
-    store->standing.fault = fault; /* for reconnect() */
-}
-
 static void on_timed(struct hf_pg_connection *connection, struct hf_instant now)
 {
     struct hf_advisory *store = store_of(connection);
-    char why[sizeof(store->standing.reason)];
-    bool is_due = !hf_instant_before(now, store->turn_at);
-    switch (store->phase) {
-    case HF_ADVISORY_WAITING:
+    switch (store->session.phase) {
+    case HF_SESSION_WAITING:
         if (!hf_instant_before(now, connection->reconnect.retry_at)) {
             connect_now(store, now);
         }
         break;
-    case HF_ADVISORY_CONNECTING: /* connection.c checks this deadline */
+    case HF_SESSION_CONNECTING: /* connection.c checks this deadline */
         break;
-    case HF_ADVISORY_GREETING:
-    case HF_ADVISORY_SETTING:
+    case HF_SESSION_GREETING:
+    case HF_SESSION_SETTING:
         check_late(store, now);
         break;
-    case HF_ADVISORY_READY:
+    case HF_SESSION_READY:
         hf_advisory_jobs(store);
         check_late(store, now);
         break;
-    case HF_ADVISORY_ENDING:
-        if (is_due) {
-            vote_without_session(store, now);
-        }
-        break;
-    case HF_ADVISORY_ENDED:
-        if (is_due) {
-            memcpy(why, store->standing.reason, sizeof(why));
-            reconnect(store, store->standing.fault, why, now);
-        }
+    case HF_SESSION_ENDING:
+    case HF_SESSION_ENDED:
+        hf_session_turn(&store->session, now);
         break;
     }
 }
@@ -400,17 +337,12 @@ void hf_advisory_session_resume(struct hf_advisory *store,
 {
     struct hf_pg_connection *connection = &store->connection;
     bool is_late = !hf_instant_before(now, connection->timer.at);
-    bool is_opening = store->phase >= HF_ADVISORY_CONNECTING &&
-                      store->phase <= HF_ADVISORY_SETTING;
-    if (is_late && is_opening) {
+    if (is_late && hf_session_is_opening(&store->session)) {
         hf_pg_connection_break(connection, HF_UNAVAILABLE, "connecting");
         lose(store, now);
     }
-    if (is_late && store->phase == HF_ADVISORY_WAITING) {
-        hf_standing_set(&store->standing, &store->env, 0,
-                        HF_NODE_STATUS_CONNECTING, false, store->standing.fault,
-                        store->standing.reason);
-        connect_now(store, now);
+    if (is_late && store->session.phase == HF_SESSION_WAITING) {
+        hf_session_resume(&store->session, now);
     }
     hf_advisory_session_arm(store);
 }
@@ -422,9 +354,10 @@ void hf_advisory_session_open(struct hf_advisory *store, struct hf_instant now)
     struct hf_pg_connection *connection = &store->connection;
     hf_pg_connection_init(connection, &events, &store->env, &store->target,
                           store->connect_timeout);
-    store->phase = HF_ADVISORY_WAITING;
-    hf_standing_init(&store->standing);
-    connection->reconnect.retry_at = now;
+    const struct hf_session_owner owner = {&store->env, &store->jobs,
+                                           &connection->reconnect,
+                                           &connection->seed, on_connect};
+    hf_session_init(&store->session, &owner, now);
     hf_entropy(&connection->seed, sizeof(connection->seed));
     hf_advisory_session_arm(store);
 }

@@ -109,11 +109,11 @@ static void advisory_describe(const struct hf_store *base, unsigned index,
     const struct hf_advisory *store =
         (const struct hf_advisory *)(const void *)base;
     (void)index;
-    hf_store_describe(out, store->target.shown, store->standing.status,
-                      store->rtt, store->standing.reason);
-    if (store->phase == HF_ADVISORY_CONNECTING ||
-        store->phase == HF_ADVISORY_GREETING ||
-        store->phase == HF_ADVISORY_SETTING) {
+    hf_store_describe(out, store->target.shown, store->session.standing.status,
+                      store->rtt, store->session.standing.reason);
+    if (store->session.phase == HF_SESSION_CONNECTING ||
+        store->session.phase == HF_SESSION_GREETING ||
+        store->session.phase == HF_SESSION_SETTING) {
         hf_pg_connection_late_text(&store->connection, now, out->reason,
                                    sizeof(out->reason));
     }
@@ -163,7 +163,7 @@ static void advisory_job(struct hf_store *base, unsigned index, enum hf_job job,
     hf_jobs_add(&store->jobs, index, job, sink);
     if (hf_advisory_is_ready(store)) {
         hf_timer_set(&store->connection.timer, HF_LONG_AGO);
-    } else if (store->phase == HF_ADVISORY_WAITING) {
+    } else if (store->session.phase == HF_SESSION_WAITING) {
         store->connection.reconnect.retry_at = HF_LONG_AGO;
         hf_advisory_session_arm(store);
     }

@@ -21,19 +21,19 @@ void hf_named_check(const struct hf_named *store)
 {
     const struct hf_mysql_connection *connection = &store->connection;
     bool is_closed = hf_mysql_connection_is_closed(connection);
-    bool is_ready = store->phase == HF_NAMED_READY;
+    bool is_ready = store->session.phase == HF_SESSION_READY;
     bool is_busy = hf_mysql_connection_is_busy(connection);
-    bool is_greeting =
-        store->phase == HF_NAMED_GREETING || store->phase == HF_NAMED_SETTING;
-    bool is_between =
-        store->phase == HF_NAMED_WAITING || store->phase >= HF_NAMED_ENDING;
+    bool is_greeting = store->session.phase == HF_SESSION_GREETING ||
+                       store->session.phase == HF_SESSION_SETTING;
+    bool is_between = store->session.phase == HF_SESSION_WAITING ||
+                      store->session.phase >= HF_SESSION_ENDING;
     HF_ASSERT(is_closed == is_between || connection->is_broken);
     HF_ASSERT(connection->is_open == (is_greeting || is_ready) ||
               connection->is_broken);
     HF_ASSERT(is_greeting ? is_busy || connection->is_broken
-                          : store->greet_fault == HF_OK);
-    HF_ASSERT((store->standing.status == HF_NODE_STATUS_VOTING) ==
-              (is_ready || store->phase == HF_NAMED_ENDED));
+                          : store->session.refusal == HF_OK);
+    HF_ASSERT((store->session.standing.status == HF_NODE_STATUS_VOTING) ==
+              (is_ready || store->session.phase == HF_SESSION_ENDED));
     HF_ASSERT(is_ready || (store->n_seats == 0 && store->first == NULL));
     if (is_ready && !connection->is_broken) {
         HF_ASSERT(is_busy == (store->n_batch > 0));

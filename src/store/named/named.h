@@ -2,17 +2,7 @@
 /* Named locks of a MySQL or MariaDB session: mysql://…?lock=named. They
  * exclude, and are excluded by, each program that calls GET_LOCK() with the
  * same name: the client mariadb, Rails.
- *
- *     WAITING ─▶ CONNECTING ─▶ GREETING ─▶ SETTING ─▶ READY
- *        ▲            │           │           │         │ lost
- *        ├────────────┴───────────┴───────────┘         ▼
- *        └───────────── ENDED ◀───────────────────── ENDING
- *
- * The session is the lease: its end frees every lock, at once, and nothing that
- * it held may be claimed any more. ENDING reports that earlier votes are void,
- * and ENDED, one turn of the loop later, votes without a server: it answers
- * each CONFIRM with "not yours", so the locks are LOST at once and not at their
- * deadlines.
+ * The session is the lease (store/session.h).
  *
  * Requests wait in a queue. While no statement is under way, and so what the
  * session holds is known, the first ones are sent as one batch, in which no two
@@ -31,26 +21,15 @@
 #define HF_MYSQL_NAMED_H
 
 #include "io/clock.h"
-#include "store/jobs.h"
 #include "store/mysql/connection.h"
 #include "store/named/key.h"
-#include "store/standing.h"
+#include "store/session.h"
 
 /* A power of two: 10,000 locks are found fast. */
 #define HF_NAMED_BUCKETS 4096
 
 /* Bytes of the statements that are sent together. */
 #define HF_NAMED_STATEMENTS_MAX 32768
-
-enum hf_named_phase {
-    HF_NAMED_WAITING,
-    HF_NAMED_CONNECTING,
-    HF_NAMED_GREETING, /* two statements */
-    HF_NAMED_SETTING,
-    HF_NAMED_READY,
-    HF_NAMED_ENDING,
-    HF_NAMED_ENDED
-};
 
 /* What a request of the batch needs. */
 enum hf_named_statement {
@@ -102,17 +81,12 @@ struct hf_named {
     struct hf_span connect_timeout;
     int64_t max_ttl_ms;
 
-    enum hf_named_phase phase;
-    struct hf_standing standing;
-    struct hf_instant turn_at; /* ENDING, ENDED: the next turn */
-    bool is_quick;             /* reconnect without back-off */
-    struct hf_span rtt;        /* smoothed; 0: not measured */
-    uint64_t session;          /* CONNECTION_ID() */
+    struct hf_session session;
+    struct hf_span rtt; /* smoothed; 0: not measured */
+    uint64_t id;        /* CONNECTION_ID() */
     bool is_mariadb;
     char version[60];
     char role[100];
-    enum hf_status greet_fault;
-    char greet_reason[200];
 
     uint64_t counter; /* of the last grant: core orders replies by it */
     size_t n_seats;
@@ -145,7 +119,8 @@ void hf_named_session_arm(struct hf_named *store);
 
 static inline bool hf_named_is_ready(const struct hf_named *store)
 {
-    return store->phase == HF_NAMED_READY && !store->connection.is_broken;
+    return store->session.phase == HF_SESSION_READY &&
+           !store->connection.is_broken;
 }
 
 /* ---- check.c ------------------------------------------------------------- */

@@ -302,7 +302,7 @@ static void take_row(struct hf_named *store, struct hf_named_request *request,
 {
     struct hf_named_outcome *outcome = &request->outcome;
     uint64_t session;
-    if (!read_number(reply, C_ID, &session) || session != store->session) {
+    if (!read_number(reply, C_ID, &session) || session != store->id) {
         hf_mysql_connection_break(&store->connection, HF_CONFIG,
                                   "another session of the server answered: "
                                   "named locks need a session of their own, "

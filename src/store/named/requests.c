@@ -260,11 +260,12 @@ static void answer_now(struct hf_named *store, const struct hf_ask *ask,
         return;
     }
     enum hf_status fault =
-        is_broken ? store->connection.fault : store->standing.fault;
-    hf_named_give_fault(
-        store, &request, HF_VERDICT_UNSENT,
-        fault == HF_OK ? HF_UNAVAILABLE : fault,
-        is_broken ? store->connection.reason : store->standing.reason, now);
+        is_broken ? store->connection.fault : store->session.standing.fault;
+    hf_named_give_fault(store, &request, HF_VERDICT_UNSENT,
+                        fault == HF_OK ? HF_UNAVAILABLE : fault,
+                        is_broken ? store->connection.reason
+                                  : store->session.standing.reason,
+                        now);
 }
 
 void hf_named_ask(struct hf_named *store, const struct hf_ask *ask,

@@ -28,13 +28,6 @@
 /* The most that wait_timeout may be, in seconds: a year. */
 #define WAIT_TIMEOUT_MAX_S 31536000
 
-/* Nothing is held: as in store/postgres/node.c. */
-#define HANG_MS_MIN 1000
-#define HANG_TIMEOUTS 10
-
-/* A turn of the loop, in nanoseconds: the client settles in between. */
-#define TURN_NS 1000000
-
 /* The first versions in which a second GET_LOCK() of a session does not free
  * the first lock. */
 #define MYSQL_VERSION_MIN 50705
@@ -59,20 +52,16 @@ static struct hf_named *store_of(struct hf_mysql_connection *connection)
 
 /* ---- The timer ----------------------------------------------------------- */
 
-static struct hf_span hang_span(const struct hf_named *store)
+static struct hf_span patience(const struct hf_named *store)
 {
-    struct hf_span least =
-        hf_span_max(hf_span_scale(store->node_timeout, HANG_TIMEOUTS),
-                    hf_span_ms(HANG_MS_MIN));
-    return store->n_seats == 0
-               ? least
-               : hf_span_max(least, hf_span_ms(store->max_ttl_ms));
+    return hf_session_patience(store->node_timeout, store->n_seats > 0,
+                               store->max_ttl_ms);
 }
 
 static struct hf_instant hangs_at(const struct hf_named *store)
 {
     return hf_mysql_connection_is_busy(&store->connection)
-               ? hf_instant_add(store->connection.sent_at, hang_span(store))
+               ? hf_instant_add(store->connection.sent_at, patience(store))
                : HF_NEVER;
 }
 
@@ -83,21 +72,21 @@ struct hf_instant hf_named_session_due(const struct hf_named *store)
     if (connection->is_broken) {
         return at;
     }
-    switch (store->phase) {
-    case HF_NAMED_WAITING:
-    case HF_NAMED_CONNECTING:
+    switch (store->session.phase) {
+    case HF_SESSION_WAITING:
+    case HF_SESSION_CONNECTING:
         at = hf_mysql_connection_due(connection);
         break;
-    case HF_NAMED_GREETING:
-    case HF_NAMED_SETTING:
+    case HF_SESSION_GREETING:
+    case HF_SESSION_SETTING:
         at = connection->deadline;
         break;
-    case HF_NAMED_READY:
+    case HF_SESSION_READY:
         at = hangs_at(store);
         break;
-    case HF_NAMED_ENDING:
-    case HF_NAMED_ENDED:
-        at = store->turn_at;
+    case HF_SESSION_ENDING:
+    case HF_SESSION_ENDED:
+        at = store->session.turn_at;
         break;
     }
     return at;
@@ -110,50 +99,18 @@ void hf_named_session_arm(struct hf_named *store)
 
 /* ---- The end ------------------------------------------------------------- */
 
-/* Reconnect: at once, or after a back-off. */
-static void reconnect(struct hf_named *store, enum hf_status fault,
-                      const char *why, struct hf_instant now)
-{
-    store->phase = HF_NAMED_WAITING;
-    if (store->is_quick) {
-        hf_standing_set(&store->standing, &store->env, 0,
-                        HF_NODE_STATUS_CONNECTING, false, HF_UNAVAILABLE, why);
-        connect_now(store, now);
-    } else {
-        hf_standing_set(&store->standing, &store->env, 0, HF_NODE_STATUS_DOWN,
-                        false, fault, why);
-        hf_jobs_end(&store->jobs, fault, why);
-    }
-}
-
 /* The session has ended, and with it all that it held. */
 static void lose(struct hf_named *store, struct hf_instant now)
 {
+    struct hf_session *session = &store->session;
     struct hf_mysql_connection *connection = &store->connection;
-    char why[sizeof(store->standing.reason)];
-    bool is_said = store->greet_fault != HF_OK;
-    bool held = store->phase == HF_NAMED_READY && store->n_seats > 0;
-    enum hf_status fault = is_said ? store->greet_fault : connection->fault;
-    snprintf(why, sizeof(why), "%s",
-             is_said ? store->greet_reason : connection->reason);
-    store->greet_fault = HF_OK;
-    store->is_quick =
-        hf_reconnect_plan(&connection->reconnect, &connection->seed, now);
+    bool holds = session->phase == HF_SESSION_READY && store->n_seats > 0;
+    enum hf_status fault = hf_session_lose(session, holds, connection->fault,
+                                           connection->reason, now);
     hf_mysql_connection_shut(connection);
-    if (held) {
-        store->phase = HF_NAMED_ENDING;
-        store->turn_at = hf_instant_add(now, (struct hf_span){TURN_NS});
-        hf_standing_set(&store->standing, &store->env, 0,
-                        HF_NODE_STATUS_CONNECTING, true, fault, why);
-    } else {
-        store->phase = HF_NAMED_WAITING;
-    }
-    hf_named_answer_all(store, fault == HF_NO_MEMORY ? fault : HF_UNAVAILABLE,
-                        why, now);
+    hf_named_answer_all(store, fault, session->why, now);
     hf_named_seats_clear(store);
-    if (!held) {
-        reconnect(store, fault, why, now);
-    }
+    hf_session_lost(session, now);
 }
 
 static void on_settled(struct hf_mysql_connection *connection,
@@ -172,8 +129,7 @@ static void on_settled(struct hf_mysql_connection *connection,
 static void refuse(struct hf_named *store, enum hf_status fault,
                    const char *why)
 {
-    store->greet_fault = fault;
-    snprintf(store->greet_reason, sizeof(store->greet_reason), "%s", why);
+    hf_session_refuse(&store->session, fault, why);
     hf_mysql_connection_break(&store->connection, fault, why);
 }
 
@@ -188,19 +144,25 @@ static void on_opened(struct hf_mysql_connection *connection,
                       struct hf_instant now)
 {
     struct hf_named *store = store_of(connection);
-    store->phase = HF_NAMED_GREETING;
-    store->greet_fault = HF_OK;
-    store->session = 0;
+    store->session.phase = HF_SESSION_GREETING;
+    store->id = 0;
     connection->deadline = hf_instant_add(now, store->connect_timeout);
     ask(store, greet_sql, now);
 }
 
 static void connect_now(struct hf_named *store, struct hf_instant now)
 {
-    HF_ASSERT(store->phase == HF_NAMED_WAITING);
-    store->phase = HF_NAMED_CONNECTING;
+    HF_ASSERT(store->session.phase == HF_SESSION_WAITING);
+    store->session.phase = HF_SESSION_CONNECTING;
     hf_mysql_connection_start(&store->connection, now);
     hf_named_session_arm(store); /* at once, if it broke already */
+}
+
+static void on_connect(struct hf_session *session, struct hf_instant now)
+{
+    connect_now((struct hf_named *)(void *)((char *)session -
+                                            offsetof(struct hf_named, session)),
+                now);
 }
 
 static void configure(struct hf_named *store, struct hf_instant now)
@@ -211,7 +173,7 @@ static void configure(struct hf_named *store, struct hf_instant now)
              "SET SESSION wait_timeout = %lld, SESSION autocommit = 1",
              (long long)(seconds < WAIT_TIMEOUT_MAX_S ? seconds
                                                       : WAIT_TIMEOUT_MAX_S));
-    store->phase = HF_NAMED_SETTING;
+    store->session.phase = HF_SESSION_SETTING;
     ask(store, sql, now);
 }
 
@@ -244,9 +206,8 @@ static void take_greeting(struct hf_named *store,
     hf_make_plain(store->version);
     hf_make_plain(store->role);
     store->is_mariadb = strcasestr(store->version, "mariadb") != NULL;
-    store->session = strtoull(text_of(reply, C_ID), NULL, 10);
-    if ((uint32_t)store->session !=
-        hf_mysql_connection_id(&store->connection)) {
+    store->id = strtoull(text_of(reply, C_ID), NULL, 10);
+    if ((uint32_t)store->id != hf_mysql_connection_id(&store->connection)) {
         refuse(store, HF_CONFIG,
                "is reached through a proxy, which may give a session to "
                "several clients, and a named lock is of the session. Name the "
@@ -281,10 +242,7 @@ static void take_cluster(struct hf_named *store,
 
 static void become_ready(struct hf_named *store, struct hf_instant now)
 {
-    store->phase = HF_NAMED_READY;
-    hf_reconnect_served(&store->connection.reconnect, now);
-    hf_standing_set(&store->standing, &store->env, 0, HF_NODE_STATUS_VOTING,
-                    false, HF_OK, "");
+    hf_session_ready(&store->session, now);
     hf_named_jobs(store);
 }
 
@@ -300,9 +258,9 @@ static void take_setup(struct hf_named *store,
                reply->error == ER_SPECIFIC_ACCESS_DENIED_ERROR ? HF_DENIED
                                                                : HF_UNAVAILABLE,
                why);
-    } else if (store->phase == HF_NAMED_SETTING) {
+    } else if (store->session.phase == HF_SESSION_SETTING) {
         become_ready(store, now);
-    } else if (store->session == 0) {
+    } else if (store->id == 0) {
         take_greeting(store, reply, now);
     } else {
         take_cluster(store, reply, now);
@@ -317,7 +275,7 @@ static void on_replied(struct hf_mysql_connection *connection,
 {
     struct hf_named *store = store_of(connection);
     bool was_busy = store->is_busy;
-    if (store->phase != HF_NAMED_READY) {
+    if (store->session.phase != HF_SESSION_READY) {
         take_setup(store, reply, now);
         return;
     }
@@ -331,14 +289,14 @@ static void on_replied(struct hf_mysql_connection *connection,
 static void check_late(struct hf_named *store, struct hf_instant now)
 {
     char why[120];
-    bool is_ready = store->phase == HF_NAMED_READY;
+    bool is_ready = store->session.phase == HF_SESSION_READY;
     if (hf_instant_before(now, is_ready ? hangs_at(store)
                                         : store->connection.deadline)) {
         return;
     }
     if (is_ready) {
         snprintf(why, sizeof(why), "does not answer (waited %lld ms)",
-                 (long long)hf_span_ms_floor(hang_span(store)));
+                 (long long)hf_span_ms_floor(patience(store)));
     } else {
         hf_mysql_connection_late_text(&store->connection, now, why,
                                       sizeof(why));
@@ -346,52 +304,29 @@ static void check_late(struct hf_named *store, struct hf_instant now)
     hf_mysql_connection_break(&store->connection, HF_UNAVAILABLE, why);
 }
 
-/* The locks of the session that has ended: the client asks, and hears that they
- * are not its own. */
-static void vote_without_session(struct hf_named *store, struct hf_instant now)
-{
-    store->phase = HF_NAMED_ENDED;
-    store->turn_at = hf_instant_add(now, (struct hf_span){TURN_NS});
-    enum hf_status fault = store->standing.fault;
-    char why[sizeof(store->standing.reason)];
-    memcpy(why, store->standing.reason, sizeof(why));
-    hf_standing_set(&store->standing, &store->env, 0, HF_NODE_STATUS_VOTING,
-                    false, HF_OK, why);
-    store->standing.fault = fault; /* for reconnect() */
-}
-
 static void on_timed(struct hf_mysql_connection *connection,
                      struct hf_instant now)
 {
     struct hf_named *store = store_of(connection);
-    char why[sizeof(store->standing.reason)];
-    bool is_due = !hf_instant_before(now, store->turn_at);
-    switch (store->phase) {
-    case HF_NAMED_WAITING:
+    switch (store->session.phase) {
+    case HF_SESSION_WAITING:
         if (!hf_instant_before(now, connection->reconnect.retry_at)) {
             connect_now(store, now);
         }
         break;
-    case HF_NAMED_CONNECTING: /* connection.c checks this deadline */
+    case HF_SESSION_CONNECTING: /* connection.c checks this deadline */
         break;
-    case HF_NAMED_GREETING:
-    case HF_NAMED_SETTING:
+    case HF_SESSION_GREETING:
+    case HF_SESSION_SETTING:
         check_late(store, now);
         break;
-    case HF_NAMED_READY:
+    case HF_SESSION_READY:
         hf_named_jobs(store);
         check_late(store, now);
         break;
-    case HF_NAMED_ENDING:
-        if (is_due) {
-            vote_without_session(store, now);
-        }
-        break;
-    case HF_NAMED_ENDED:
-        if (is_due) {
-            memcpy(why, store->standing.reason, sizeof(why));
-            reconnect(store, store->standing.fault, why, now);
-        }
+    case HF_SESSION_ENDING:
+    case HF_SESSION_ENDED:
+        hf_session_turn(&store->session, now);
         break;
     }
 }
@@ -410,17 +345,12 @@ void hf_named_session_resume(struct hf_named *store, struct hf_instant now)
 {
     struct hf_mysql_connection *connection = &store->connection;
     bool is_late = !hf_instant_before(now, connection->timer.at);
-    bool is_opening =
-        store->phase >= HF_NAMED_CONNECTING && store->phase <= HF_NAMED_SETTING;
-    if (is_late && is_opening) {
+    if (is_late && hf_session_is_opening(&store->session)) {
         hf_mysql_connection_break(connection, HF_UNAVAILABLE, "connecting");
         lose(store, now);
     }
-    if (is_late && store->phase == HF_NAMED_WAITING) {
-        hf_standing_set(&store->standing, &store->env, 0,
-                        HF_NODE_STATUS_CONNECTING, false, store->standing.fault,
-                        store->standing.reason);
-        connect_now(store, now);
+    if (is_late && store->session.phase == HF_SESSION_WAITING) {
+        hf_session_resume(&store->session, now);
     }
     hf_named_session_arm(store);
 }
@@ -433,9 +363,10 @@ void hf_named_session_open(struct hf_named *store, struct hf_instant now)
     hf_mysql_connection_init(connection, &events, &store->env, &store->target,
                              store->connect_timeout);
     store->last = &store->first;
-    store->phase = HF_NAMED_WAITING;
-    hf_standing_init(&store->standing);
-    connection->reconnect.retry_at = now;
+    const struct hf_session_owner owner = {&store->env, &store->jobs,
+                                           &connection->reconnect,
+                                           &connection->seed, on_connect};
+    hf_session_init(&store->session, &owner, now);
     hf_entropy(&connection->seed, sizeof(connection->seed));
     hf_named_session_arm(store);
 }

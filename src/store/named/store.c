@@ -105,10 +105,11 @@ static void named_describe(const struct hf_store *base, unsigned index,
 {
     const struct hf_named *store = (const struct hf_named *)(const void *)base;
     (void)index;
-    hf_store_describe(out, store->target.shown, store->standing.status,
-                      store->rtt, store->standing.reason);
-    if (store->phase == HF_NAMED_CONNECTING ||
-        store->phase == HF_NAMED_GREETING || store->phase == HF_NAMED_SETTING) {
+    hf_store_describe(out, store->target.shown, store->session.standing.status,
+                      store->rtt, store->session.standing.reason);
+    if (store->session.phase == HF_SESSION_CONNECTING ||
+        store->session.phase == HF_SESSION_GREETING ||
+        store->session.phase == HF_SESSION_SETTING) {
         hf_mysql_connection_late_text(&store->connection, now, out->reason,
                                       sizeof(out->reason));
     }
@@ -153,7 +154,7 @@ static void named_job(struct hf_store *base, unsigned index, enum hf_job job,
     hf_jobs_add(&store->jobs, index, job, sink);
     if (hf_named_is_ready(store)) {
         hf_timer_set(&store->connection.timer, HF_LONG_AGO);
-    } else if (store->phase == HF_NAMED_WAITING) {
+    } else if (store->session.phase == HF_SESSION_WAITING) {
         store->connection.reconnect.retry_at = HF_LONG_AGO;
         hf_named_session_arm(store);
     }
