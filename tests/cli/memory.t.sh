@@ -36,7 +36,7 @@ for HOLDFAST_URL in "local://$W/store" "${SERVER_URL[one]}?quarantine=off&node_t
     clean 0 acquire -t 50s held
     owner=${out%% *}
     clean 75 run -n held -- true
-    clean 75 acquire -w 300ms held
+    clean 75 acquire -w 1s held
     clean 0 extend held --owner "$owner"
     clean 0 ls
     clean 0 ls --json held
