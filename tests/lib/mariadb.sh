@@ -5,6 +5,9 @@
 #
 #   mariadb_start [ARG...]      waits until it answers; ARGs go to the server
 #   mariadb_restart [ARG...]    stops it before
+#   mariadb_restart_tcp [NAME [ARG...]]
+#                               the same, and also at 127.0.0.1:$MARIADB_PORT; with
+#                               the certificate $W/tls/NAME.crt (needs servers.sh)
 #   mariadb_restart_clustered   the same, as the only member of a Galera cluster
 #                               (needs servers.sh)
 #   sql [ARG...]                its client as root; commands on stdin, or -e
@@ -14,7 +17,7 @@
 #
 # The server refuses to run as root: then it runs as its package's user.
 
-MARIADB_PID='' MARIADB_DB=''
+MARIADB_PID='' MARIADB_DB='' MARIADB_PORT=''
 
 # The user mysql cannot write to the tests' folder of temporary files.
 mariadb_run() { # COMMAND...
@@ -65,6 +68,23 @@ mariadb_restart() {
         -S "$dir/s" ping >>"$W/maria.log" 2>&1 && return 0
     diag "MariaDB did not start: $(tail -n 5 "$dir/err")"
     return 1
+}
+
+# The server reads its key as its own user.
+mariadb_restart_tcp() {
+    local dir=$W/maria name=$1 tls=()
+    shift || true
+    MARIADB_PORT=${MARIADB_PORT:-$(free_port)}
+    if [ -n "$name" ]; then
+        install -m 644 "$W/tls/$name.crt" "$dir/tls.crt" || return
+        install -m 644 "$W/tls/ca.crt" "$dir/ca.crt" || return
+        install -m 600 "$W/tls/$name.key" "$dir/tls.key" || return
+        [ "$(id -u)" != 0 ] || chown mysql:mysql "$dir/tls.key"
+        tls=(--ssl-cert="$dir/tls.crt" --ssl-key="$dir/tls.key"
+            --ssl-ca="$dir/ca.crt")
+    fi
+    mariadb_restart --skip-networking=0 --bind-address=127.0.0.1 \
+        --port="$MARIADB_PORT" --skip-name-resolve "${tls[@]}" "$@"
 }
 
 mariadb_is_clustered() {

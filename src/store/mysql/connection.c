@@ -8,6 +8,8 @@
  *
  *     start ──▶ waits for input or output ──▶ event ──▶ cont ──▶ … ──▶ 0: done
  *
+ * Over TLS, connecting has a thread of its own (dial.h); queries are the same.
+ *
  * No timeout of libmariadb is set: ours are the owner's. Its sockets are not
  * closed on exec, so ours are marked as soon as they are seen: a command that
  * inherits one would keep the session, and its locks, alive.
@@ -16,6 +18,8 @@
 #include "store/mysql/connection.h"
 #include "base/assert.h"
 #include "base/fail.h"
+#include "store/mysql/opening.h"
+#include "store/mysql/sigpipe.h"
 
 #include <errmsg.h>
 #include <errno.h>
@@ -53,34 +57,19 @@ void hf_mysql_connection_break(struct hf_mysql_connection *connection,
     hf_timer_set(&connection->timer, HF_LONG_AGO);
 }
 
-static enum hf_status opening_fault(unsigned error)
-{
-    switch (error) {
-    case ER_ACCESS_DENIED_ERROR:
-    case ER_ACCESS_DENIED_NO_PASSWORD_ERROR:
-    case ER_DBACCESS_DENIED_ERROR:
-    case ER_HOST_NOT_PRIVILEGED:
-    case ER_MUST_CHANGE_PASSWORD_LOGIN:
-    case CR_AUTH_PLUGIN_CANNOT_LOAD:
-        return HF_DENIED;
-    case ER_BAD_DB_ERROR:
-    case CR_SSL_CONNECTION_ERROR:
-        return HF_CONFIG;
-    case CR_OUT_OF_MEMORY:
-        return HF_NO_MEMORY;
-    default:
-        return HF_UNAVAILABLE;
-    }
-}
-
 /* Break with the error of libmariadb. */
 static void fail(struct hf_mysql_connection *connection)
 {
-    unsigned error = mysql_errno(connection->sql);
-    const char *why = mysql_error(connection->sql);
-    enum hf_status fault = connection->is_open && error != CR_OUT_OF_MEMORY
-                               ? HF_UNAVAILABLE
-                               : opening_fault(error);
+    char why[sizeof(connection->reason)];
+    enum hf_status fault = mysql_errno(connection->sql) == CR_OUT_OF_MEMORY
+                               ? HF_NO_MEMORY
+                               : HF_UNAVAILABLE;
+    if (connection->is_open) {
+        snprintf(why, sizeof(why), "%s", mysql_error(connection->sql));
+    } else {
+        fault = hf_mysql_opening_fault(connection->target, connection->sql, why,
+                                       sizeof(why));
+    }
     hf_mysql_connection_break(connection, fault,
                               why[0] == '\0' ? "connection lost" : why);
 }
@@ -149,6 +138,12 @@ static void become_open(struct hf_mysql_connection *connection,
     my_bool no = 0;
     watch(connection, (int)mysql_get_socket(connection->sql));
     if (connection->is_broken) {
+        return;
+    }
+    if (connection->target->is_tls &&
+        mysql_get_ssl_cipher(connection->sql) == NULL) {
+        hf_mysql_connection_break(connection, HF_CONFIG,
+                                  "is connected without TLS");
         return;
     }
     set_socket_options(connection->watch.fd);
@@ -249,14 +244,28 @@ static int continue_call(struct hf_mysql_connection *connection, int events)
     return mysql_real_query_cont(&connection->has_failed, sql, events);
 }
 
+static int step_call(struct hf_mysql_connection *connection, int events)
+{
+    struct hf_mysql_sigpipe sigpipe;
+    bool may_raise = connection->target->is_tls;
+    if (may_raise) {
+        hf_mysql_sigpipe_block(&sigpipe);
+    }
+    int waits = events == 0 ? begin_call(connection)
+                            : continue_call(connection, events);
+    if (may_raise) {
+        hf_mysql_sigpipe_restore(&sigpipe);
+    }
+    return waits;
+}
+
 /** QUERY, STORE, NEXT, STORE, NEXT, STORE. @param events  MYSQL_WAIT_*; 0: the
  * call is to begin. @return the events to wait for; 0: all have ended. */
 static int step_statements(struct hf_mysql_connection *connection, int events,
                            struct hf_instant now)
 {
     for (;;) {
-        int waits = events == 0 ? begin_call(connection)
-                                : continue_call(connection, events);
+        int waits = step_call(connection, events);
         if (waits != 0) {
             return waits;
         }
@@ -283,8 +292,7 @@ static void wait_for(struct hf_mysql_connection *connection, int waits)
     if (connection->call == HF_MYSQL_CONNECT &&
         hf_mysql_target_wants_tls(connection->sql)) {
         hf_mysql_connection_break(connection, HF_CONFIG,
-                                  "the option file asks for TLS, which is not "
-                                  "part of this version");
+                                  HF_MYSQL_FILE_WANTS_TLS);
     }
 }
 
@@ -316,13 +324,66 @@ uint32_t hf_mysql_connection_id(const struct hf_mysql_connection *connection)
 
 /* ---- Opening ------------------------------------------------------------ */
 
+static void begin_connect(struct hf_mysql_connection *connection,
+                          const struct hf_address *at, struct hf_instant now)
+{
+    struct st_mysql *made = NULL;
+    connection->call = HF_MYSQL_CONNECT;
+    int waits = hf_mysql_target_connect(connection->target, connection->sql, at,
+                                        &connection->login, &made);
+    if (waits == 0) {
+        end_connect(connection, made, now);
+    }
+    wait_for(connection, waits);
+}
+
+/* An address that never answers must not keep the host's other ones from being
+ * tried: every other attempt leaves time for them. */
+static void begin_dial(struct hf_mysql_connection *connection)
+{
+    int64_t half_ms = hf_span_ms_ceil(connection->connect_timeout) / 2;
+    bool hurries = connection->reconnect.failures % 2 == 1;
+    connection->dial =
+        hf_mysql_dial_start(connection->target, connection->sql,
+                            &connection->login, hurries ? half_ms : 0);
+    if (connection->dial == NULL) {
+        hf_mysql_connection_break(
+            connection, errno == ENOMEM ? HF_NO_MEMORY : HF_UNAVAILABLE,
+            hf_errno_text(errno));
+        return;
+    }
+    connection->sql = NULL;
+    watch(connection, hf_mysql_dial_fd(connection->dial));
+}
+
+static void take_dial(struct hf_mysql_connection *connection,
+                      struct hf_instant now)
+{
+    bool is_open, has_settings;
+    if (!hf_mysql_dial_is_done(connection->dial)) {
+        return;
+    }
+    unwatch(connection);
+    connection->sql =
+        hf_mysql_dial_take(connection->dial, &is_open, &has_settings);
+    hf_mysql_dial_drop(connection->dial);
+    connection->dial = NULL;
+    if (has_settings) {
+        hf_mysql_connection_break(connection, HF_CONFIG,
+                                  HF_MYSQL_FILE_SETS_TLS);
+    } else if (!is_open) {
+        fail(connection);
+    } else {
+        become_open(connection, now);
+    }
+}
+
 static void connect_to(struct hf_mysql_connection *connection,
                        const struct hf_addresses *addresses,
                        struct hf_instant now)
 {
     const struct hf_store_env *env = connection->env;
     struct hf_login login = {.node = 0, .address = connection->target->shown};
-    struct st_mysql *made = NULL;
     const struct hf_address *at = NULL;
     if (addresses != NULL) {
         at = &addresses->list[connection->reconnect.failures % addresses->n];
@@ -336,14 +397,10 @@ static void connect_to(struct hf_mysql_connection *connection,
         login.has_failed ? NULL : hf_mysql_target_new(connection->target);
     if (connection->sql == NULL) {
         hf_mysql_connection_break(connection, HF_NO_MEMORY, "out of memory");
+    } else if (connection->target->is_tls) {
+        begin_dial(connection);
     } else {
-        connection->call = HF_MYSQL_CONNECT;
-        int waits = hf_mysql_target_connect(connection->target, connection->sql,
-                                            at, &connection->login, &made);
-        if (waits == 0) {
-            end_connect(connection, made, now);
-        }
-        wait_for(connection, waits);
+        begin_connect(connection, at, now);
     }
 }
 
@@ -368,7 +425,7 @@ void hf_mysql_connection_start(struct hf_mysql_connection *connection,
     const struct hf_mysql_target *target = connection->target;
     HF_ASSERT(hf_mysql_connection_is_closed(connection));
     connection->deadline = hf_instant_add(now, connection->connect_timeout);
-    if (target->host == NULL) {
+    if (target->host == NULL || target->is_tls) {
         connect_to(connection, NULL, now);
     } else if (hf_resolve_numeric(target->host, target->port,
                                   &connection->addresses)) {
@@ -390,25 +447,6 @@ hf_mysql_connection_due(const struct hf_mysql_connection *connection)
     return hf_mysql_connection_is_closed(connection)
                ? connection->reconnect.retry_at
                : connection->deadline;
-}
-
-void hf_mysql_connection_late_text(const struct hf_mysql_connection *connection,
-                                   struct hf_instant now, char *out,
-                                   size_t size)
-{
-    struct hf_span left = hf_span_max(
-        hf_instant_until(now, connection->deadline), (struct hf_span){0});
-    long long ms = (long long)hf_span_ms_floor(
-        hf_span_sub(connection->connect_timeout, left));
-    if (ms <= 0) {
-        snprintf(out, size, "no connection yet");
-    } else {
-        snprintf(out, size,
-                 connection->is_open ? "accepted the connection, but did not "
-                                       "answer within %lld ms"
-                                     : "no connection within %lld ms",
-                 ms);
-    }
 }
 
 /* ---- Events ------------------------------------------------------------- */
@@ -433,6 +471,8 @@ static void go_on(struct hf_mysql_connection *connection, uint32_t events,
     int ready = ready_of(connection, events);
     if (connection->resolve != NULL) {
         take_addresses(connection, now);
+    } else if (connection->dial != NULL) {
+        take_dial(connection, now);
     } else if (connection->call == HF_MYSQL_REST) {
         if (hf_mysql_connection_is_dead(connection)) {
             hf_mysql_connection_break(connection, HF_UNAVAILABLE,
@@ -514,11 +554,11 @@ void hf_mysql_connection_shut(struct hf_mysql_connection *connection)
     unwatch(connection);
     hf_resolve_drop(connection->resolve);
     connection->resolve = NULL;
+    hf_mysql_dial_drop(connection->dial);
+    connection->dial = NULL;
     free_rows(connection);
-    if (connection->sql != NULL) {
-        silence(connection);
-        mysql_close(connection->sql);
-    }
+    silence(connection);
+    hf_mysql_close(connection->sql);
     connection->sql = NULL;
     hf_mysql_login_fini(&connection->login);
     connection->call = HF_MYSQL_REST;
@@ -535,7 +575,9 @@ static void disown(struct hf_mysql_connection *connection)
         connection->sql == NULL ? -1 : (int)mysql_get_socket(connection->sql);
     int null = fd < 0 ? -1 : open("/dev/null", O_RDWR | O_CLOEXEC);
     connection->resolve = NULL; /* only the parent has its thread */
-    connection->watch.fd = -1;  /* the parent watches it */
+    hf_mysql_dial_disown(connection->dial);
+    connection->dial = NULL;
+    connection->watch.fd = -1; /* the parent watches it */
     if (null >= 0) {
         dup2(null, fd);
         close(null);

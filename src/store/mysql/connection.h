@@ -2,7 +2,7 @@
 /* A connection to MySQL or MariaDB, through libmariadb, that never blocks.
  *
  *     CLOSED ──start──▶ LOOKING UP ──▶ OPENING ──▶ OPEN ──▶ broken
- *        ▲                                                     │
+ *        ▲        └────▶ DIALLING, for TLS ────────▲           │
  *        └───────────────────────shut──────────────────────────┘
  *
  * The statements of one text are under way at a time, each with a reply: the
@@ -16,6 +16,7 @@
 
 #include "io/loop.h"
 #include "io/resolve.h"
+#include "store/mysql/dial.h"
 #include "store/mysql/target.h"
 #include "store/reconnect.h"
 #include "store/store.h"
@@ -63,7 +64,8 @@ struct hf_mysql_connection_events {
 };
 
 struct hf_mysql_connection {
-    struct hf_watch watch; /* first; of the socket, or of the look-up */
+    struct hf_watch watch; /* first; of the socket, the look-up or the dial
+                            */
     struct hf_timer timer;
     const struct hf_mysql_connection_events *events;
     const struct hf_store_env *env;
@@ -71,6 +73,7 @@ struct hf_mysql_connection {
     struct hf_span connect_timeout;
     struct hf_resolve *resolve;
     struct hf_addresses addresses;
+    struct hf_mysql_dial *dial; /* it has `sql` and `login` */
     struct st_mysql *sql;
     struct hf_mysql_login login; /* while it connects */
     enum {
@@ -146,7 +149,8 @@ uint32_t hf_mysql_connection_id(const struct hf_mysql_connection *connection);
 static inline bool
 hf_mysql_connection_is_closed(const struct hf_mysql_connection *connection)
 {
-    return connection->sql == NULL && connection->resolve == NULL;
+    return connection->sql == NULL && connection->resolve == NULL &&
+           connection->dial == NULL;
 }
 
 /* Are statements under way? */

@@ -92,10 +92,11 @@ static void take_survey(struct hf_my_node *node,
 static void find_server(struct hf_my_node *node)
 {
     hf_jobs_find(&node->jobs, HF_FINDING_OK,
-                 "%s %s, account %s, schema version %" PRId64
+                 "%s %s%s, account %s, schema version %" PRId64
                  ", round trip %" PRId64 " us",
                  node->is_mariadb ? "MariaDB" : "MySQL", node->version,
-                 node->role, node->schema, hf_span_us_floor(node->rtt));
+                 hf_mysql_target_tls(&node->store->target), node->role,
+                 node->schema, hf_span_us_floor(node->rtt));
     if (!node->is_mariadb) {
         hf_jobs_find(
             &node->jobs, HF_FINDING_WARNING,

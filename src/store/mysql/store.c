@@ -18,7 +18,8 @@
  * a server in memory. */
 #define NODE_TIMEOUT_MS_DEFAULT 500
 
-static const char *const schemes[] = {"mysql", "mariadb", NULL};
+static const char *const schemes[] = {"mysql", "mariadb", "mysqls", "mariadbs",
+                                      NULL};
 
 extern const struct hf_store_ops hf_store_mysql;
 

@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "base/nearest.h"
 #include "base/secret.h"
+#include "io/tls.h"
 #include "store/named/key.h"
 #include "store/url_parts.h"
 
@@ -17,6 +18,9 @@
 
 /* The port of MySQL and MariaDB, as registered. */
 #define PORT_DEFAULT 3306
+
+/* What libmariadb may agree on: as io/tls_module.c. */
+#define TLS_VERSIONS "TLSv1.2,TLSv1.3"
 
 /* ---- The address -------------------------------------------------------- */
 
@@ -94,27 +98,35 @@ static enum hf_status read_address(struct hf_mysql_target *target,
 
 /* ---- Parameters --------------------------------------------------------- */
 
-static const char *const known[] = {
-    "lock",       "key",        "socket",       "defaults_file",
-    "prefix",     "max_ttl",    "node_timeout", "connect_timeout",
-    "quarantine", "fence_keep", "fence_base",   NULL};
-
-static enum hf_status refuse_tls(struct hf_error *error)
-{
-    return hf_fail(error, HF_UNSUPPORTED,
-                   "TLS to MySQL is not part of this version, since the "
-                   "handshake of libmariadb blocks: use a network of your own, "
-                   "or a tunnel, and leave tls out");
-}
+static const char *const known[] = {"lock",
+                                    "key",
+                                    "socket",
+                                    "defaults_file",
+                                    "prefix",
+                                    "max_ttl",
+                                    "node_timeout",
+                                    "connect_timeout",
+                                    "quarantine",
+                                    "fence_keep",
+                                    "fence_base",
+                                    "tls_ca",
+                                    "tls_cert",
+                                    "tls_key",
+                                    NULL};
 
 static enum hf_status refuse_unknown(const char *name, struct hf_error *error)
 {
     const char *near = hf_nearest(name, known);
+    if (strcmp(name, "tls") == 0 || strcmp(name, "ssl") == 0) {
+        return hf_fail(error, HF_INVALID,
+                       "unknown URL parameter \"%s\": for TLS write mysqls://",
+                       name);
+    }
     return hf_fail(error, HF_INVALID,
                    "unknown URL parameter \"%.40s\"%s%s%s (known: lock, key, "
                    "socket, defaults_file, prefix, connect_timeout, "
                    "node_timeout, max_ttl, fence_keep, fence_base, "
-                   "quarantine)",
+                   "quarantine, tls_ca, tls_cert, tls_key)",
                    name, near == NULL ? "" : ": did you mean \"",
                    near == NULL ? "" : near, near == NULL ? "" : "\"?");
 }
@@ -149,9 +161,6 @@ static enum hf_status read_parameter(struct hf_mysql_target *target,
                              "be read",
                              one->value);
     }
-    if (strcmp(one->name, "tls") == 0) {
-        return refuse_tls(error);
-    }
     return refuse_unknown(one->name, error);
 }
 
@@ -168,18 +177,47 @@ static enum hf_status read_parameters(struct hf_mysql_target *target,
     if (status == HF_OK) {
         status = copy(&target->password, url->password, error);
     }
-    if (status == HF_OK && (url->tls_ca != NULL || url->tls_cert != NULL)) {
-        status = refuse_tls(error);
+    return status;
+}
+
+/* The files are read here for their errors: libmariadb's name no file. And the
+ * first to set up OpenSSL decides that it is not cleaned up at exit, while a
+ * thread of dial.c may still use it. */
+static enum hf_status read_tls(struct hf_mysql_target *target,
+                               const struct hf_url *url, struct hf_error *error)
+{
+    struct hf_tls *tls;
+    bool is_maria = strncmp(url->scheme, "mariadb", 7) == 0;
+    target->is_tls = url->scheme[strlen(url->scheme) - 1] == 's';
+    if (!target->is_tls) {
+        return hf_url_refuse_tls(url, is_maria ? "mariadbs" : "mysqls", error);
+    }
+    enum hf_status status =
+        hf_url_load_tls(url, is_maria ? "mariadb" : "mysql", &tls, error);
+    hf_tls_free(tls);
+    if (status == HF_OK) {
+        status = copy(&target->tls_ca, url->tls_ca, error);
+    }
+    if (status == HF_OK) {
+        status = copy(&target->tls_cert, url->tls_cert, error);
+    }
+    if (status == HF_OK) {
+        status = copy(&target->tls_key, url->tls_key, error);
     }
     return status;
 }
 
-/* As the clients of MySQL: "localhost" is the unix socket. */
+/* As the clients of MySQL: "localhost" is the unix socket. TLS is over TCP. */
 static enum hf_status choose_server(struct hf_mysql_target *target,
                                     struct hf_error *error)
 {
-    bool is_local =
-        target->host == NULL || strcmp(target->host, "localhost") == 0;
+    bool is_local = target->host == NULL ||
+                    (!target->is_tls && strcmp(target->host, "localhost") == 0);
+    if (target->is_tls && (is_local || target->socket != NULL)) {
+        return hf_fail(error, HF_INVALID,
+                       "a unix socket has no TLS: write mysql://, or the host "
+                       "and port of the server");
+    }
     if (target->socket != NULL && !is_local) {
         return hf_fail(error, HF_INVALID,
                        "URL parameter \"socket\": it is of this machine: leave "
@@ -209,6 +247,9 @@ enum hf_status hf_mysql_target_init(struct hf_mysql_target *target,
     if (status == HF_OK) {
         status = read_parameters(target, url, error);
     }
+    if (status == HF_OK) {
+        status = read_tls(target, url, error);
+    }
     return status == HF_OK ? choose_server(target, error) : status;
 }
 
@@ -220,10 +261,63 @@ void hf_mysql_target_fini(struct hf_mysql_target *target)
     hf_secret_free(target->password);
     free(target->database);
     free(target->defaults_file);
+    free(target->tls_ca);
+    free(target->tls_cert);
+    free(target->tls_key);
     memset(target, 0, sizeof(*target));
 }
 
+static bool copy_text(char **out, const char *text)
+{
+    *out = text == NULL ? NULL : strdup(text);
+    return text == NULL || *out != NULL;
+}
+
+bool hf_mysql_target_copy(struct hf_mysql_target *out,
+                          const struct hf_mysql_target *target)
+{
+    const struct hf_mysql_target from = *target;
+    *out = (struct hf_mysql_target){.port = from.port, .is_tls = from.is_tls};
+    memcpy(out->shown, from.shown, sizeof(out->shown));
+    return copy_text(&out->host, from.host) &&
+           copy_text(&out->socket, from.socket) &&
+           copy_text(&out->user, from.user) &&
+           copy_text(&out->password, from.password) &&
+           copy_text(&out->database, from.database) &&
+           copy_text(&out->defaults_file, from.defaults_file) &&
+           copy_text(&out->tls_ca, from.tls_ca) &&
+           copy_text(&out->tls_cert, from.tls_cert) &&
+           copy_text(&out->tls_key, from.tls_key);
+}
+
+const char *hf_mysql_target_tls(const struct hf_mysql_target *target)
+{
+    if (target->host == NULL) {
+        return "";
+    }
+    return target->is_tls ? ", over TLS" : ", without TLS";
+}
+
 /* ---- Connecting --------------------------------------------------------- */
+
+/* Refuse a server without TLS, and check its certificate and name, before the
+ * login. */
+static void set_tls(const struct hf_mysql_target *target, MYSQL *sql)
+{
+    my_bool yes = 1;
+    unsigned tcp = MYSQL_PROTOCOL_TCP; /* also to "localhost" */
+    mysql_options(sql, MYSQL_OPT_PROTOCOL, &tcp);
+    mysql_options(sql, MYSQL_OPT_SSL_ENFORCE, &yes);
+    mysql_options(sql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &yes);
+    mysql_options(sql, MARIADB_OPT_TLS_VERSION, TLS_VERSIONS);
+    if (target->tls_ca != NULL) {
+        mysql_options(sql, MYSQL_OPT_SSL_CA, target->tls_ca);
+    }
+    if (target->tls_cert != NULL) {
+        mysql_options(sql, MYSQL_OPT_SSL_CERT, target->tls_cert);
+        mysql_options(sql, MYSQL_OPT_SSL_KEY, target->tls_key);
+    }
+}
 
 static void set_options(const struct hf_mysql_target *target, MYSQL *sql)
 {
@@ -234,8 +328,12 @@ static void set_options(const struct hf_mysql_target *target, MYSQL *sql)
     /* No server may read our files. */
     mysql_options(sql, MYSQL_OPT_LOCAL_INFILE, &no_files);
     mysql_options4(sql, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name", "holdfast");
-    mysql_options(sql, MYSQL_OPT_SSL_ENFORCE, &no);
-    mysql_options(sql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &no);
+    if (target->is_tls) {
+        set_tls(target, sql);
+    } else {
+        mysql_options(sql, MYSQL_OPT_SSL_ENFORCE, &no);
+        mysql_options(sql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &no);
+    }
     if (target->defaults_file != NULL) {
         mysql_options(sql, MYSQL_READ_DEFAULT_FILE, target->defaults_file);
         mysql_options(sql, MYSQL_READ_DEFAULT_GROUP, "holdfast");
@@ -275,10 +373,20 @@ int hf_mysql_target_connect(const struct hf_mysql_target *target,
         return 0;
     }
     return mysql_real_connect_start(
-        out, sql, login->host, login->user != NULL ? login->user : target->user,
+        out, sql, target->is_tls ? target->host : login->host,
+        login->user != NULL ? login->user : target->user,
         login->password != NULL ? login->password : target->password,
-        target->database, at == NULL ? 0 : target->port, target->socket,
-        CLIENT_MULTI_STATEMENTS);
+        target->database, target->host == NULL ? 0 : target->port,
+        target->socket, CLIENT_MULTI_STATEMENTS);
+}
+
+static bool is_text(struct st_mysql *sql, enum mysql_option option,
+                    const char *want)
+{
+    char *text = NULL;
+    mysql_get_option(sql, option, &text);
+    return want == NULL || text == NULL ? want == text
+                                        : strcmp(want, text) == 0;
 }
 
 /* Each of these makes libmariadb use TLS where the server has it. */
@@ -291,9 +399,22 @@ bool hf_mysql_target_wants_tls(struct st_mysql *sql)
     mysql_get_option(sql, MYSQL_OPT_SSL_ENFORCE, &wants);
     mysql_get_option(sql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verifies);
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        char *text = NULL;
-        mysql_get_option(sql, texts[i], &text);
-        wants |= text != NULL;
+        wants |= !is_text(sql, texts[i], NULL);
     }
     return wants != 0 || verifies != 0;
+}
+
+bool hf_mysql_target_is_secure(const struct hf_mysql_target *target,
+                               struct st_mysql *sql)
+{
+    my_bool verifies = 0;
+    mysql_get_option(sql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verifies);
+    return verifies != 0 && is_text(sql, MYSQL_OPT_SSL_CA, target->tls_ca) &&
+           is_text(sql, MYSQL_OPT_SSL_CERT, target->tls_cert) &&
+           is_text(sql, MYSQL_OPT_SSL_KEY, target->tls_key) &&
+           is_text(sql, MYSQL_OPT_SSL_CAPATH, NULL) &&
+           is_text(sql, MYSQL_OPT_SSL_CIPHER, NULL) &&
+           is_text(sql, MARIADB_OPT_TLS_PEER_FP, NULL) &&
+           is_text(sql, MARIADB_OPT_TLS_PEER_FP_LIST, NULL) &&
+           is_text(sql, MARIADB_OPT_TLS_VERSION, TLS_VERSIONS);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How to reach a MySQL or MariaDB server: the URL's address and login, for
- * libmariadb. Without TLS: its handshake in libmariadb blocks, and
- * may raise SIGPIPE. */
+ * libmariadb. */
 #ifndef HF_MYSQL_TARGET_H
 #define HF_MYSQL_TARGET_H
 
@@ -20,18 +19,29 @@ struct hf_mysql_target {
     char *user;   /* NULL: of the option file, else of the process */
     char *password;
     char *database;
-    char *defaults_file; /* NULL: none is read */
-    char shown[128];     /* for messages */
+    char *defaults_file;      /* NULL: none is read */
+    bool is_tls;              /* over TCP; dial.h connects */
+    char *tls_ca;             /* file; NULL: the system's authorities */
+    char *tls_cert, *tls_key; /* files; NULL: none */
+    char shown[128];          /* for messages */
 };
 
-/** Read the URL. @return HF_OK; HF_INVALID, HF_UNSUPPORTED, HF_NO_MEMORY with a
- * text in @p error. hf_mysql_target_fini() is needed in each case. */
+/** Read the URL. @return HF_OK; HF_INVALID, HF_CONFIG, HF_NO_MEMORY with a text
+ * in @p error. hf_mysql_target_fini() is needed in each case. */
 enum hf_status hf_mysql_target_init(struct hf_mysql_target *target,
                                     const struct hf_url *url,
                                     struct hf_error *error);
 
 /* Wipe and free. */
 void hf_mysql_target_fini(struct hf_mysql_target *target);
+
+/** @return false: no memory. hf_mysql_target_fini() is needed in each case. */
+bool hf_mysql_target_copy(struct hf_mysql_target *out,
+                          const struct hf_mysql_target *target);
+
+/* To follow the server's version in a message: ", over TLS"; empty for a unix
+ * socket. A constant. */
+const char *hf_mysql_target_tls(const struct hf_mysql_target *target);
 
 /** A connection that is not begun, with its options.
  * @return NULL: no memory; else the caller's, as of mysql_init(). */
@@ -48,7 +58,8 @@ struct hf_mysql_login {
 /* Wipe and free. */
 void hf_mysql_login_fini(struct hf_mysql_login *login);
 
-/** Begin to connect. @param at  of the host; NULL for a unix socket.
+/** Begin to connect. @param at  of the host; NULL for a unix socket, and for
+ * TLS, where libmariadb looks up the host, whose name it checks.
  * @return as mysql_real_connect_start(): 0, it has ended, and @p out is NULL if
  * it failed; else the events to wait for. */
 int hf_mysql_target_connect(const struct hf_mysql_target *target,
@@ -59,5 +70,10 @@ int hf_mysql_target_connect(const struct hf_mysql_target *target,
 /* Whether TLS would be used: an option file may demand it. Known when
  * libmariadb waits for the first time. */
 bool hf_mysql_target_wants_tls(struct st_mysql *sql);
+
+/* Whether TLS is as the URL says, and the server verified: an option file may
+ * say otherwise. Known at the same time. */
+bool hf_mysql_target_is_secure(const struct hf_mysql_target *target,
+                               struct st_mysql *sql);
 
 #endif

@@ -14,7 +14,8 @@
 /* Milliseconds, as with the rows of store/mysql: one server, one default. */
 #define NODE_TIMEOUT_MS_DEFAULT 500
 
-static const char *const schemes[] = {"mysql", "mariadb", NULL};
+static const char *const schemes[] = {"mysql", "mariadb", "mysqls", "mariadbs",
+                                      NULL};
 
 static struct hf_named *named_of(struct hf_store *store)
 {
@@ -120,9 +121,10 @@ static void named_describe(const struct hf_store *base, unsigned index,
 static void examine(struct hf_named *store)
 {
     char text[320];
-    snprintf(text, sizeof(text), "%s %s, account %s: named locks of a session",
+    snprintf(text, sizeof(text),
+             "%s %s%s, account %s: named locks of a session",
              store->is_mariadb ? "MariaDB" : "MySQL", store->version,
-             store->role);
+             hf_mysql_target_tls(&store->target), store->role);
     hf_jobs_find(&store->jobs, HF_FINDING_OK, "%s", text);
     hf_jobs_find(
         &store->jobs, HF_FINDING_OK,

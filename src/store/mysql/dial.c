@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* THE THREAD THAT CONNECTS OVER TLS
+ *
+ * It makes the same calls as connection.c makes on the loop, and polls in
+ * between. The part that blocks, from the server's greeting to the end of the
+ * login, has no timeout: the deadline is the caller's, who drops the dial.
+ *
+ *     caller   start ───────────────────▶ drop: is_dropped, shutdown(keep)
+ *     thread     └─▶ look-up ─▶ connect ─▶ greeting ─▶ handshake ─▶ login
+ *
+ * A drop must reach the socket, which only the thread may close. So the thread
+ * keeps a duplicate, `keep`, whose number stays valid until both have left:
+ * shutdown(2) there ends any read of the socket. libmariadb may replace its
+ * socket, by that of the host's next address; after each wait the thread
+ * renews the duplicate, and then looks at `is_dropped`. The caller sets it and
+ * then shuts down, so one of the two sees the other.
+ *
+ * Why the password is safe: libmariadb checks the certificate and the host name
+ * before it sends the user's name (target.c demands both). An option file could
+ * switch that off. It is read by the first call, which returns before it has
+ * sent anything, since a connect that may not wait is never done at once; then
+ * the settings are compared with ours. */
+#include "store/mysql/dial.h"
+
+#include "base/assert.h"
+#include "base/secret.h"
+#include "store/mysql/sigpipe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <mysql.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Shared by the thread and the caller; the last user frees it. */
+struct hf_mysql_dial {
+    atomic_int users;
+    atomic_bool is_done;
+    atomic_bool is_dropped;
+    atomic_int stage;  /* enum hf_mysql_stage */
+    atomic_int socket; /* libmariadb's, for a forked child; -1: none */
+    int keep;          /* a duplicate of it; before, of /dev/null */
+    int event_fd;
+    int64_t patience_ms;
+    struct st_mysql *sql; /* NULL: taken */
+    bool is_open, has_settings;
+    struct hf_mysql_target target; /* its texts are copies */
+    struct hf_mysql_login login;
+};
+
+/* ---- Memory ------------------------------------------------------------- */
+
+static void free_dial(struct hf_mysql_dial *dial)
+{
+    if (dial->event_fd >= 0) {
+        close(dial->event_fd);
+    }
+    if (dial->keep >= 0) {
+        close(dial->keep);
+    }
+    hf_mysql_login_fini(&dial->login);
+    hf_mysql_target_fini(&dial->target);
+    free(dial);
+}
+
+static void leave(struct hf_mysql_dial *dial)
+{
+    int users = atomic_fetch_sub(&dial->users, 1);
+    HF_ASSERT(users > 0);
+    if (users == 1) {
+        hf_mysql_close(dial->sql);
+        free_dial(dial);
+    }
+}
+
+/* ---- The thread --------------------------------------------------------- */
+
+/** Renew the duplicate. @return false: the dial was dropped. */
+static bool hold(struct hf_mysql_dial *dial)
+{
+    int fd = (int)mysql_get_socket(dial->sql);
+    if (fd >= 0) {
+        (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+        dup3(fd, dial->keep, O_CLOEXEC);
+    }
+    atomic_store(&dial->socket, fd);
+    return fd >= 0 && !atomic_load(&dial->is_dropped);
+}
+
+/** Wait for one of `waits`, MYSQL_WAIT_*. @return those that have come. */
+static int wait_for(struct hf_mysql_dial *dial, int waits)
+{
+    bool connects = (waits & MYSQL_WAIT_WRITE) != 0;
+    struct pollfd fd = {.fd = atomic_load(&dial->socket),
+                        .events = connects ? POLLOUT : POLLIN};
+    bool hurries = connects && dial->patience_ms > 0;
+    int n;
+    atomic_store(&dial->stage,
+                 connects ? HF_MYSQL_STAGE_CONNECT : HF_MYSQL_STAGE_GREETING);
+    do {
+        n = poll(&fd, 1, hurries ? (int)dial->patience_ms : -1);
+    } while (n < 0 && errno == EINTR);
+    if (n <= 0) {
+        dial->patience_ms = (dial->patience_ms + 1) / 2;
+        return MYSQL_WAIT_TIMEOUT; /* to the next address */
+    }
+    /* Or the greeting, if that is not there yet: then it waits again. */
+    atomic_store(&dial->stage, HF_MYSQL_STAGE_HANDSHAKE);
+    return connects ? MYSQL_WAIT_WRITE : MYSQL_WAIT_READ;
+}
+
+/* From now on the loop calls. libmariadb reads and writes TLS until EAGAIN. */
+static void set_nonblocking(struct st_mysql *sql)
+{
+    int fd = (int)mysql_get_socket(sql);
+    (void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+static void connect_all(struct hf_mysql_dial *dial)
+{
+    struct st_mysql *made = NULL;
+    int waits = hf_mysql_target_connect(&dial->target, dial->sql, NULL,
+                                        &dial->login, &made);
+    dial->has_settings =
+        waits != 0 && !hf_mysql_target_is_secure(&dial->target, dial->sql);
+    while (waits != 0 && !dial->has_settings && hold(dial)) {
+        waits =
+            mysql_real_connect_cont(&made, dial->sql, wait_for(dial, waits));
+    }
+    dial->is_open = waits == 0 && made != NULL;
+    if (dial->is_open) {
+        set_nonblocking(dial->sql);
+    }
+}
+
+static void *run(void *arg)
+{
+    struct hf_mysql_dial *dial = arg;
+    connect_all(dial);
+    hf_mysql_login_fini(&dial->login);
+    atomic_store(&dial->is_done, true);
+    eventfd_write(dial->event_fd, 1);
+    leave(dial);
+    return NULL;
+}
+
+/* The thread blocks all signals: they are for the program's own threads. So
+ * SIGPIPE, which OpenSSL's writes may raise, ends with it. */
+static int start_thread(struct hf_mysql_dial *dial)
+{
+    pthread_attr_t attr;
+    int error = pthread_attr_init(&attr);
+    if (error != 0) {
+        return error;
+    }
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    error = pthread_create(&thread, &attr, run, dial);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
+    return error;
+}
+
+/* ---- Life --------------------------------------------------------------- */
+
+static bool set_up(struct hf_mysql_dial *dial,
+                   const struct hf_mysql_target *target)
+{
+    atomic_init(&dial->users, 2);
+    atomic_init(&dial->socket, -1);
+    dial->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    dial->keep = open("/dev/null", O_RDWR | O_CLOEXEC);
+    return hf_mysql_target_copy(&dial->target, target) && dial->event_fd >= 0 &&
+           dial->keep >= 0;
+}
+
+struct hf_mysql_dial *
+hf_mysql_dial_start(const struct hf_mysql_target *target, struct st_mysql *sql,
+                    struct hf_mysql_login *login, int64_t patience_ms)
+{
+    struct hf_mysql_dial *dial = calloc(1, sizeof(*dial));
+    if (dial == NULL) {
+        return NULL;
+    }
+    int error = 0;
+    dial->patience_ms = patience_ms;
+    if (!set_up(dial, target)) {
+        error = errno;
+    } else {
+        dial->sql = sql;
+        dial->login = *login;
+        error = start_thread(dial);
+    }
+    if (error != 0) {
+        memset(&dial->login, 0, sizeof(dial->login)); /* the caller's */
+        free_dial(dial);
+        errno = error;
+        return NULL;
+    }
+    memset(login, 0, sizeof(*login));
+    return dial;
+}
+
+int hf_mysql_dial_fd(const struct hf_mysql_dial *dial)
+{
+    return dial->event_fd;
+}
+
+bool hf_mysql_dial_is_done(const struct hf_mysql_dial *dial)
+{
+    return atomic_load(&dial->is_done);
+}
+
+enum hf_mysql_stage hf_mysql_dial_stage(const struct hf_mysql_dial *dial)
+{
+    return (enum hf_mysql_stage)atomic_load(&dial->stage);
+}
+
+struct st_mysql *hf_mysql_dial_take(struct hf_mysql_dial *dial, bool *is_open,
+                                    bool *has_settings)
+{
+    struct st_mysql *sql = dial->sql;
+    HF_ASSERT(atomic_load(&dial->is_done));
+    *is_open = dial->is_open;
+    *has_settings = dial->has_settings;
+    dial->sql = NULL;
+    return sql;
+}
+
+void hf_mysql_dial_drop(struct hf_mysql_dial *dial)
+{
+    if (dial != NULL) {
+        if (!atomic_load(&dial->is_done)) {
+            atomic_store(&dial->is_dropped, true);
+            shutdown(dial->keep, SHUT_RDWR);
+        }
+        leave(dial);
+    }
+}
+
+/* The number that the thread has noted may be another file's by now: only a
+ * file that is that of `keep` is given up. */
+void hf_mysql_dial_disown(struct hf_mysql_dial *dial)
+{
+    struct stat kept;
+    struct stat noted;
+    int fd = dial == NULL ? -1 : atomic_load(&dial->socket);
+    if (fd >= 0 && fstat(dial->keep, &kept) == 0 && fstat(fd, &noted) == 0 &&
+        kept.st_dev == noted.st_dev && kept.st_ino == noted.st_ino) {
+        close(fd);
+    }
+    if (dial != NULL) {
+        close(dial->keep);
+        close(dial->event_fd);
+    }
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program with one thread, two clients and a server of its own that stops
+ * while the second client connects over TLS; and one that loses its server.
+ *
+ *   mysql_tls silent MS   the server accepts and never speaks
+ *   mysql_tls greets MS   it sends MariaDB's greeting, and then nothing
+ *       Holds a lock of one second of local: for MS, while it tries to get one
+ *       of the server. Prints
+ *           kept|lost CALL CHILD CLOSE THREADS REASON
+ *       CALL is the longest call of the client that connects, CHILD and CLOSE
+ *       the time of hf_client_close() in a forked child and here, all in ms;
+ *       THREADS are those left of the process, half a second later.
+ *   mysql_tls holds URL   holds a lock there, and prints "held", and "lost"
+ * when it is
+ *
+ * The handling of signals is the default one: SIGPIPE ends it. */
+#include "holdfast/holdfast.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TTL_MS 1000
+#define STEP_MS 10
+
+/* Protocol 10: it offers TLS, and asks for mysql_native_password. */
+static const char greeting[] =
+    "\x53\0\0\0\x0a"
+    "10.11.0-MariaDB\0\x01\0\0\0"
+    "abcdefgh\0\xfe\xff\x2d\x02\0\xff\x81\x15\0\0\0\0\0\0\0\0\0\0"
+    "abcdefghijkl\0mysql_native_password";
+
+static int64_t now_ms(void)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    return (int64_t)at.tv_sec * 1000 + at.tv_nsec / 1000000;
+}
+
+static void *greet_all(void *arg)
+{
+    int listener = *(const int *)arg;
+    for (;;) {
+        int fd = accept(listener, NULL, NULL);
+        if (fd < 0 || send(fd, greeting, sizeof(greeting), MSG_NOSIGNAL) < 0) {
+            return NULL;
+        }
+    }
+}
+
+/* Listens; the kernel accepts. @return the port, 0: failed. */
+static int listen_to(int *listener)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET};
+    socklen_t len = sizeof(at);
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    *listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (*listener < 0 ||
+        bind(*listener, (struct sockaddr *)(void *)&at, sizeof(at)) != 0 ||
+        listen(*listener, 64) != 0 ||
+        getsockname(*listener, (struct sockaddr *)(void *)&at, &len) != 0) {
+        return 0;
+    }
+    return ntohs(at.sin_port);
+}
+
+static struct hf_client *open_client(const char *url)
+{
+    struct hf_client_options options;
+    struct hf_client *client;
+    struct hf_error error;
+    hf_client_options_init(&options);
+    options.thread = HF_THREAD_NONE;
+    if (hf_client_open(url, &options, &client, &error) != HF_OK) {
+        fprintf(stderr, "%s\n", error.text);
+        exit(2);
+    }
+    return client;
+}
+
+struct result {
+    bool is_done;
+    char reason[300];
+};
+
+static void on_done(void *user, struct hf_lock *lock, enum hf_status status,
+                    const struct hf_error *error)
+{
+    struct result *result = user;
+    result->is_done = true;
+    if (lock != NULL) {
+        hf_lock_release(lock);
+    }
+    snprintf(result->reason, sizeof(result->reason), "%s: %.200s",
+             hf_status_name(status), error == NULL ? "" : error->text);
+}
+
+static struct hf_lock *hold_one(struct hf_client *client)
+{
+    struct hf_request request;
+    struct hf_lock *lock;
+    struct hf_error error;
+    hf_request_init(&request, "kept");
+    request.ttl_ms = TTL_MS;
+    request.liveness = HF_LIVENESS_LEASE;
+    request.wait_ms = 10000;
+    if (hf_lock_acquire(client, &request, &lock, &error) != HF_OK) {
+        fprintf(stderr, "%s\n", error.text);
+        exit(2);
+    }
+    return lock;
+}
+
+/* ---- silent, greets --------------------------------------------------------
+ */
+
+static int64_t close_in_child(struct hf_client *client)
+{
+    int64_t begin = now_ms();
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        hf_client_close(client);
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+    return status == 0 ? now_ms() - begin : -1;
+}
+
+static int count_threads(void)
+{
+    int n = 0;
+    DIR *folder = opendir("/proc/self/task");
+    for (struct dirent *one; (one = readdir(folder)) != NULL;) {
+        n += one->d_name[0] != '.';
+    }
+    closedir(folder);
+    return n;
+}
+
+static int connect_and_hold(const char *kind, int port, int64_t ms)
+{
+    char url[120];
+    struct hf_request request;
+    struct result result = {false, "not done"}, again = result;
+    struct hf_client *holder = open_client("local:");
+    struct hf_lock *lock = hold_one(holder);
+    snprintf(url, sizeof(url), "mysqls://u:p@127.0.0.1:%d/?connect_timeout=%s",
+             port, strcmp(kind, "silent") == 0 ? "1s" : "1500ms");
+    struct hf_client *client = open_client(url);
+    hf_request_init(&request, "other");
+    request.wait_ms = ms - 500;
+    if (hf_op_start_acquire(client, &request, on_done, &result, NULL, NULL) !=
+        HF_OK) {
+        return 2;
+    }
+    int64_t end = now_ms() + ms, longest = 0, child = -1;
+    bool is_kept = true;
+    while (now_ms() < end) {
+        struct pollfd fds[2] = {{.fd = hf_client_fd(holder), .events = POLLIN},
+                                {.fd = hf_client_fd(client), .events = POLLIN}};
+        poll(fds, 2, STEP_MS);
+        int64_t begin = now_ms();
+        hf_client_process(client);
+        int64_t took = now_ms() - begin;
+        longest = took > longest ? took : longest;
+        hf_client_process(holder);
+        is_kept = is_kept && hf_lock_valid_for(lock, 0);
+        if (child < 0 && now_ms() > end - ms / 2) {
+            child = close_in_child(client);
+        }
+    }
+    /* Once more, so that the close meets a thread that is connecting. */
+    if (hf_op_start_acquire(client, &request, on_done, &again, NULL, NULL) !=
+        HF_OK) {
+        return 2;
+    }
+    hf_client_process(client);
+    int64_t begin = now_ms();
+    hf_client_close(client);
+    int64_t closed = now_ms() - begin;
+    poll(NULL, 0, 500); /* for the thread */
+    printf("%s %lld %lld %lld %d %s\n", is_kept ? "kept" : "lost",
+           (long long)longest, (long long)child, (long long)closed,
+           count_threads(), result.reason);
+    hf_lock_release(lock);
+    hf_client_close(holder);
+    return 0;
+}
+
+static int meet_server(const char *kind, int64_t ms)
+{
+    static int listener;
+    pthread_t thread;
+    int port = listen_to(&listener);
+    if (port == 0 ||
+        (strcmp(kind, "greets") == 0 &&
+         pthread_create(&thread, NULL, greet_all, &listener) != 0)) {
+        return 2;
+    }
+    return connect_and_hold(kind, port, ms);
+}
+
+/* ---- holds -----------------------------------------------------------------
+ */
+
+static int hold_until_lost(const char *url)
+{
+    struct hf_client *client = open_client(url);
+    struct hf_lock *lock = hold_one(client);
+    puts("held");
+    fflush(stdout);
+    while (hf_lock_state(lock) != HF_STATE_LOST) {
+        struct pollfd fd = {.fd = hf_client_fd(client), .events = POLLIN};
+        poll(&fd, 1, 1000);
+        hf_client_process(client);
+    }
+    puts("lost");
+    hf_lock_release(lock);
+    hf_client_close(client);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3) {
+        return 2;
+    }
+    return strcmp(argv[1], "holds") == 0
+               ? hold_until_lost(argv[2])
+               : meet_server(argv[1], strtoll(argv[2], NULL, 10));
+}
