@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 /* Increase it with each change of the interface below. */
-#define HF_TLS_ABI 3
+#define HF_TLS_ABI 4
 
 struct hf_tls_settings {
     const char *ca;     /* file; NULL: the system's authorities */
@@ -45,6 +45,9 @@ struct hf_tls_ops {
                      size_t size);
     /* `quiet`: send nothing to the peer. Leaves the descriptor open. */
     void (*close)(void *tls, bool quiet);
+    /* Empty this thread's queue of errors, for libraries that take what is in
+     * it for their own. */
+    void (*clear)(void);
 };
 
 struct hf_tls;

@@ -460,4 +460,5 @@ __attribute__((visibility("default"))) const struct hf_tls_ops hf_tls_module = {
     .is_cut = tls_is_cut,
     .write = tls_write,
     .close = tls_close,
+    .clear = ERR_clear_error,
 };

@@ -113,7 +113,7 @@ static struct hf_lock *hold_one(struct hf_client *client)
     hf_request_init(&request, "kept");
     request.ttl_ms = TTL_MS;
     request.liveness = HF_LIVENESS_LEASE;
-    request.wait_ms = 10000;
+    request.wait_ms = 30000;
     if (hf_lock_acquire(client, &request, &lock, &error) != HF_OK) {
         fprintf(stderr, "%s\n", error.text);
         exit(2);
@@ -226,7 +226,10 @@ static int hold_until_lost(const char *url)
         hf_client_process(client);
     }
     puts("lost");
+    fflush(stdout);
     hf_lock_release(lock);
+    hf_lock_release(hold_one(client));
+    puts("again");
     hf_client_close(client);
     return 0;
 }

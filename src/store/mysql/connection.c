@@ -18,8 +18,8 @@
 #include "store/mysql/connection.h"
 #include "base/assert.h"
 #include "base/fail.h"
+#include "store/mysql/guard.h"
 #include "store/mysql/opening.h"
-#include "store/mysql/sigpipe.h"
 
 #include <errmsg.h>
 #include <errno.h>
@@ -140,7 +140,7 @@ static void become_open(struct hf_mysql_connection *connection,
     if (connection->is_broken) {
         return;
     }
-    if (connection->target->is_tls &&
+    if (connection->target->tls != NULL &&
         mysql_get_ssl_cipher(connection->sql) == NULL) {
         hf_mysql_connection_break(connection, HF_CONFIG,
                                   "is connected without TLS");
@@ -246,16 +246,11 @@ static int continue_call(struct hf_mysql_connection *connection, int events)
 
 static int step_call(struct hf_mysql_connection *connection, int events)
 {
-    struct hf_mysql_sigpipe sigpipe;
-    bool may_raise = connection->target->is_tls;
-    if (may_raise) {
-        hf_mysql_sigpipe_block(&sigpipe);
-    }
+    struct hf_mysql_guard guard;
+    hf_mysql_guard_enter(&guard, connection->target->tls);
     int waits = events == 0 ? begin_call(connection)
                             : continue_call(connection, events);
-    if (may_raise) {
-        hf_mysql_sigpipe_restore(&sigpipe);
-    }
+    hf_mysql_guard_leave(&guard);
     return waits;
 }
 
@@ -341,11 +336,14 @@ static void begin_connect(struct hf_mysql_connection *connection,
  * tried: every other attempt leaves time for them. */
 static void begin_dial(struct hf_mysql_connection *connection)
 {
+    const struct hf_mysql_target *target = connection->target;
     int64_t half_ms = hf_span_ms_ceil(connection->connect_timeout) / 2;
-    bool hurries = connection->reconnect.failures % 2 == 1;
-    connection->dial =
-        hf_mysql_dial_start(connection->target, connection->sql,
-                            &connection->login, hurries ? half_ms : 0);
+    bool is_only = hf_resolve_numeric(target->host, target->port,
+                                      &connection->addresses) &&
+                   connection->addresses.n == 1;
+    bool hurries = connection->reconnect.failures % 2 == 1 && !is_only;
+    connection->dial = hf_mysql_dial_start(
+        target, connection->sql, &connection->login, hurries ? half_ms : 0);
     if (connection->dial == NULL) {
         hf_mysql_connection_break(
             connection, errno == ENOMEM ? HF_NO_MEMORY : HF_UNAVAILABLE,
@@ -397,7 +395,7 @@ static void connect_to(struct hf_mysql_connection *connection,
         login.has_failed ? NULL : hf_mysql_target_new(connection->target);
     if (connection->sql == NULL) {
         hf_mysql_connection_break(connection, HF_NO_MEMORY, "out of memory");
-    } else if (connection->target->is_tls) {
+    } else if (connection->target->tls != NULL) {
         begin_dial(connection);
     } else {
         begin_connect(connection, at, now);
@@ -425,7 +423,7 @@ void hf_mysql_connection_start(struct hf_mysql_connection *connection,
     const struct hf_mysql_target *target = connection->target;
     HF_ASSERT(hf_mysql_connection_is_closed(connection));
     connection->deadline = hf_instant_add(now, connection->connect_timeout);
-    if (target->host == NULL || target->is_tls) {
+    if (target->host == NULL || target->tls != NULL) {
         connect_to(connection, NULL, now);
     } else if (hf_resolve_numeric(target->host, target->port,
                                   &connection->addresses)) {
@@ -558,7 +556,7 @@ void hf_mysql_connection_shut(struct hf_mysql_connection *connection)
     connection->dial = NULL;
     free_rows(connection);
     silence(connection);
-    hf_mysql_close(connection->sql);
+    hf_mysql_target_close(connection->target, connection->sql);
     connection->sql = NULL;
     hf_mysql_login_fini(&connection->login);
     connection->call = HF_MYSQL_REST;

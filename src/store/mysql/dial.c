@@ -24,7 +24,6 @@
 
 #include "base/assert.h"
 #include "base/secret.h"
-#include "store/mysql/sigpipe.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -76,7 +75,7 @@ static void leave(struct hf_mysql_dial *dial)
     int users = atomic_fetch_sub(&dial->users, 1);
     HF_ASSERT(users > 0);
     if (users == 1) {
-        hf_mysql_close(dial->sql);
+        hf_mysql_target_close(&dial->target, dial->sql);
         free_dial(dial);
     }
 }
@@ -110,7 +109,8 @@ static int wait_for(struct hf_mysql_dial *dial, int waits)
     } while (n < 0 && errno == EINTR);
     if (n <= 0) {
         dial->patience_ms = (dial->patience_ms + 1) / 2;
-        return MYSQL_WAIT_TIMEOUT; /* to the next address */
+        errno = ETIMEDOUT; /* for the message, if there is no other address */
+        return MYSQL_WAIT_TIMEOUT;
     }
     /* Or the greeting, if that is not there yet: then it waits again. */
     atomic_store(&dial->stage, HF_MYSQL_STAGE_HANDSHAKE);

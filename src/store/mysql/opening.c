@@ -108,7 +108,7 @@ static void explain_host(const char *why, char *out, size_t size)
 static bool may_want_tls(const struct hf_mysql_target *target,
                          struct st_mysql *sql, unsigned error)
 {
-    return !target->is_tls && target->host != NULL &&
+    return target->tls == NULL && target->host != NULL &&
            (sql->server_capabilities & CLIENT_SSL) != 0 &&
            (error == ER_ACCESS_DENIED_ERROR ||
             error == ER_ACCESS_DENIED_NO_PASSWORD_ERROR ||

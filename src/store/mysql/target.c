@@ -5,6 +5,7 @@
 #include "base/nearest.h"
 #include "base/secret.h"
 #include "io/tls.h"
+#include "store/mysql/guard.h"
 #include "store/named/key.h"
 #include "store/url_parts.h"
 
@@ -188,14 +189,14 @@ static enum hf_status read_tls(struct hf_mysql_target *target,
 {
     struct hf_tls *tls;
     bool is_maria = strncmp(url->scheme, "mariadb", 7) == 0;
-    target->is_tls = url->scheme[strlen(url->scheme) - 1] == 's';
-    if (!target->is_tls) {
+    if (url->scheme[strlen(url->scheme) - 1] != 's') {
         return hf_url_refuse_tls(url, is_maria ? "mariadbs" : "mysqls", error);
     }
     enum hf_status status =
         hf_url_load_tls(url, is_maria ? "mariadb" : "mysql", &tls, error);
-    hf_tls_free(tls);
     if (status == HF_OK) {
+        target->tls = hf_tls_ops(tls); /* the module stays loaded */
+        hf_tls_free(tls);
         status = copy(&target->tls_ca, url->tls_ca, error);
     }
     if (status == HF_OK) {
@@ -211,9 +212,10 @@ static enum hf_status read_tls(struct hf_mysql_target *target,
 static enum hf_status choose_server(struct hf_mysql_target *target,
                                     struct hf_error *error)
 {
-    bool is_local = target->host == NULL ||
-                    (!target->is_tls && strcmp(target->host, "localhost") == 0);
-    if (target->is_tls && (is_local || target->socket != NULL)) {
+    bool is_local =
+        target->host == NULL ||
+        (target->tls == NULL && strcmp(target->host, "localhost") == 0);
+    if (target->tls != NULL && (is_local || target->socket != NULL)) {
         return hf_fail(error, HF_INVALID,
                        "a unix socket has no TLS: write mysql://, or the host "
                        "and port of the server");
@@ -277,7 +279,7 @@ bool hf_mysql_target_copy(struct hf_mysql_target *out,
                           const struct hf_mysql_target *target)
 {
     const struct hf_mysql_target from = *target;
-    *out = (struct hf_mysql_target){.port = from.port, .is_tls = from.is_tls};
+    *out = (struct hf_mysql_target){.port = from.port, .tls = from.tls};
     memcpy(out->shown, from.shown, sizeof(out->shown));
     return copy_text(&out->host, from.host) &&
            copy_text(&out->socket, from.socket) &&
@@ -295,7 +297,7 @@ const char *hf_mysql_target_tls(const struct hf_mysql_target *target)
     if (target->host == NULL) {
         return "";
     }
-    return target->is_tls ? ", over TLS" : ", without TLS";
+    return target->tls != NULL ? ", over TLS" : ", without TLS";
 }
 
 /* ---- Connecting --------------------------------------------------------- */
@@ -328,7 +330,7 @@ static void set_options(const struct hf_mysql_target *target, MYSQL *sql)
     /* No server may read our files. */
     mysql_options(sql, MYSQL_OPT_LOCAL_INFILE, &no_files);
     mysql_options4(sql, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name", "holdfast");
-    if (target->is_tls) {
+    if (target->tls != NULL) {
         set_tls(target, sql);
     } else {
         mysql_options(sql, MYSQL_OPT_SSL_ENFORCE, &no);
@@ -354,6 +356,17 @@ struct st_mysql *hf_mysql_target_new(const struct hf_mysql_target *target)
     return sql;
 }
 
+void hf_mysql_target_close(const struct hf_mysql_target *target,
+                           struct st_mysql *sql)
+{
+    struct hf_mysql_guard guard;
+    if (sql != NULL) {
+        hf_mysql_guard_enter(&guard, target->tls);
+        mysql_close(sql);
+        hf_mysql_guard_leave(&guard);
+    }
+}
+
 void hf_mysql_login_fini(struct hf_mysql_login *login)
 {
     hf_secret_free(login->user);
@@ -373,7 +386,7 @@ int hf_mysql_target_connect(const struct hf_mysql_target *target,
         return 0;
     }
     return mysql_real_connect_start(
-        out, sql, target->is_tls ? target->host : login->host,
+        out, sql, target->tls != NULL ? target->host : login->host,
         login->user != NULL ? login->user : target->user,
         login->password != NULL ? login->password : target->password,
         target->database, target->host == NULL ? 0 : target->port,

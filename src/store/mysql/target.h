@@ -5,6 +5,7 @@
 #define HF_MYSQL_TARGET_H
 
 #include "io/resolve.h"
+#include "io/tls.h"
 #include "store/url.h"
 
 #include <stdbool.h>
@@ -19,11 +20,12 @@ struct hf_mysql_target {
     char *user;   /* NULL: of the option file, else of the process */
     char *password;
     char *database;
-    char *defaults_file;      /* NULL: none is read */
-    bool is_tls;              /* over TCP; dial.h connects */
-    char *tls_ca;             /* file; NULL: the system's authorities */
-    char *tls_cert, *tls_key; /* files; NULL: none */
-    char shown[128];          /* for messages */
+    char *defaults_file;          /* NULL: none is read */
+    const struct hf_tls_ops *tls; /* for guard.h. NULL: no TLS; else over TCP,
+                                     and dial.h connects */
+    char *tls_ca;                 /* file; NULL: the system's authorities */
+    char *tls_cert, *tls_key;     /* files; NULL: none */
+    char shown[128];              /* for messages */
 };
 
 /** Read the URL. @return HF_OK; HF_INVALID, HF_CONFIG, HF_NO_MEMORY with a text
@@ -42,6 +44,10 @@ bool hf_mysql_target_copy(struct hf_mysql_target *out,
 /* To follow the server's version in a message: ", over TLS"; empty for a unix
  * socket. A constant. */
 const char *hf_mysql_target_tls(const struct hf_mysql_target *target);
+
+/* mysql_close(), which says good-bye. NULL is fine. */
+void hf_mysql_target_close(const struct hf_mysql_target *target,
+                           struct st_mysql *sql);
 
 /** A connection that is not begun, with its options.
  * @return NULL: no memory; else the caller's, as of mysql_init(). */

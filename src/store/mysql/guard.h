@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Around each call of libmariadb that may use TLS.
+ *
+ * OpenSSL writes with write(2), which raises SIGPIPE in the program if the
+ * server has closed the connection. The handling of signals is the program's,
+ * so the signal is blocked in this thread for the call, and one that the call
+ * has raised is removed.
+ *
+ * OpenSSL keeps a queue of errors for each thread, and libmariadb takes what it
+ * finds there for the error of its own call, so that each later connection of
+ * the thread would end, too. The queue is emptied before, and after, for the
+ * program's own use of OpenSSL. */
+#ifndef HF_MYSQL_GUARD_H
+#define HF_MYSQL_GUARD_H
+
+#include "io/tls.h"
+
+#include <signal.h>
+#include <stdbool.h>
+
+struct st_mysql; /* MYSQL */
+
+struct hf_mysql_guard {
+    const struct hf_tls_ops *tls;
+    sigset_t before;
+    bool was_pending;
+};
+
+/** @param tls  NULL: without TLS, nothing is done. */
+void hf_mysql_guard_enter(struct hf_mysql_guard *guard,
+                          const struct hf_tls_ops *tls);
+void hf_mysql_guard_leave(const struct hf_mysql_guard *guard);
+
+#endif
