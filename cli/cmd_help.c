@@ -32,6 +32,7 @@ static const char stores_text[] =
     "                                  the name, as other programs lock it\n"
     "  mysql://USER@HOST[:PORT]/       one MariaDB or MySQL, by its module;\n"
     "                                  also mariadb://\n"
+    "  mysqls://..., mariadbs://...    the same with TLS\n"
     "  mysql://...?lock=named[&key=NAME]\n"
     "                                  the lock of GET_LOCK() with that name,\n"
     "                                  or of the name\n"

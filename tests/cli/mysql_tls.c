@@ -14,7 +14,7 @@
  * when it is
  *
  * The handling of signals is the default one: SIGPIPE ends it. */
-#include "holdfast/holdfast.h"
+#include <holdfast/holdfast.h>
 
 #include <arpa/inet.h>
 #include <dirent.h>

@@ -184,7 +184,8 @@ certificate="TLS: the server's certificate is refused:"
 authority="$certificate self-signed certificate in certificate chain: name its authority with tls_ca"
 sql -e "SET GLOBAL general_log_file = '$W/maria/log'; SET GLOBAL general_log = 1"
 logins() { # from the log of the server
-    sleep 0.1 # a login would have been logged before the client ends
+    # sleeps: a login would have been logged before the client has ended
+    sleep 0.1
     grep -cE 'Connect	app@' "$W/maria/log"
 }
 refused 77 "Access denied for user 'app'@'127.0.0.1' (using password: YES)" \

@@ -67,8 +67,8 @@ static void fail(struct hf_mysql_connection *connection)
     if (connection->is_open) {
         snprintf(why, sizeof(why), "%s", mysql_error(connection->sql));
     } else {
-        fault = hf_mysql_opening_fault(connection->target, connection->sql, why,
-                                       sizeof(why));
+        fault = hf_mysql_target_fault(connection->target, connection->sql, why,
+                                      sizeof(why));
     }
     hf_mysql_connection_break(connection, fault,
                               why[0] == '\0' ? "connection lost" : why);

@@ -115,9 +115,9 @@ static bool may_want_tls(const struct hf_mysql_target *target,
             error == ER_SECURE_TRANSPORT_REQUIRED);
 }
 
-enum hf_status hf_mysql_opening_fault(const struct hf_mysql_target *target,
-                                      struct st_mysql *sql, char *out,
-                                      size_t size)
+enum hf_status hf_mysql_target_fault(const struct hf_mysql_target *target,
+                                     struct st_mysql *sql, char *out,
+                                     size_t size)
 {
     unsigned error = mysql_errno(sql);
     const char *why = mysql_error(sql);

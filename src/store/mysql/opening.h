@@ -16,8 +16,8 @@
     "tls_cert and tls_key in the URL"
 
 /** Of a connection that has failed. @param out  gets the text; empty: none. */
-enum hf_status hf_mysql_opening_fault(const struct hf_mysql_target *target,
-                                      struct st_mysql *sql, char *out,
-                                      size_t size);
+enum hf_status hf_mysql_target_fault(const struct hf_mysql_target *target,
+                                     struct st_mysql *sql, char *out,
+                                     size_t size);
 
 #endif
