@@ -9,7 +9,7 @@
  *           kept|lost CALL CHILD CLOSE THREADS REASON
  *       CALL is the longest call of the client that connects, CHILD and CLOSE
  *       the time of hf_client_close() in a forked child and here, all in ms;
- *       THREADS are those left of the process, half a second later.
+ *       THREADS are those left of that client, half a second later.
  *   mysql_tls holds URL   holds a lock there, and prints "held", and "lost"
  * when it is
  *
@@ -157,6 +157,7 @@ static int connect_and_hold(const char *kind, int port, int64_t ms)
     struct hf_lock *lock = hold_one(holder);
     snprintf(url, sizeof(url), "mysqls://u:p@127.0.0.1:%d/?connect_timeout=%s",
              port, strcmp(kind, "silent") == 0 ? "1s" : "1500ms");
+    int before = count_threads();
     struct hf_client *client = open_client(url);
     hf_request_init(&request, "other");
     request.wait_ms = ms - 500;
@@ -192,7 +193,7 @@ static int connect_and_hold(const char *kind, int port, int64_t ms)
     poll(NULL, 0, 500); /* for the thread */
     printf("%s %lld %lld %lld %d %s\n", is_kept ? "kept" : "lost",
            (long long)longest, (long long)child, (long long)closed,
-           count_threads(), result.reason);
+           count_threads() - before, result.reason);
     hf_lock_release(lock);
     hf_client_close(holder);
     return 0;
