@@ -47,9 +47,13 @@ static int64_t now_ms(void)
     return (int64_t)at.tv_sec * 1000 + at.tv_nsec / 1000000;
 }
 
+/* -1: greet none. */
 static void *greet_all(void *arg)
 {
     int listener = *(const int *)arg;
+    if (listener < 0) {
+        pause();
+    }
     for (;;) {
         int fd = accept(listener, NULL, NULL);
         if (fd < 0 || send(fd, greeting, sizeof(greeting), MSG_NOSIGNAL) < 0) {
@@ -201,12 +205,11 @@ static int connect_and_hold(const char *kind, int port, int64_t ms)
 
 static int meet_server(const char *kind, int64_t ms)
 {
-    static int listener;
+    static int listener, greeted;
     pthread_t thread;
     int port = listen_to(&listener);
-    if (port == 0 ||
-        (strcmp(kind, "greets") == 0 &&
-         pthread_create(&thread, NULL, greet_all, &listener) != 0)) {
+    greeted = strcmp(kind, "greets") == 0 ? listener : -1;
+    if (port == 0 || pthread_create(&thread, NULL, greet_all, &greeted) != 0) {
         return 2;
     }
     return connect_and_hold(kind, port, ms);
