@@ -80,10 +80,10 @@ done
 says 64 'leave out the host' 'a socket of another host' \
     holdfast run -n -u 'mysql://h/?lock=named&socket=/s' job -- true
 says 64 'its whole path' 'a relative socket' holdfast run -n -u 'mysql:///?lock=named&socket=s' job -- true
-for tls in tls=on "tls_ca=$0"; do
-    says 64 'TLS to MySQL is not part of this version' "$tls" \
-        holdfast run -n -u "mysql://h/?lock=named&$tls" job -- true
-done
+says 64 'for TLS write mysqls://' 'tls=on' \
+    holdfast run -n -u 'mysql://h/?lock=named&tls=on' job -- true
+says 78 'no server of this URL is reached over TLS: write mysqls://' 'tls_ca=' \
+    holdfast run -n -u "mysql://h/?lock=named&tls_ca=$0" job -- true
 says 0 ran 'mariadb://' holdfast run -n -u "mariadb${HOLDFAST_URL#mysql}" job -- echo ran
 says 78 "Unknown database 'none'" 'a database that is not there' \
     holdfast run -n -u "${HOLDFAST_URL/\/\?//none?}" job -- true
