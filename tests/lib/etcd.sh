@@ -70,6 +70,11 @@ etcd_answers() { # NAME
     etcd_ctl_at "$1" --command-timeout 3s get / --consistency l
 }
 
+# Where a member finds the sockets of all: partition.sh has another one.
+etcd_folder() { # NAME
+    echo "$W"
+}
+
 # The name of a unix socket is a host and a port, in the working folder.
 etcd_launch() { # NAME
     local name=$1 url tls=() clock_env=()
@@ -77,7 +82,7 @@ etcd_launch() { # NAME
     [ -z "$ETCD_TLS" ] ||
         tls=(--cert-file "$W/tls/server.crt" --key-file "$W/tls/server.key")
     [ -z "$ETCD_CLOCK" ] || server_clock_env "$name"
-    (cd "$W" && exec env "${clock_env[@]}" etcd --name "$name" --data-dir "$W/$name/data" \
+    (cd "$(etcd_folder "$name")" && exec env "${clock_env[@]}" etcd --name "$name" --data-dir "$W/$name/data" \
         --listen-client-urls "$url" --advertise-client-urls "$url" \
         --listen-peer-urls "unix://$name:1" \
         --initial-advertise-peer-urls "unix://$name:1" \

@@ -16,6 +16,8 @@
 #   node_restart KIND NAME         stopped, if it runs, and started again: same
 #                                  folder, same ports; waits until it answers
 #   nodes_start KIND N             N of them; waits until each answers
+#
+# With partition.sh they reach each other by way of a network that can be cut.
 
 # Servers and tools written in Go: with one thread that runs Go at a time, none
 # looks for work in vain. The processors belong to other tests.
@@ -98,11 +100,17 @@ node_restart() { # KIND NAME
     return 1
 }
 
+# Ports were chosen, and none of them is started yet: partition.sh has another one.
+nodes_placed() { # KIND NAME...
+    true
+}
+
 # All on new ports, and with nothing in them.
 nodes_try() { # KIND NAME...
     local kind=$1 name status=0
     shift
     "${kind}_place" "$@"
+    nodes_placed "$kind" "$@"
     for name; do
         rm -rf "$W/$name/data"
         node_launch "$kind" "$name"

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Servers of one cluster of which some cannot reach the others, while clients reach
+# them all. Source after holders.sh, contend.sh and the file of the server, and before
+# the cluster is started: then its members reach each other by way of partition.c
+# alone, which needs no privilege. A cut is silent: connections stay open.
+#
+#   cut_off NAME         nothing passes between NAME and the others
+#   cut_from NAME        what NAME sends is lost; it receives
+#   cut_to NAME          what the others send to NAME is lost
+#   heal                 all passes; what was held back comes now
+#
+# Cases. The test sets KIND, is_back as for ordered_cluster.sh, and of what
+# docs/stores.md says the seconds FREE_S, after which a lock is free whose holder is cut
+# off, and SERVED_S, after which one is that was released while the leader changed.
+#
+#   follower_is TITLE TTL CUT...  a client of a follower alone holds a lock; one of the
+#                        others waits for it; CUT... with the follower's name
+#   follower_heals TTL SECONDS    the same, healed before the lease ends
+#   contenders_begin     ten, each of which knows all servers
+#   contenders_are_cut TITLE leader|follower   and then all is healed
+#   contenders_end
+#
+# Each command locks a witness file of its lock's name, which shows two at once.
+
+has_leader() { leader=$("${KIND}_leader") && [ -n "$leader" ]; }
+is_back() { true; }
+
+# ---- The network ----------------------------------------------------------------------
+
+coproc PARTITION { exec "$HF_BUILD/tests/lib/partition"; }
+PARTITION_ALL=()
+
+partition() { # COMMAND: a line
+    local reply=''
+    echo "$*" >&"${PARTITION[1]}"
+    read -rt 20 reply <&"${PARTITION[0]}"
+    [ "$reply" = ok ] || { diag "partition: $*: ${reply:-no answer}" && return 1; }
+}
+
+partition_pairs() { # COMMAND...: with each two names
+    local from to
+    for from in "${PARTITION_ALL[@]}"; do
+        for to in "${PARTITION_ALL[@]}"; do
+            [ "$from" = "$to" ] || "$@" "$from" "$to" || return
+        done
+    done
+}
+
+# Each member of etcd has a working folder, with the sockets that it takes for its
+# peers'. They stay when other ports are chosen.
+etcd_folder() {
+    echo "$W/$1"
+}
+etcd_pair() { # FROM TO
+    [ -e "$W/$1/$2:1" ] ||
+        partition stream "$1" "$2" "$W/$1/$2:1" "$W/$2/$2:1"
+}
+
+nodes_placed() { # KIND NAME...
+    local kind=$1 name
+    shift
+    PARTITION_ALL=("$@")
+    for name; do
+        mkdir -p "$W/$name"
+        partition member "$name"
+    done
+    partition_pairs "${kind}_pair"
+}
+
+cut_pair() { # SENDER RECEIVER FROM TO
+    [[ $3 != "$1" && $4 != "$2" ]] || partition cut "$3" "$4"
+}
+cut_off() {
+    partition_pairs cut_pair "$1" "$1"
+}
+cut_from() {
+    partition_pairs cut_pair "$1" -
+}
+cut_to() {
+    partition_pairs cut_pair - "$1"
+}
+heal() {
+    partition heal
+}
+
+# ---- A follower ------------------------------------------------------------------------
+
+# In place of that of holders.sh. What sleeps must not keep the witness.
+cat >"$W/hold" <<'X'
+#!/bin/sh
+exec 8>>"$2/witness.$HOLDFAST_NAME"
+flock -n 8 || echo "two at once: $1 $HOLDFAST_NAME $HOLDFAST_FENCE" >>"$2/trouble"
+echo "$1 $HOLDFAST_FENCE" >>"$2/held"
+echo "$HOLDFAST_FENCE" >"$2/on.$1"
+while [ -e "$2/on.$1" ]; do sleep 0.02 8>&-; done
+X
+
+partition_url() { # NAME...: those servers
+    local -n ports=${KIND^^}_PORT
+    local name hosts=''
+    for name; do
+        hosts+=${hosts:+,}127.0.0.1:${ports[$name]}
+    done
+    echo "$KIND://$hosts?connect_timeout=3s"
+}
+
+follower_choose() { # sets $follower, $theirs, its URL, and $others, that of the others
+    local name rest=()
+    ok 'there is a leader' wait_until 20 has_leader
+    follower=''
+    for name in "${PARTITION_ALL[@]}"; do
+        if [[ -z $follower && $name != "$leader" ]]; then
+            follower=$name
+        else
+            rest+=("$name")
+        fi
+    done
+    theirs=$(partition_url "$follower") others=$(partition_url "${rest[@]}")
+}
+
+waits() { has_said waiter waiting; }
+
+follower_begin() { # TITLE TTL
+    follower_choose
+    begin own -u "$theirs" -t "$2" own
+    own=$begun
+    ok "$1: a holder, by way of the follower" wait_until 20 holds own
+    begin waiter -u "$others" -t "$2" -w 200 own
+    waiter=$begun
+    ok '... and a waiter, by way of the others' wait_until 20 waits
+}
+
+# A try that is granted leaves a file: none may be.
+refuses() { # NAME
+    capture timeout 30 holdfast run -n -u "$theirs" "$1" -- touch "$W/granted"
+    [ "$code" = 69 ] || { diag "exit $code: $err" && return 1; }
+}
+takes_part() {
+    timeout 30 holdfast run -n -u "$theirs" -t 20s free -- true
+}
+
+no_trouble() {
+    is "$(cat "$W/trouble" 2>/dev/null)" '' '... never two at once'
+    [ ! -e "$W/granted" ] || fail '... and a try was granted by a follower that was cut off'
+}
+
+fence_of() { # NAME: the last one
+    sed -n "s/^$1 //p" "$W/held" | tail -n 1
+}
+
+follower_is() { # TITLE TTL CUT...
+    local title=$1 ttl=$2 began took
+    shift 2
+    follower_begin "$title" "$ttl"
+    began=$(now_ms)
+    "$@" "$follower"
+    ok '... it grants no free lock, exit 69' refuses free
+    ok '... the waiter is granted the lock' wait_until 60 holds waiter
+    took=$(($(stat -c %.3Y "$W/on.waiter" | tr -d .) - began))
+    ok "... in $FREE_S s, and 10 s of a busy machine" [ $took -le $((FREE_S * 1000 + 10000)) ]
+    diag "granted after $took ms"
+    wait "$own"
+    is $? 76 '... the first has ended, exit 76'
+    like "$(cat "$W/err.own")" 'own: the lock could not be kept' '... and has reported it'
+    end waiter
+    wait "$waiter"
+    is $? 0 '... the lock is released'
+    ok '... the follower does not grant it' refuses own
+    heal
+    ok '... it takes part again, once that is healed' wait_until 30 takes_part
+    begin own -u "$theirs" -t "$ttl" -w 60 own
+    ok '... and grants the lock' wait_until 60 holds own
+    ok '... with a greater fence' [ "$(fence_of own)" -gt "$(fence_of waiter)" ]
+    end own
+    wait "$begun"
+    no_trouble
+}
+
+# What has come too late for the lease is reported as lost.
+follower_heals() { # TTL SECONDS
+    local n
+    renewed() { grep -c '"event":"renewed"' "$W/events.own"; }
+    renews() { [ "$(renewed)" -gt "$n" ]; }
+    goes_on_or_is_lost() { renews || is_gone "$own"; }
+    follower_begin "cut off for $2 s of a lease of $1" "$1"
+    cut_off "$follower"
+    sleep "$2" # sleeps: the length of the cut
+    heal
+    n=$(renewed)
+    ok '... the lock is renewed, or its loss reported' wait_until 30 goes_on_or_is_lost
+    if renews; then
+        diag 'it was kept'
+        end own
+    fi
+    wait "$own"
+    like $? '^(0|76)$' '... it has ended'
+    ok '... and the waiter is granted the lock' wait_until 60 holds waiter
+    end waiter
+    wait "$waiter"
+    no_trouble
+}
+
+# ---- Contenders -------------------------------------------------------------------------
+
+contenders_begin() {
+    HOLDFAST_URL=$(partition_url "${PARTITION_ALL[@]}")
+    export HOLDFAST_URL
+    contend_start 10
+    contend_goes_on 'ten contend' 60
+}
+
+# The one that is cut off may take itself for it yet.
+other_leads() { "${KIND}_leader" | grep -qvx -e "$1"; }
+
+contenders_are_cut() { # TITLE leader|follower
+    local cut began took
+    follower_choose
+    [ "$2" = leader ] && cut=$leader || cut=$follower
+    began=$(now_ms)
+    cut_off "$cut"
+    ok "$1: the others have a leader" wait_until 20 other_leads "$cut"
+    diag "after $(($(now_ms) - began)) ms"
+    contend_goes_on '...' 60
+    took=$(($(now_ms) - began))
+    ok "... in $SERVED_S s, and 10 s of a busy machine" [ $took -le $((SERVED_S * 1000 + 10000)) ]
+    diag "20 grants in $took ms"
+    heal
+    contend_goes_on '... it is healed' 60
+    ok '... each server takes part' wait_until 30 is_back
+}
+
+contenders_end() {
+    contend_end
+}
