@@ -129,20 +129,30 @@ consul_place() { # NAME...
     CONSUL_URL=consul${CONSUL_TLS:+s}://$CONSUL_URL
 }
 
+# Where a server listens for the others, and where they find it: partition.sh has
+# others.
+consul_back() { # NAME
+    echo 127.0.0.1
+}
+consul_front() { # NAME
+    echo 127.0.0.1
+}
+
 consul_launch() { # NAME
-    local name=$1 args=() join clock_env=()
+    local name=$1 args=() other clock_env=()
     if [ -n "$CONSUL_TLS" ]; then
         args=(-http-port -1 -https-port "${CONSUL_PORT[$name]}" -hcl
             "cert_file = \"$W/tls/server.crt\" key_file = \"$W/tls/server.key\"")
     else
         args=(-http-port "${CONSUL_PORT[$name]}")
     fi
-    for join in "${CONSUL_SERF[@]}"; do
-        args+=(-retry-join "127.0.0.1:$join")
+    for other in "${!CONSUL_SERF[@]}"; do
+        args+=(-retry-join "$(consul_front "$other"):${CONSUL_SERF[$other]}")
     done
     [ -z "$CONSUL_CLOCK" ] || server_clock_env "$name"
     env "${clock_env[@]}" consul agent -server -bootstrap-expect "${#CONSUL_SERF[@]}" \
-        -node "$name-$tap_shell" -data-dir "$W/$name/data" -bind 127.0.0.1 \
+        -node "$name-$tap_shell" -data-dir "$W/$name/data" \
+        -bind "$(consul_back "$name")" -advertise "$(consul_front "$name")" \
         -client 127.0.0.1 -dns-port -1 -grpc-port -1 -serf-wan-port -1 \
         -server-port "${CONSUL_RPC[$name]}" -retry-interval 1s \
         -serf-lan-port "${CONSUL_SERF[$name]}" -log-level warn -hcl \

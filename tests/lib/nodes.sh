@@ -85,10 +85,20 @@ nodes_show_logs() { # KIND NAME...
     done
 }
 
+# Ports were chosen, and none of them is started yet; one was started. partition.sh has
+# others.
+nodes_placed() { # KIND NAME...
+    true
+}
+node_launched() { # KIND NAME
+    true
+}
+
 node_launch() { # KIND NAME
     mkdir -p "$W/$2"
     : >"$W/$2/log"
     "$1_launch" "$2"
+    node_launched "$1" "$2"
 }
 
 node_restart() { # KIND NAME
@@ -98,11 +108,6 @@ node_restart() { # KIND NAME
     node_await "$1" "$2" && return 0
     nodes_show_logs "$1" "$2"
     return 1
-}
-
-# Ports were chosen, and none of them is started yet: partition.sh has another one.
-nodes_placed() { # KIND NAME...
-    true
 }
 
 # All on new ports, and with nothing in them.

@@ -56,6 +56,28 @@ etcd_pair() { # FROM TO
     [ -e "$W/$1/$2:1" ] ||
         partition stream "$1" "$2" "$W/$1/$2:1" "$W/$2/$2:1"
 }
+etcd_doors() {
+    partition_pairs etcd_pair
+}
+
+# A server of Consul has one address for all others, which do not name themselves.
+consul_back() { # NAME: an address that no other test has, most likely
+    echo "127.$((1 + tap_shell / 250 % 250)).$((1 + tap_shell % 250)).${1#c}"
+}
+consul_front() {
+    echo "$(consul_back "$1")0"
+}
+consul_doors() {
+    local name port
+    for name in "${PARTITION_ALL[@]}"; do
+        for port in "${CONSUL_RPC[$name]}" "${CONSUL_SERF[$name]}"; do
+            partition stream '?' "$name" "$(consul_front "$name"):$port" \
+                "$(consul_back "$name"):$port"
+        done
+        partition datagram "$name" "$(consul_front "$name"):$port" \
+            "$(consul_back "$name"):$port"
+    done
+}
 
 nodes_placed() { # KIND NAME...
     local kind=$1 name
@@ -65,7 +87,11 @@ nodes_placed() { # KIND NAME...
         mkdir -p "$W/$name"
         partition member "$name"
     done
-    partition_pairs "${kind}_pair"
+    "${kind}_doors"
+}
+node_launched() { # KIND NAME
+    local -n launched=${1^^}_PID
+    partition member "$2" "${launched[$2]}"
 }
 
 cut_pair() { # SENDER RECEIVER FROM TO
