@@ -396,7 +396,8 @@ hf_client_open(const char *url, const struct hf_client_options *options,
  *
  * Threads: any.
  * Blocks: until all releases are confirmed, at most 5 s, and no longer than
- * node_timeout (50 ms) without any reply of the store. Releases are pipelined.
+ * node_timeout (50 ms) without any reply of the store; 2.5 s if that is a
+ * cluster, such as etcd, with another server to ask. Releases are pipelined.
  */
 HF_API void hf_client_close(struct hf_client *client);
 

@@ -2,8 +2,9 @@
 /* Closing a client. The callbacks of all pending operations run, with
  * HF_CANCELLED. All locks are released in one pipeline. That ends when
  * all are, when no reply arrives for one timeout, or after 5 s; the remaining
- * leases expire. A forked child sends nothing. If a callback closes the client,
- * the closing starts when the callback has returned. */
+ * leases expire. A store of several servers has the time to ask another one. A
+ * forked child sends nothing. If a callback closes the client, the closing
+ * starts when the callback has returned. */
 #include "client/close.h"
 
 #include "client/callback.h"
@@ -60,6 +61,20 @@ static void give_back(struct hf_client *client, uint32_t slot)
     }
 }
 
+/* Timeouts: a server is silent for two before another one is asked; its own. */
+#define TIMEOUTS 3
+
+static struct hf_instant wait_end(const struct hf_client *client)
+{
+    struct hf_span longest = hf_span_ms(client->url->max_ttl_ms);
+    struct hf_span one = hf_nodes_patience(&client->nodes, longest);
+    struct hf_span failover = client->store->ops->failover;
+    if (failover.ns > 0) {
+        one = hf_span_max(failover, hf_span_scale(one, TIMEOUTS));
+    }
+    return hf_instant_add(client->now, one);
+}
+
 static void wait_for_answers(struct hf_client *client, struct hf_instant until)
 {
     hf_loop_wait(client->loop, hf_instant_min(until, hf_client_due(client)));
@@ -70,8 +85,7 @@ static void release_all(struct hf_client *client)
 {
     struct hf_instant end =
         hf_instant_add(client->now, hf_span_ms(CLOSE_MS_MAX));
-    struct hf_span longest = hf_span_ms(client->url->max_ttl_ms);
-    struct hf_instant until = hf_client_patience(client, longest);
+    struct hf_instant until = wait_end(client);
     uint32_t slot = 0;
     uint64_t n_seen = client->n_answers;
     for (;;) {
@@ -83,7 +97,7 @@ static void release_all(struct hf_client *client)
         bool is_all = slot == hf_item_table_end(&client->slots);
         if (client->n_answers != n_seen) {
             n_seen = client->n_answers;
-            until = hf_client_patience(client, longest);
+            until = wait_end(client);
         }
         if (client->slots.n_used == 0 || !hf_instant_before(client->now, end) ||
             (is_all && client->n_pending == 0 &&

@@ -312,6 +312,9 @@ struct hf_store_ops {
     struct hf_span retry_cap;
     struct hf_span node_timeout; /* of URLs without node_timeout; 0:
                                     HF_NODE_TIMEOUT_MS_DEFAULT */
+    /* In which another of its servers is asked, if one is silent; 0: there is
+     * no other. A client that closes waits for that. */
+    struct hf_span failover;
     bool is_serial; /* a request may stay unsent, or be half done, until
                        earlier replies are read: the client reads them, also
                        when no call waits */

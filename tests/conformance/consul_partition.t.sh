@@ -24,6 +24,7 @@ is_back() {
 CONTEND_MAY='the lock was lost again as soon as it was taken'
 follower_is 'cut off' 10s cut_off
 follower_heals 10s 3
+release_goes_on
 contenders_begin
 contenders_are_cut 'the leader is cut off' leader
 contenders_are_cut 'a follower is cut off' follower

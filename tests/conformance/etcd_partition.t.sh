@@ -25,6 +25,7 @@ follower_is 'cut off' 5s cut_off
 follower_is 'it is not heard' 5s cut_from
 follower_is 'it hears nothing' 5s cut_to
 follower_heals 8s 3
+release_goes_on
 contenders_begin
 contenders_are_cut 'the leader is cut off' leader
 contenders_are_cut 'a follower is cut off' follower

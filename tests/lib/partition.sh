@@ -17,6 +17,7 @@
 #   follower_is TITLE TTL CUT...  a client of a follower alone holds a lock; one of the
 #                        others waits for it; CUT... with the follower's name
 #   follower_heals TTL SECONDS    the same, healed before the lease ends
+#   release_goes_on      a client of all servers releases its lock at one that was cut off
 #   contenders_begin     ten, each of which knows all servers
 #   contenders_are_cut TITLE leader|follower   and then all is healed
 #   contenders_end
@@ -224,6 +225,36 @@ follower_heals() { # TTL SECONDS
     ok '... and the waiter is granted the lock' wait_until 60 holds waiter
     end waiter
     wait "$waiter"
+    no_trouble
+}
+
+# Long before the lease of the lock ends.
+release_goes_on() {
+    local -n ports=${KIND^^}_PORT
+    local began took
+    follower_choose
+    is_there() { # the client begins at any server
+        begin own -v -u "$(partition_url "${PARTITION_ALL[@]}")&node_timeout=200ms" \
+            -t 60s own
+        wait_until 20 holds own || return
+        grep -q ":${ports[$follower]}: connected" "$W/err.own" || { end own && wait "$begun" && false; }
+    }
+    ok 'a holder, of all servers, at a follower' wait_until 60 is_there
+    own=$begun
+    begin waiter -u "$others" -t 20s -w 200 own
+    ok '... and a waiter, by way of the others' wait_until 20 waits
+    began=$(now_ms)
+    cut_off "$follower"
+    end own
+    ok '... cut off, it is released by way of another' wait_until 60 holds waiter
+    took=$(($(stat -c %.3Y "$W/on.waiter" | tr -d .) - began))
+    ok '... in time' [ $took -le 15000 ]
+    diag "granted after $took ms"
+    wait "$own"
+    is $? 0 '... and has ended'
+    heal
+    end waiter
+    wait "$begun"
     no_trouble
 }
 

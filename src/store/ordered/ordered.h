@@ -61,6 +61,10 @@
 #define HF_ORDERED_MARK_MAX 16
 #define HF_ORDERED_NOTE_MAX (HF_OWNER_MAX + HF_ORDERED_MARK_MAX)
 
+/* Milliseconds of hf_store_ops: a server is silent for one second by default
+ * before the next one is asked, which may connect, and elect a leader. */
+#define HF_ORDERED_FAILOVER_MS 2500
+
 enum hf_ordered_state {
     HF_ORDERED_ASKING,  /* its entry may or may not exist */
     HF_ORDERED_WAITING, /* it had an entry behind others */
