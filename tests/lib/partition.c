@@ -81,6 +81,7 @@ struct way {
     char data[PIECE_BYTES];
     size_t at;
     size_t len;
+    bool has_begun; /* something was read */
     bool has_ended; /* nothing more is read */
     bool is_told;   /* ... and the other side knows */
     bool is_lost;   /* nothing can be written: what is read is dropped */
@@ -94,7 +95,14 @@ struct link {
     const struct door *door;
 };
 
+struct rewrite {
+    char old[INET_ADDRSTRLEN];
+    char new[INET_ADDRSTRLEN];
+};
+
 static struct member members[MEMBERS_MAX];
+static struct rewrite rewrites[MEMBERS_MAX];
+static int n_rewrites;
 static struct door doors[DOORS_MAX];
 static struct link *links[LINKS_MAX];
 static int n_members;
@@ -209,6 +217,17 @@ static bool datagrams_add(const char *name, const char *front, const char *back)
     return true;
 }
 
+static bool rewrite_add(const char *old, const char *new)
+{
+    if (n_rewrites == MEMBERS_MAX || strlen(old) != strlen(new)) {
+        return false;
+    }
+    struct rewrite *added = &rewrites[n_rewrites++];
+    snprintf(added->old, sizeof(added->old), "%s", old);
+    snprintf(added->new, sizeof(added->new), "%s", new);
+    return true;
+}
+
 static bool cut_add(const char *from, const char *to)
 {
     int i = member_of(from);
@@ -222,8 +241,8 @@ static bool cut_add(const char *from, const char *to)
 
 static bool heal(void)
 {
-    for (int i = 0; i < n_members; i++) {
-        memset(members[i].cut, 0, sizeof(members[i].cut));
+    for (int i = 0; i < MEMBERS_MAX * MEMBERS_MAX; i++) {
+        members[i / MEMBERS_MAX].cut[i % MEMBERS_MAX] = false;
     }
     return true;
 }
@@ -246,6 +265,9 @@ static bool obey(char *line)
     }
     if (strcmp(words[0], "datagram") == 0 && n == 4) {
         return datagrams_add(words[1], words[2], words[3]);
+    }
+    if (strcmp(words[0], "rewrite") == 0) {
+        return rewrite_add(words[1], words[2]);
     }
     if (strcmp(words[0], "cut") == 0) {
         return cut_add(words[1], words[2]);
@@ -296,10 +318,7 @@ static unsigned long inode_of(const struct sockaddr_in *from,
             break;
         }
     }
-    if (table != NULL) {
-        fclose(table);
-    }
-    return inode;
+    return table != NULL && fclose(table) == 0 ? inode : 0;
 }
 
 static bool process_has(long pid, unsigned long inode)
@@ -318,10 +337,7 @@ static bool process_has(long pid, unsigned long inode)
         link[n > 0 ? n : 0] = '\0';
         has = strcmp(link, want) == 0;
     }
-    if (folder != NULL) {
-        closedir(folder);
-    }
-    return has;
+    return folder != NULL && closedir(folder) == 0 && has;
 }
 
 static int opener_of(int fd)
@@ -408,6 +424,17 @@ static bool link_connect(struct link *link)
     return true;
 }
 
+static void way_rewrite(struct way *way)
+{
+    for (int i = 0; i < n_rewrites; i++) {
+        size_t len = strlen(rewrites[i].old);
+        char *found = memmem(way->data, way->len, rewrites[i].old, len);
+        if (found != NULL) {
+            memcpy(found, rewrites[i].new, len);
+        }
+    }
+}
+
 static void way_read(struct link *link, int side)
 {
     struct way *way = &link->ways[side];
@@ -415,6 +442,10 @@ static void way_read(struct link *link, int side)
     way->at = 0;
     way->len = n > 0 && !way->is_lost ? (size_t)n : 0;
     way->has_ended = n == 0 || (n < 0 && errno != EAGAIN);
+    if (side == 0 && !way->has_begun && way->len > 0) {
+        way->has_begun = true;
+        way_rewrite(way);
+    }
 }
 
 static void way_write(struct link *link, int side)
@@ -469,10 +500,10 @@ static bool link_carry(struct link *link, const struct pollfd *polled)
 /* ---- Datagrams
  * ---------------------------------------------------------------------- */
 
-static bool is_same(const struct address *a, const struct address *b)
+static bool is_same(const struct sockaddr_in *a, const struct sockaddr_in *b)
 {
-    return a->to.in.sin_port == b->to.in.sin_port &&
-           a->to.in.sin_addr.s_addr == b->to.in.sin_addr.s_addr;
+    return a->sin_port == b->sin_port &&
+           a->sin_addr.s_addr == b->sin_addr.s_addr;
 }
 
 /* One for TO: it comes from its sender's FRONT. */
@@ -484,7 +515,7 @@ static void datagram_carry(int to)
                          &sender.to.any, &sender.len);
     for (int i = 0; n >= 0 && i < n_members; i++) {
         if (members[i].datagrams >= 0 && !members[i].cut[to] &&
-            is_same(&members[i].back, &sender)) {
+            is_same(&members[i].back.to.in, &sender.to.in)) {
             sendto(members[i].datagrams, data, (size_t)n, 0,
                    &members[to].back.to.any, members[to].back.len);
         }

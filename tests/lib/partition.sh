@@ -80,6 +80,35 @@ consul_doors() {
     done
 }
 
+# A server of ZooKeeper tells others where elections reach it: it binds that address.
+zookeeper_back() { # NAME: as long as the other
+    echo "127.$((1 + tap_shell / 250 % 250)).$((1 + tap_shell % 250)).10${1#z}"
+}
+zookeeper_front() {
+    echo "127.$((1 + tap_shell / 250 % 250)).$((1 + tap_shell % 250)).20${1#z}"
+}
+zookeeper_members() { # NAME
+    local id rest
+    while IFS=: read -r id rest; do
+        case $id in
+        "server.${1#z}="*) echo "${id%%=*}=$(zookeeper_back "$1"):$rest" ;;
+        server.*) echo "${id%%=*}=$(zookeeper_front "z${id:7:1}"):$rest" ;;
+        esac
+    done <<<"$ZOOKEEPER_MEMBERS"
+}
+zookeeper_doors() {
+    local id name port election
+    while IFS=: read -r id port election; do
+        [ -n "$id" ] || continue
+        name=z${id:7:1}
+        partition rewrite "$(zookeeper_back "$name")" "$(zookeeper_front "$name")"
+        for port in "$port" "$election"; do
+            partition stream '?' "$name" "$(zookeeper_front "$name"):$port" \
+                "$(zookeeper_back "$name"):$port"
+        done
+    done <<<"$ZOOKEEPER_MEMBERS"
+}
+
 nodes_placed() { # KIND NAME...
     local kind=$1 name
     shift
@@ -228,16 +257,21 @@ follower_heals() { # TTL SECONDS
     no_trouble
 }
 
+# Whether the client that holds `own` has its connection there.
+is_at() { # NAME
+    local -n its=${KIND^^}_PORT
+    grep -q ":${its[$1]}: connected" "$W/err.own"
+}
+
 # Long before the lease of the lock ends.
 release_goes_on() {
-    local -n ports=${KIND^^}_PORT
     local began took
     follower_choose
     is_there() { # the client begins at any server
         begin own -v -u "$(partition_url "${PARTITION_ALL[@]}")&node_timeout=200ms" \
             -t 60s own
         wait_until 20 holds own || return
-        grep -q ":${ports[$follower]}: connected" "$W/err.own" || { end own && wait "$begun" && false; }
+        is_at "$follower" || { end own && wait "$begun" && false; }
     }
     ok 'a holder, of all servers, at a follower' wait_until 60 is_there
     own=$begun
