@@ -22,6 +22,7 @@ is_back() {
     done
 }
 follower_is 'cut off' 5s cut_off
+leader_is 'the leader is cut off' 5s cut_off
 follower_is 'it is not heard' 5s cut_from
 follower_is 'it hears nothing' 5s cut_to
 follower_heals 8s 3

@@ -16,6 +16,7 @@
 #
 #   follower_is TITLE TTL CUT...  a client of a follower alone holds a lock; one of the
 #                        others waits for it; CUT... with the follower's name
+#   leader_is TITLE TTL CUT...    the same with the leader; in twice the time
 #   follower_heals TTL SECONDS    the same, healed before the lease ends
 #   release_goes_on      a client of all servers releases its lock at one that was cut off
 #   contenders_begin     ten, each of which knows all servers
@@ -161,27 +162,27 @@ partition_url() { # NAME...: those servers
     echo "$KIND://$hosts?connect_timeout=3s"
 }
 
-follower_choose() { # sets $follower, $theirs, its URL, and $others, that of the others
+# Sets $follower, $theirs, its URL, and $others, that of the others.
+follower_choose() { # [leader]: that one in place of a follower
     local name rest=()
     ok 'there is a leader' wait_until 20 has_leader
-    follower=''
+    follower=$leader
     for name in "${PARTITION_ALL[@]}"; do
-        if [[ -z $follower && $name != "$leader" ]]; then
-            follower=$name
-        else
-            rest+=("$name")
-        fi
+        [[ -n ${1:-} || $name = "$leader" ]] || follower=$name
+    done
+    for name in "${PARTITION_ALL[@]}"; do
+        [ "$name" = "$follower" ] || rest+=("$name")
     done
     theirs=$(partition_url "$follower") others=$(partition_url "${rest[@]}")
 }
 
 waits() { has_said waiter waiting; }
 
-follower_begin() { # TITLE TTL
-    follower_choose
+follower_begin() { # TITLE TTL [leader]
+    follower_choose "${3:-}"
     begin own -u "$theirs" -t "$2" own
     own=$begun
-    ok "$1: a holder, by way of the follower" wait_until 20 holds own
+    ok "$1: a holder, by way of one server" wait_until 20 holds own
     begin waiter -u "$others" -t "$2" -w 200 own
     waiter=$begun
     ok '... and a waiter, by way of the others' wait_until 20 waits
@@ -206,15 +207,23 @@ fence_of() { # NAME: the last one
 }
 
 follower_is() { # TITLE TTL CUT...
-    local title=$1 ttl=$2 began took
+    follower_begin "$1" "$2"
+    is_lost_in "$FREE_S" "${@:2}"
+}
+leader_is() { # TITLE TTL CUT...
+    follower_begin "$1" "$2" leader
+    is_lost_in $((2 * FREE_S)) "${@:2}"
+}
+
+is_lost_in() { # SECONDS TTL CUT...
+    local seconds=$1 ttl=$2 began took
     shift 2
-    follower_begin "$title" "$ttl"
     began=$(now_ms)
     "$@" "$follower"
     ok '... it grants no free lock, exit 69' refuses free
     ok '... the waiter is granted the lock' wait_until 60 holds waiter
     took=$(($(stat -c %.3Y "$W/on.waiter" | tr -d .) - began))
-    ok "... in $FREE_S s, and 10 s of a busy machine" [ $took -le $((FREE_S * 1000 + 10000)) ]
+    ok "... in $seconds s, and 10 s of a busy machine" [ $took -le $((seconds * 1000 + 10000)) ]
     diag "granted after $took ms"
     wait "$own"
     is $? 76 '... the first has ended, exit 76'
@@ -222,7 +231,7 @@ follower_is() { # TITLE TTL CUT...
     end waiter
     wait "$waiter"
     is $? 0 '... the lock is released'
-    ok '... the follower does not grant it' refuses own
+    ok '... that server does not grant it' refuses own
     heal
     ok '... it takes part again, once that is healed' wait_until 30 takes_part
     begin own -u "$theirs" -t "$ttl" -w 60 own
