@@ -52,6 +52,9 @@
 
 #define LINE_BYTES 512
 
+/* Of /proc/net/tcp, from the local address on. */
+#define FIELDS_TO_INODE 8
+
 struct address {
     union {
         struct sockaddr any;
@@ -108,7 +111,7 @@ static struct link *links[LINKS_MAX];
 static int n_members;
 static int n_doors;
 
-static void fail(const char *what)
+static _Noreturn void fail(const char *what)
 {
     fprintf(stderr, "partition: %s: %s\n", what, strerror(errno));
     exit(1);
@@ -135,13 +138,13 @@ static struct address address_of(const char *text)
                  text);
         return address;
     }
-    if (colon != NULL && (size_t)(colon - text) < sizeof(host)) {
-        memcpy(host, text, (size_t)(colon - text));
+    if (colon == NULL || (size_t)(colon - text) >= sizeof(host)) {
+        fail(text);
     }
+    memcpy(host, text, (size_t)(colon - text));
     address.len = sizeof(address.to.in);
     address.to.in.sin_family = AF_INET;
     if (inet_pton(AF_INET, host, &address.to.in.sin_addr) != 1) {
-        errno = EINVAL;
         fail(text);
     }
     address.to.in.sin_port = htons((uint16_t)strtoul(colon + 1, NULL, 10));
@@ -311,12 +314,14 @@ static unsigned long inode_of(const struct sockaddr_in *from,
     snprintf(want, sizeof(want), " %08X:%04X %08X:%04X ", from->sin_addr.s_addr,
              (unsigned)ntohs(from->sin_port), to->sin_addr.s_addr,
              (unsigned)ntohs(to->sin_port));
-    while (table != NULL && fgets(line, sizeof(line), table) != NULL) {
-        if (strstr(line, want) != NULL &&
-            sscanf(line, "%*s %*s %*s %*s %*s %*s %*s %*s %*s %lu", &inode) ==
-                1) {
-            break;
+    while (inode == 0 && table != NULL &&
+           fgets(line, sizeof(line), table) != NULL) {
+        const char *field = strstr(line, want);
+        for (int i = 0; field != NULL && i < FIELDS_TO_INODE; i++) {
+            field += strspn(field, " ");
+            field += strcspn(field, " ");
         }
+        inode = field != NULL ? strtoul(field, NULL, 10) : 0;
     }
     return table != NULL && fclose(table) == 0 ? inode : 0;
 }
@@ -500,12 +505,6 @@ static bool link_carry(struct link *link, const struct pollfd *polled)
 /* ---- Datagrams
  * ---------------------------------------------------------------------- */
 
-static bool is_same(const struct sockaddr_in *a, const struct sockaddr_in *b)
-{
-    return a->sin_port == b->sin_port &&
-           a->sin_addr.s_addr == b->sin_addr.s_addr;
-}
-
 /* One for TO: it comes from its sender's FRONT. */
 static void datagram_carry(int to)
 {
@@ -515,7 +514,8 @@ static void datagram_carry(int to)
                          &sender.to.any, &sender.len);
     for (int i = 0; n >= 0 && i < n_members; i++) {
         if (members[i].datagrams >= 0 && !members[i].cut[to] &&
-            is_same(&members[i].back.to.in, &sender.to.in)) {
+            memcmp(&members[i].back.to.in, &sender.to.in,
+                   sizeof(sender.to.in)) == 0) {
             sendto(members[i].datagrams, data, (size_t)n, 0,
                    &members[to].back.to.any, members[to].back.len);
         }
