@@ -15,7 +15,7 @@ have_zookeeper || skip_all 'no ZooKeeper'
 export JAVA_TOOL_OPTIONS=-Djava.net.preferIPv4Stack=true
 zookeeper_cluster 3 || { fail 'ZooKeeper starts'; finish; }
 # shellcheck disable=SC2034 # partition.sh's
-KIND=zookeeper FREE_S=20 SERVED_S=40
+KIND=zookeeper FREE_S=20 SERVED_S=45
 is_back() {
     local name
     for name in "${!ZOOKEEPER_PORT[@]}"; do
