@@ -371,12 +371,9 @@ static const char *schema_of(const char *url)
     static const struct {
         const char *scheme, *schema;
     } schemas[] = {
-        {"postgres", cli_postgres_schema},
-        {"postgresql", cli_postgres_schema},
-        {"mysql", cli_mysql_schema},
-        {"mariadb", cli_mysql_schema},
-        {"mysqls", cli_mysql_schema},
-        {"mariadbs", cli_mysql_schema},
+        {"postgres", cli_postgres_schema}, {"postgresql", cli_postgres_schema},
+        {"mysql", cli_mysql_schema},       {"mariadb", cli_mysql_schema},
+        {"mysqls", cli_mysql_schema},      {"mariadbs", cli_mysql_schema},
     };
     for (size_t i = 0; i < sizeof(schemas) / sizeof(schemas[0]); i++) {
         if (has_scheme(url, schemas[i].scheme)) {
