@@ -82,7 +82,8 @@ etcd_launch() { # NAME
     [ -z "$ETCD_TLS" ] ||
         tls=(--cert-file "$W/tls/server.crt" --key-file "$W/tls/server.key")
     [ -z "$ETCD_CLOCK" ] || server_clock_env "$name"
-    (cd "$(etcd_folder "$name")" && exec env "${clock_env[@]}" etcd --name "$name" --data-dir "$W/$name/data" \
+    (cd "$(etcd_folder "$name")" && exec env "${clock_env[@]}" etcd \
+        --name "$name" --data-dir "$W/$name/data" \
         --listen-client-urls "$url" --advertise-client-urls "$url" \
         --listen-peer-urls "unix://$name:1" \
         --initial-advertise-peer-urls "unix://$name:1" \

@@ -4,12 +4,19 @@
  * Each line of the standard input is a command, answered by "ok"; it ends with
  * its input.
  *
- *   member NAME [PID]             a server; PID for streams whose opener is not
- * known stream FROM TO LISTEN TARGET  what FROM connects to in place of TARGET,
- * which is TO's; FROM `?`: the member whose process connects datagram NAME
- * FRONT BACK      UDP: others send to FRONT, the server has BACK cut FROM TO
- * nothing passes in this direction heal                          all passes
- * again
+ *   member NAME [PID]
+ *       a server; PID for streams whose opener is not known
+ *   stream FROM TO LISTEN TARGET
+ *       FROM connects to LISTEN in place of TARGET, which is TO's. FROM "?":
+ *       the member whose process connects
+ *   datagram NAME FRONT BACK
+ *       UDP: others send to FRONT, the server has BACK
+ *   rewrite OLD NEW
+ *       in the first bytes of a stream, this address to that
+ *   cut FROM TO
+ *       nothing passes in this direction
+ *   heal
+ *       all passes again
  *
  * An address is HOST:PORT, or the path of a unix socket.
  *
@@ -167,8 +174,7 @@ static int socket_at(const struct address *address, int type)
     return -1;
 }
 
-/* ---- Commands
- * --------------------------------------------------------------------- */
+/* ---- Commands ---------------------------------------------------------- */
 
 static bool member_add(const char *name, long pid)
 {
@@ -299,8 +305,7 @@ static void commands_read(void)
     }
 }
 
-/* ---- The member that has opened a connection
- * ---------------------------------------- */
+/* ---- The member that has opened a connection --------------------------- */
 
 /* The inode of this machine's socket that is connected from FROM to TO, or 0.
  */
@@ -362,8 +367,7 @@ static int opener_of(int fd)
     return -1;
 }
 
-/* ---- Streams
- * ------------------------------------------------------------------------ */
+/* ---- Streams ----------------------------------------------------------- */
 
 static void fd_close(int fd)
 {
@@ -502,8 +506,7 @@ static bool link_carry(struct link *link, const struct pollfd *polled)
     return !link->ways[0].is_told || !link->ways[1].is_told;
 }
 
-/* ---- Datagrams
- * ---------------------------------------------------------------------- */
+/* ---- Datagrams --------------------------------------------------------- */
 
 /* One for TO: it comes from its sender's FRONT. */
 static void datagram_carry(int to)
@@ -522,8 +525,7 @@ static void datagram_carry(int to)
     }
 }
 
-/* ---- All of it
- * ---------------------------------------------------------------------- */
+/* ---- All of it --------------------------------------------------------- */
 
 static struct pollfd fds[1 + DOORS_MAX + MEMBERS_MAX + 2 * LINKS_MAX];
 static struct pollfd *const of_doors = fds + 1;
