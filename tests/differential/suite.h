@@ -428,6 +428,9 @@ static bool run_sequence(struct both *both, uint64_t number, bool is_quiet)
         renew(both, i);
     }
     for (int i = 0; i < STEPS && !both->differs; i++) {
+        if (i == STEPS / 2 && both->may_restart > 0) {
+            restart(both);
+        }
         step(both, is_quiet);
     }
     return !both->differs;
