@@ -292,8 +292,9 @@ static bool give_back(struct cli_keeper *keeper, bool has_run)
         say_free(keeper);
     }
     if (!keeper->is_lost) {
-        cli_status_say(&keeper->status,
-                       status == HF_LOST ? "lost" : "released");
+        bool is_freed =
+            keeper->why == CLI_WHY_LOST ? status == HF_OK : status != HF_LOST;
+        cli_status_say(&keeper->status, is_freed ? "released" : "lost");
     }
     return status != HF_LOST;
 }

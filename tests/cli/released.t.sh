@@ -56,4 +56,19 @@ ok 'it does not wait long for a server that hangs' \
 wait "$command"
 is $? 0 '… and ends well'
 server_resume s2
+
+# ---- No server answers: the command is ended in time -----------------------
+
+rm "$W/runs" "$W/end"
+holdfast run --status-fd 3 -t 3s job -- sh "$W/job" "$W/runs" "$W/end" \
+    3>"$W/status" 2>"$W/err" &
+command=$!
+ok 'a third job runs' wait_until 5 test -e "$W/runs"
+for server in s1 s2 s3; do server_pause $server; done
+ok 'it is ended' wait_until 15 is_gone "$command"
+wait "$command"
+is $? 76 '… with exit 76'
+like "$(tail -n 1 "$W/status")" '"event":"lost"' '… and reports its lock as lost'
+unlike "$(cat "$W/status")" released '… and not as released, which nothing confirmed'
+for server in s1 s2 s3; do server_resume $server; done
 finish
