@@ -176,7 +176,7 @@ follower_choose() { # [leader]: that one in place of a follower
     theirs=$(partition_url "$follower") others=$(partition_url "${rest[@]}")
 }
 
-waits() { has_said waiter waiting; }
+waits() { is_queued waiter; }
 
 follower_begin() { # TITLE TTL [leader]
     follower_choose "${3:-}"
