@@ -48,7 +48,7 @@ if(EXISTS "${HF_SIM_MAIN}")
   add_library(hf_sim OBJECT ${HF_SIM_SOURCES} ${HF_SCENARIOS})
   hf_sim_settings(hf_sim)
   # What sim/world/io_shim.c replaces.
-  set(HF_FLOOR "src/io/(clock|loop|socket|resolve)\\.c")
+  set(HF_FLOOR "src/io/(clock|detached|loop|socket|resolve)\\.c")
   add_executable(hfsim "${HF_SIM_MAIN}"
     $<TARGET_OBJECTS:hf_sim> $<FILTER:${HF_OBJECTS},EXCLUDE,${HF_FLOOR}>)
   set_target_properties(hfsim PROPERTIES LINKER_LANGUAGE C)

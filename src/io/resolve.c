@@ -2,13 +2,12 @@
 #include "io/resolve.h"
 
 #include "base/assert.h"
+#include "io/detached.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,26 +117,6 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* The thread blocks all signals: they are for the program's own threads. */
-static int start_thread(struct hf_resolve *resolve)
-{
-    pthread_attr_t attr;
-    int error = pthread_attr_init(&attr);
-    if (error != 0) {
-        return error;
-    }
-    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_t thread;
-    error = pthread_create(&thread, &attr, run, resolve);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attr);
-    return error;
-}
-
 struct hf_resolve *hf_resolve_start(const char *host, uint16_t port)
 {
     size_t len = strlen(host) + 1;
@@ -153,7 +132,7 @@ struct hf_resolve *hf_resolve_start(const char *host, uint16_t port)
         free(resolve);
         return NULL;
     }
-    int error = start_thread(resolve);
+    int error = hf_detached_start(run, resolve);
     if (error != 0) {
         close(resolve->event_fd);
         free(resolve);

@@ -24,13 +24,12 @@
 
 #include "base/assert.h"
 #include "base/secret.h"
+#include "io/detached.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <mysql.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,6 +140,8 @@ static void connect_all(struct hf_mysql_dial *dial)
     }
 }
 
+/* SIGPIPE, which OpenSSL's writes may raise, is blocked and ends with the
+ * thread. */
 static void *run(void *arg)
 {
     struct hf_mysql_dial *dial = arg;
@@ -150,27 +151,6 @@ static void *run(void *arg)
     eventfd_write(dial->event_fd, 1);
     leave(dial);
     return NULL;
-}
-
-/* The thread blocks all signals: they are for the program's own threads. So
- * SIGPIPE, which OpenSSL's writes may raise, ends with it. */
-static int start_thread(struct hf_mysql_dial *dial)
-{
-    pthread_attr_t attr;
-    int error = pthread_attr_init(&attr);
-    if (error != 0) {
-        return error;
-    }
-    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_t thread;
-    error = pthread_create(&thread, &attr, run, dial);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attr);
-    return error;
 }
 
 /* ---- Life --------------------------------------------------------------- */
@@ -201,7 +181,7 @@ hf_mysql_dial_start(const struct hf_mysql_target *target, struct st_mysql *sql,
     } else {
         dial->sql = sql;
         dial->login = *login;
-        error = start_thread(dial);
+        error = hf_detached_start(run, dial);
     }
     if (error != 0) {
         memset(&dial->login, 0, sizeof(dial->login)); /* the caller's */
