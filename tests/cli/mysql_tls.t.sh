@@ -183,9 +183,11 @@ wrong="mysqls://app:wrong@$server/?"
 certificate="TLS: the server's certificate is refused:"
 authority="$certificate self-signed certificate in certificate chain: name its authority with tls_ca"
 sql -e "SET GLOBAL general_log_file = '$W/maria/log'; SET GLOBAL general_log = 1"
-logins() { # from the log of the server
-    # sleeps: a login would have been logged before the client has ended
-    sleep 0.1
+is_idle() { # no connection is left but the one that asks
+    [ "$(sql -e 'SELECT COUNT(*) FROM information_schema.processlist')" = 1 ]
+}
+logins() { # from the log of the server, which ends a connection after its login
+    wait_until 20 is_idle || echo 'not idle'
     grep -cE 'Connect	app@' "$W/maria/log"
 }
 refused 77 "Access denied for user 'app'@'127.0.0.1' (using password: YES)" \
