@@ -8,10 +8,8 @@
 
 have_consul || skip_all 'no Consul'
 consul_cluster 3 --clock || { fail 'Consul starts'; finish; }
-url_of() { # NAME
-    echo "consul://127.0.0.1:${CONSUL_PORT[$1]}?node_timeout=3s&connect_timeout=5s"
-}
-has_leader() { NODE=$(consul_leader) && [ -n "$NODE" ]; }
+# shellcheck disable=SC2034 # clock_steps.sh's
+KIND=consul
 server_time() { http_time "$(consul_address "$NODE")/v1/status/leader"; }
 
 ok 'there is a leader' wait_until 20 has_leader
@@ -22,8 +20,5 @@ steps_set -7200
 steps_end
 
 # A mark is judged by the agent that is asked.
-other=c1
-[ "$NODE" != c1 ] || other=c2
-HOLDFAST_URL=$(url_of "$NODE")
-marks_set "$(url_of "$other")"
+marks_set_beside c1 c2
 finish

@@ -9,10 +9,8 @@
 
 have_etcd || skip_all 'no etcd'
 etcd_cluster 3 --clock || { fail 'etcd starts'; finish; }
-url_of() { # NAME
-    echo "etcd://127.0.0.1:${ETCD_PORT[$1]}?node_timeout=3s&connect_timeout=5s"
-}
-has_leader() { NODE=$(etcd_leader) && [ -n "$NODE" ]; }
+# shellcheck disable=SC2034 # clock_steps.sh's
+KIND=etcd
 server_time() { http_time "http://127.0.0.1:${ETCD_PORT[$NODE]}/version"; }
 
 ok 'there is a leader' wait_until 20 has_leader
@@ -37,8 +35,5 @@ else
 fi
 
 # A mark is judged by the member that is asked.
-other=e1
-[ "$NODE" != e1 ] || other=e2
-HOLDFAST_URL=$(url_of "$NODE")
-marks_set "$(url_of "$other")"
+marks_set_beside e1 e2
 finish

@@ -6,7 +6,8 @@
 # docs/stores.md states. Source after the file of the server; the test starts servers
 # with --clock, and sets
 #
-#   NODE HOLDFAST_URL        the NAME of the server
+#   NODE HOLDFAST_URL        the NAME of the server; of a cluster: KIND, and then
+#                            has_leader finds NODE
 #   server_time              prints its wall clock, in seconds; for those that answer
 #                            over HTTP: http_time URL
 #
@@ -20,6 +21,7 @@
 #   steps_end                cases: never two at once, fences rose
 #   marks_set [URL]          cases: marks by that clock; URL is a server whose clock
 #                            is right, and which judges by its own
+#   marks_set_beside NAME NAME    the same, with one of these that is not NODE
 . "$(dirname "${BASH_SOURCE[0]}")/holders.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/contend.sh"
 sed -i 's/^sleep 0.02/sleep 0.5/' "$W/section" # few grants: the test mostly waits
@@ -27,6 +29,12 @@ sed -i 's/^sleep 0.02/sleep 0.5/' "$W/section" # few grants: the test mostly wai
 http_time() { # URL
     date -d "$(curl -sSI --noproxy '*' -m 10 "$1" |
         sed -n 's/^[Dd]ate: //p' | tr -d '\r')" +%s
+}
+
+has_leader() { NODE=$("${KIND}_leader") && [ -n "$NODE" ]; }
+url_of() { # NAME: of a cluster
+    local -n ports=${KIND^^}_PORT
+    echo "$KIND://127.0.0.1:${ports[$1]}?node_timeout=3s&connect_timeout=5s"
 }
 
 is_off_by() { # SECONDS
@@ -98,4 +106,11 @@ marks_set() {
     [ $# = 0 ] ||
         is "$(ran_once nightly "$1")" '' '... as at the other server'
     is "$(ran_once nightly)" ran '... until an hour after the mark'
+}
+
+marks_set_beside() {
+    local other=$1
+    [ "$NODE" != "$1" ] || other=$2
+    HOLDFAST_URL=$(url_of "$NODE")
+    marks_set "$(url_of "$other")"
 }
