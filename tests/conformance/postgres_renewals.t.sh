@@ -16,13 +16,20 @@ for i in {101..160}; do
     names+=("r$i")
 done
 
-# How often a function was called; a session reports that within a second.
+# How often a function was called; a session reports that within a second, and with it
+# how many rows it changed.
 calls() { # FUNCTION
     pg -c "SELECT coalesce(sum(calls), 0) FROM pg_stat_user_functions
         WHERE schemaname = 'holdfast' AND funcname = '$1'"
 }
 called() { # FUNCTION AT-LEAST
     [ "$(calls "$1")" -ge "$2" ]
+}
+# Requests that renew, and rows that were renewed or changed otherwise, so far.
+renewals() {
+    pg -c "SELECT sum(calls), (SELECT n_tup_upd FROM pg_stat_user_tables
+        WHERE schemaname = 'holdfast' AND relname = 'lock') FROM pg_stat_user_functions
+        WHERE schemaname = 'holdfast' AND funcname IN ('renew', 'confirm')"
 }
 
 # The end of each lease, a line each; and is it another one than BEFORE?
@@ -59,11 +66,15 @@ ok 'sixty locks are held' wait_until 30 test -e "$W/held"
 owners >"$W/owners"
 is "$(wc -l <"$W/owners")" 60 'each has its row'
 all_move 'the first time'
+IFS='|' read -r requests rows < <(renewals)
 all_move 'and again'
 ok 'in batches' wait_until 10 called renew 2
-batches=$(calls renew) alone=$(calls confirm)
-diag "$batches batches, $alone renewals alone"
-ok 'which are few' test $((batches + alone)) -le 60 # of 120 renewals
+# How many wait for each other depends on the time in which they were acquired: half
+# of them on a quiet machine. Without batches each would be a request.
+IFS='|' read -r requests_then rows_then < <(renewals)
+requests=$((requests_then - requests)) rows=$((rows_then - rows))
+diag "$requests requests for $rows renewals"
+ok 'which are few' test $((requests * 4)) -le $((rows * 3))
 still_all 'renewed in batches'
 
 # ---- A row that stays locked --------------------------------------------------------
