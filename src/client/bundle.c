@@ -158,6 +158,50 @@ static void wait_for(struct hf_bundle *bundle, struct hf_part *part)
     }
 }
 
+static struct hf_member *find_member(struct hf_part *part,
+                                     bool (*is_so)(const struct hf_member *))
+{
+    for (unsigned i = 0; i < part->count; i++) {
+        if (is_so(&part->members[i])) {
+            return &part->members[i];
+        }
+    }
+    return NULL;
+}
+
+static bool is_unreached(const struct hf_member *member)
+{
+    return hf_member_has_failed(member) && member->op.status != HF_BUSY;
+}
+
+/* `part` is missing, and there is no time left. It is busy only if each of its
+ * locks was refused: one that was not tried, or has not answered, may be free.
+ */
+static void fail_missing(struct hf_bundle *bundle, struct hf_part *part)
+{
+    unsigned refused = 0;
+    for (unsigned i = 0; i < part->count; i++) {
+        const struct hf_member *member = &part->members[i];
+        refused += hf_member_has_failed(member) && member->op.status == HF_BUSY;
+    }
+    struct hf_member *member = find_member(part, is_unreached);
+    struct hf_member *asking = find_member(part, hf_member_is_asking);
+    if (member == NULL && asking != NULL) {
+        asking->op.status = hf_unavailable_write(&asking->op);
+        member = asking;
+    }
+    if (member != NULL || refused == part->count) {
+        hf_bundle_fail_like(
+            bundle, member != NULL ? member : &part->members[part->start]);
+        return;
+    }
+    snprintf(bundle->op.error.text, sizeof(bundle->op.error.text),
+             "%u of %u permits are taken; the answers came too late to try the "
+             "rest within %d ms",
+             refused, part->count, SWEEP_MS_MAX);
+    hf_bundle_fail(bundle, HF_UNAVAILABLE);
+}
+
 /* All attempts for `part` have failed. After a sweep: try more of its locks, or
  * wait for it. After a wait: fail, unless that wait was a probe
  * (FIRST_REACH_MS) and a majority has been reached since. */
@@ -185,7 +229,7 @@ static void on_missing(struct hf_bundle *bundle, struct hf_part *part)
         if (bundle->is_probing && member->op.status == HF_BUSY) {
             member->op.status = hf_unavailable_write(&member->op);
         }
-        hf_bundle_fail_like(bundle, member);
+        fail_missing(bundle, part);
     }
 }
 
@@ -249,17 +293,6 @@ static bool choose(struct hf_part *part)
     return false;
 }
 
-static bool is_any(const struct hf_part *part,
-                   bool (*is_so)(const struct hf_member *member))
-{
-    for (unsigned i = 0; i < part->count; i++) {
-        if (is_so(&part->members[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void advance(struct hf_bundle *bundle)
 {
     if (has_lost(bundle)) {
@@ -279,10 +312,10 @@ static void advance(struct hf_bundle *bundle)
         return;
     }
     struct hf_part *part = &bundle->parts[bundle->at];
-    if (is_any(part, hf_member_is_asking)) {
+    if (find_member(part, hf_member_is_asking) != NULL) {
         return;
     }
-    if (is_any(part, hf_member_has_failed)) {
+    if (find_member(part, hf_member_has_failed) != NULL) {
         on_missing(bundle, part);
     } else {
         sweep(bundle);
@@ -327,7 +360,7 @@ static void on_due(struct hf_op *op)
     bool is_wide = bundle->stage == HF_STAGE_SWEEP && part->tried > 1;
     bool must_end = !is_wide && !is_swept_yet(bundle);
     if (is_wide && !has_time(bundle)) {
-        hf_bundle_fail_like(bundle, &part->members[part->start]);
+        fail_missing(bundle, part);
         return;
     }
     for (unsigned i = 0; must_end && i < part->count; i++) {
