@@ -14,9 +14,12 @@ struct crowd {
     int most;
     int in_slot[N];
     uint64_t fences[N];
-    atomic_int failures;
+    atomic_int doubled; /* permits that were given beside their holder, or twice
+                         * with one fence */
+    atomic_int failures; /* of anything else */
 };
 
+/* @return false: more than N are inside, or the permit is another's, too. */
 static inline bool enter(struct crowd *crowd, int slot, uint64_t fence)
 {
     int inside = __atomic_add_fetch(&crowd->inside, 1, __ATOMIC_RELAXED);

@@ -62,7 +62,7 @@ static void *dine(void *arg)
         is_right &= hf_lock_valid_for(lock, 1);
         __atomic_fetch_sub(&table->in_use[seat->first], 1, __ATOMIC_RELAXED);
         __atomic_fetch_sub(&table->in_use[seat->second], 1, __ATOMIC_RELAXED);
-        if (hf_lock_release(lock) != HF_OK || !is_right) {
+        if (!is_released(lock) || !is_right) {
             atomic_fetch_add(&table->failures, 1);
         }
     }

@@ -301,6 +301,17 @@ static inline void let_go(struct hf_lock *lock)
     }
 }
 
+/* @return whether the release of a lease of LEASE_MS is done, or will be: the
+ * store took so long to answer that the release is finished in the background.
+ * A release that returns HF_UNKNOWN sooner is wrong. */
+static inline bool is_released(struct hf_lock *lock)
+{
+    int64_t began = now_ms();
+    enum hf_status status = hf_lock_release(lock);
+    return status == HF_OK ||
+           (status == HF_UNKNOWN && now_ms() - began >= TRY_LATE_MS);
+}
+
 /* Releases a short lease that was lost, in the same way. */
 static inline void release_lost(struct hf_lock *lock)
 {
