@@ -242,6 +242,46 @@ is "$(cat "$W/job.code")" 76 'as of any lock that was lost'
 ok 'the server starts again' postgres_restart
 says 0 'ran' 'its locks are free' holdfast run -n job -- echo ran
 
+# For longer than ten node_timeouts, here a second, and for less than the lease: a
+# session that holds locks is kept (hf_session_patience()).
+quick="${HOLDFAST_URL/node_timeout=3s/node_timeout=100ms}"
+backend() { pg -c "SELECT pid $sessions"; }
+sent() { # a statement that was not read yet
+    ss -xH src "$PGHOST/.s.PGSQL.5432" | awk '$3 > 0 { found = 1 } END { exit !found }'
+}
+passed() { [ $(($(now_ms) - start)) -gt "$1" ]; } # MS
+renewals() { grep -c '"event":"renewed"' "$W/events"; }
+renews() { [ "$(renewals)" -gt "$n" ]; }
+held steady -u "$quick" -t 15 --status-fd 9 9>"$W/events"
+pid=$(backend)
+kill -STOP "$pid"
+ok 'the backend of a holder stands still: a renewal waits in its socket' wait_until 20 sent
+start=$(now_ms)
+ok 'for longer than ten node_timeouts' wait_until 5 passed 1500
+n=$(renewals)
+ok 'psql does not get the key' taken_for_psql "$(key_of steady)"
+kill -CONT "$pid"
+ok 'it goes on: the lock is renewed' wait_until 10 renews
+is "$(backend)" "$pid" 'in the same session'
+unlike "$(cat "$W/events")" '"event":"lost"' 'and was not lost'
+ok 'psql does not get the key then' taken_for_psql "$(key_of steady)"
+is "$(let_end steady)" 0 'we release'
+
+# For longer than the lease: the holder ends first.
+held late -u "$quick" -t 8
+pid=$(backend)
+session_open next
+session_send next "SELECT 'got', pg_advisory_lock($(key_of late))"
+ok 'psql waits for the key' wait_until 10 session_is_blocked next
+kill -STOP "$pid"
+ok 'the backend stands still: the command ends with the lease' wait_until 20 has_ended late
+is "$(cat "$W/late.code")" 76 'as of any lock that was lost'
+ok 'while psql still waits' session_is_blocked next
+kill -CONT "$pid"
+session_wait next
+is "$got" 'got|' 'the backend goes on: psql gets the key'
+session_do next 'SELECT pg_advisory_unlock_all()'
+
 held job -t 3
 postgres_freeze
 ok 'the server stands still: the command ends with the lease' wait_until 20 has_ended job

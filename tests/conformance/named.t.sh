@@ -262,6 +262,28 @@ is "$(cat "$W/job.code")" 76 'as of any lock that was lost'
 ok 'the server starts again' mariadb_restart
 says 0 ran 'its locks are free' holdfast run -n job -- echo ran
 
+# For longer than ten node_timeouts, here a second, and for less than the lease: a
+# session that holds locks is kept (hf_session_patience()).
+quick="${HOLDFAST_URL/node_timeout=3s/node_timeout=100ms}"
+holder() { sql -e "SELECT id $sessions"; }
+passed() { [ $(($(now_ms) - start)) -gt "$1" ]; } # MS
+renewals() { grep -c '"event":"renewed"' "$W/events"; }
+renews() { [ "$(renewals)" -gt "$n" ]; }
+held steady -u "$quick" -t 15 --status-fd 9 9>"$W/events"
+id=$(holder)
+kill -STOP "$MARIADB_PID"
+ok 'the server stands still: a renewal waits in its socket' wait_until 20 sent
+start=$(now_ms)
+ok 'for longer than ten node_timeouts' wait_until 5 passed 1500
+n=$(renewals)
+kill -CONT "$MARIADB_PID"
+ok 'it goes on: the lock is renewed' wait_until 10 renews
+is "$(holder)" "$id" 'in the same session'
+unlike "$(cat "$W/events")" '"event":"lost"' 'and was not lost'
+ok 'the client mariadb does not get the name' taken_for_mariadb "$(key_of steady)"
+is "$(let_end steady)" 0 'we release'
+
+# For longer than the lease: the holder ends first.
 held job -t 3
 kill -STOP "$MARIADB_PID"
 ok 'the server stands still: the command ends with the lease' wait_until 20 has_ended job
