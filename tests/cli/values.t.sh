@@ -27,6 +27,15 @@ says 69 '' 'holdfast: .*/locks.mdb: File too large' 'nor a first' bash -c \
 says 0 '' '' 'a caller that ignores SIGCHLD' bash -c \
     "trap '' CHLD; exec holdfast update ignored -- echo 9"
 says 0 9 '' 'its value' holdfast get ignored
+cp "$W/store/values.mdb" "$W/kept"
+: >"$W/store/values.mdb"
+says 78 '' 'holdfast: n: .*values.mdb is damaged: it was cut; restore it from a backup, or .*' \
+    'a file of values that was emptied is not taken for a new one' holdfast get n
+mv "$W/kept" "$W/store/values.mdb"
+is "$(holdfast get n)" 1 'restored'
+(umask 777 && holdfast run -u "local://$W/masked" job -- true)
+is "$?:$(stat -c %a "$W/masked" "$W"/masked/* | xargs)" '0:700 600 600' \
+    'a umask takes no right away from the owner of the files'
 
 server_start one --clock
 export HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off&node_timeout=1s"

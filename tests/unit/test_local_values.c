@@ -319,8 +319,19 @@ static void test_files(void **state)
     driver_close(&f->d);
     driver_start(&f->d, f->folder);
     failed(get_name(&f->d, "v"), HF_VERDICT_ERROR, HF_CONFIG, "was cut");
+    assert_int_equal(truncate(path, 0), 0);
+    failed(get_name(&f->d, "v"), HF_VERDICT_ERROR, HF_CONFIG, "was cut");
+    driver_close(&f->d);
+    driver_start(&f->d, f->folder);
+    failed(put(&f->d, ID_NEW, 'n', 10), HF_VERDICT_ERROR, HF_CONFIG, "was cut");
     assert_int_equal(rename(kept, path), 0);
     assert_int_equal(fill_of(&f->d, "v"), 'o');
+    /* Its inode may be that of the file before. */
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(fill_of(&f->d, "v"), '-');
+    write_at(path, 0, "", 0);
+    assert_int_equal(fill_of(&f->d, "v"), '-');
+    written(put(&f->d, ID_OLD, 'o', 9000));
     /* A file that others may write, or of another program. */
     assert_int_equal(chmod(path, 0644), 0);
     driver_close(&f->d);

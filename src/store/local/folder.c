@@ -114,6 +114,21 @@ static enum hf_status find_home(char *out, size_t size, struct hf_error *error)
                          "the path of the home folder is too long");
 }
 
+/** Make a folder, unless it is there. The umask may have removed its owner's
+ * own rights, which the files in it get in the same way. @return 0, or an
+ * errno. */
+static int make_one(const char *path)
+{
+    struct stat about;
+    if (mkdir(path, 0700) != 0) {
+        return errno == EEXIST ? 0 : errno;
+    }
+    bool is_usable = lstat(path, &about) != 0 ||
+                     (about.st_mode & 0700) == 0700 ||
+                     fchmodat(AT_FDCWD, path, 0700, AT_SYMLINK_NOFOLLOW) == 0;
+    return is_usable || errno == EOPNOTSUPP ? 0 : errno;
+}
+
 /** Make the folders of BASE/.local/state/holdfast below BASE. BASE is not made:
  * if it is missing, its disk may not be mounted yet. @return 0, or an errno. */
 static int make_below(char *path, size_t base_len)
@@ -121,13 +136,13 @@ static int make_below(char *path, size_t base_len)
     for (char *at = strchr(path + base_len + 1, '/'); at != NULL;
          at = strchr(at + 1, '/')) {
         *at = '\0';
-        int number = mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : errno;
+        int number = make_one(path);
         *at = '/';
         if (number != 0) {
             return number;
         }
     }
-    return mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : errno;
+    return make_one(path);
 }
 
 static enum hf_status find_default(struct hf_folder *out,
@@ -159,10 +174,13 @@ static enum hf_status find_named(const char *wanted, struct hf_folder *out,
     }
     memcpy(out->path, wanted, len + 1);
     if (strcmp(wanted, HF_FOLDER_SYSTEM) == 0 || stat(wanted, &about) == 0 ||
-        errno != ENOENT || mkdir(wanted, 0700) == 0 || errno == EEXIST) {
+        errno != ENOENT) {
         return HF_OK; /* check_shape() reports all other errors */
     }
-    return hf_folder_fail(wanted, errno, "make the folder", error);
+    int number = make_one(wanted);
+    return number == 0
+               ? HF_OK
+               : hf_folder_fail(wanted, number, "make the folder", error);
 }
 
 /* ---- Checking ---------------------------------------------------------- */

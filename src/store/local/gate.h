@@ -66,6 +66,10 @@ struct hf_gate_page {
     struct hf_gate_values values;
     uint64_t fence_base; /* of the client that made the page; 0 in older ones.
                             It outlives the boot */
+    /* The values' file that has held values, so that it is not taken for a new
+     * one if it is cut; 0: none, or not known. They outlive the boot. */
+    uint64_t values_ino;
+    uint64_t values_birth;
 };
 
 struct hf_gate {

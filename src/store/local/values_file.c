@@ -160,6 +160,43 @@ static int find_file(struct hf_values *values, const char *path)
     return fd;
 }
 
+static enum hf_status fail_cut(struct hf_error *error)
+{
+    return hf_fail(error, HF_CONFIG,
+                   FILE_NAME " is damaged: it was cut; " RESTORE);
+}
+
+/* Of a file that was removed and made anew the inode may be the same. Not each
+ * file system records when it was made. */
+static uint64_t birth_of(int fd)
+{
+    struct statx about;
+    bool is_known = statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &about) == 0 &&
+                    (about.stx_mask & STATX_BTIME) != 0;
+    return is_known ? (uint64_t)about.stx_btime.tv_sec << 32 |
+                          about.stx_btime.tv_nsec
+                    : 0;
+}
+
+static bool has_held_values(const struct hf_values *values)
+{
+    const struct hf_gate_page *page = values->gate->page;
+    return values->birth != 0 && page->values_birth == values->birth &&
+           page->values_ino == values->ino;
+}
+
+/* The last page that is used only rises. */
+static void remember_values(const struct hf_values *values)
+{
+    MDB_envinfo info;
+    struct hf_gate_page *page = values->gate->page;
+    mdb_env_info(values->env, &info);
+    if (info.me_last_pgno > 1 && !has_held_values(values)) {
+        page->values_ino = values->ino;
+        page->values_birth = values->birth;
+    }
+}
+
 static enum hf_status check_file(struct hf_values *values, const char *path,
                                  int fd, struct hf_error *error)
 {
@@ -172,15 +209,18 @@ static enum hf_status check_file(struct hf_values *values, const char *path,
     if (status != HF_OK) {
         return status;
     }
-    if (is_new(fd, about.st_size)) {
-        values->gate->page->values.is_unsynced = 1;
-        if (ftruncate(fd, 0) != 0) {
-            return hf_folder_fail(path, errno, "make", error);
-        }
-    }
     values->dev = about.st_dev;
     values->ino = about.st_ino;
-    return HF_OK;
+    values->birth = birth_of(fd);
+    if (!is_new(fd, about.st_size)) {
+        return HF_OK;
+    }
+    if (has_held_values(values)) {
+        return fail_cut(error);
+    }
+    values->gate->page->values.is_unsynced = 1;
+    return ftruncate(fd, 0) == 0 ? HF_OK
+                                 : hf_folder_fail(path, errno, "make", error);
 }
 
 static enum hf_status open_env(struct hf_values *values, const char *path,
@@ -239,8 +279,7 @@ static enum hf_status check_length(const struct hf_values *values,
     return about.st_size >= 2 * (off_t)sysconf(_SC_PAGESIZE) &&
                    (uint64_t)about.st_size >= used_bytes(values)
                ? HF_OK
-               : hf_fail(error, HF_CONFIG,
-                         FILE_NAME " is damaged: it was cut; " RESTORE);
+               : fail_cut(error);
 }
 
 static bool is_at(const struct hf_values *values, const char *path)
@@ -263,6 +302,9 @@ enum hf_status hf_values_open(struct hf_values *values, struct hf_gate *gate,
     }
     if (status == HF_OK) {
         status = check_length(values, error);
+    }
+    if (status == HF_OK) {
+        remember_values(values);
     }
     if (status == HF_OK && gate->page->values.is_unsynced != 0) {
         int number = sync_all(values);
@@ -300,6 +342,9 @@ int hf_values_commit(struct hf_values *values, MDB_txn *txn, bool *is_unknown)
 {
     MDB_txn *probe;
     int number = mdb_txn_commit(txn);
+    if (number == 0) {
+        remember_values(values);
+    }
     if (number == 0 || number == MDB_MAP_FULL) {
         return number;
     }
