@@ -42,9 +42,9 @@ isnt "$(holdfast get cfg 2>/dev/null)" there '... and not above it'
 own=${ZOOKEEPER_URL/:\/\//:\/\/alice:secret@}
 holdfast put -q -u "$own?prefix=own:" cfg mine
 says 0 mine '' 'a value of a user' holdfast get -u "$own?prefix=own:" cfg
-says 77 '' 'holdfast: cfg: .*no rights.*' 'is not for others' \
+says 77 '' 'holdfast: cfg: .*no rights to the nodes of this name.*' 'is not for others' \
     holdfast get -u "$ZOOKEEPER_URL?prefix=own:" cfg
-says 77 '' 'holdfast: cfg: .*no rights.*' '... to write' \
+says 77 '' 'holdfast: cfg: .*no rights to the nodes of this name.*' '... to write' \
     holdfast put -u "$ZOOKEEPER_URL?prefix=own:" cfg x
 
 values_leader

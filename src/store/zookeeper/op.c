@@ -111,7 +111,7 @@ static const char *reason_of(int rc)
 {
     switch (rc) {
     case ZNOAUTH:
-        return "the user has no rights to the nodes of this lock";
+        return "the user has no rights to the nodes of this name";
     case ZAUTHFAILED:
         return "the login is refused";
     case ZBADARGUMENTS:
