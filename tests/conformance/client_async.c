@@ -54,8 +54,7 @@ static void test_lost(void **state)
     struct hf_lock *lock = take(client, name, LEASE_MS);
     char text[HF_OWNER_TEXT_MAX];
     hf_lock_owner(lock, text);
-    assert_int_equal(
-        hf_client_break(other, name, strlen(name), true, NULL, NULL), HF_OK);
+    break_now(other, name);
     assert_int_equal(
         hf_op_start_extend(lock, 0, on_done, &extended, NULL, NULL), HF_OK);
     await(client, &extended, HF_LOST);

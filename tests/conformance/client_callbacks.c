@@ -84,11 +84,10 @@ static struct hf_client *open_telling(hf_state_fn *on_state, void *user,
     return client;
 }
 
-static void break_now(const char *name)
+static void break_by_other(const char *name)
 {
     struct hf_client *other = open_client();
-    assert_int_equal(
-        hf_client_break(other, name, strlen(name), true, NULL, NULL), HF_OK);
+    break_now(other, name);
     hf_client_close(other);
 }
 
@@ -112,7 +111,7 @@ static void release_beside(const struct hf_request *request, const char *name,
     struct hf_client *client = open_telling(on_gate, &gate, HF_THREAD_AUTO);
     struct hf_lock *lock = NULL;
     assert_int_equal(hf_lock_acquire(client, request, &lock, NULL), HF_OK);
-    break_now(name);
+    break_by_other(name);
     await_flag(&gate, &gate.is_inside);
     if (is_started) {
         hf_op_start_release(lock, on_given, &given);
@@ -198,7 +197,7 @@ static void test_own_mutex_in_on_state(void **state)
     int64_t end = now_ms() + PATIENCE_MS;
     const char *name = fresh_name();
     struct hf_lock *lock = take(client, name, 400);
-    break_now(name);
+    break_by_other(name);
     for (int lost = 0; lost == 0;) {
         assert_true(now_ms() < end);
         pthread_mutex_lock(&guarded.mutex);
@@ -238,7 +237,7 @@ static void test_release_in_on_state(void **state)
         const char *name = fresh_name();
         int64_t end = now_ms() + PATIENCE_MS;
         take(client, name, 400);
-        break_now(name);
+        break_by_other(name);
         while (atomic_load(&giver.told) == 0) {
             assert_true(now_ms() < end);
             if (!has_thread) {
@@ -503,7 +502,7 @@ static void test_close_in_on_state(void **state)
     const char *name = fresh_name();
     take(client, kept, LEASE_MS);
     take(client, name, 400);
-    break_now(name);
+    break_by_other(name);
     assert_free(other, kept);
     assert_int_equal(atomic_load(&closer.told), 1);
     hf_client_close(other);
@@ -523,7 +522,7 @@ static void test_close_in_on_state_of_a_call(void **state)
     struct hf_lock *held = take(other, name, LEASE_MS);
     const char *lost = fresh_name();
     take(client, lost, 400);
-    break_now(lost);
+    break_by_other(lost);
     struct hf_request request = want(name, LEASE_MS, HF_WAIT_FOREVER);
     struct hf_lock *lock = NULL;
     struct hf_error error;

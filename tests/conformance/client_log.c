@@ -172,8 +172,7 @@ static void test_hand_over_is_logged(void **state)
     assert_logged(&journal, HF_LOG_INFO, name, "held, handed over, fence ");
     let_go(waiting.lock);
     held = take(client, name, 2000);
-    assert_int_equal(
-        hf_client_break(other, name, strlen(name), true, NULL, NULL), HF_OK);
+    break_now(other, name);
     assert_logged(&journal, HF_LOG_ERROR, name, "lost: a majority no longer");
     assert_int_equal(hf_lock_release(held), HF_LOST);
     hf_client_close(client);

@@ -62,8 +62,7 @@ static void test_inspect_ended(void **state)
     assert_in_range((unsigned long)hf_holder_remaining_ms(hf_info_holder(info)),
                     20000, 30000);
     hf_info_free(info);
-    assert_int_equal(
-        hf_client_break(client, name, strlen(name), true, NULL, NULL), HF_OK);
+    break_now(client, name);
     assert_free(client, name);
     hf_client_close(client);
 }

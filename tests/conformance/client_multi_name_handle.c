@@ -123,12 +123,6 @@ static struct hf_client *open_told(struct told *told)
     return client;
 }
 
-static void break_now(struct hf_client *client, const char *name)
-{
-    assert_int_equal(
-        hf_client_break(client, name, strlen(name), true, NULL, NULL), HF_OK);
-}
-
 /* on_state reports the handle once; the other locks are kept until it is
  * released. */
 static void test_one_is_lost(void **state)

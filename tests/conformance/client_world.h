@@ -207,6 +207,19 @@ static inline enum hf_status try_take(struct hf_client *client,
     return status;
 }
 
+/* Breaks a lock, and again if the store has not answered in time. */
+static inline void break_now(struct hf_client *client, const char *name)
+{
+    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t began;
+    enum hf_status status;
+    do {
+        began = now_ms();
+        status = hf_client_break(client, name, strlen(name), true, NULL, NULL);
+    } while (is_late(status, began, end));
+    assert_int_equal(status, HF_OK);
+}
+
 /* PgBouncer before 1.21 gives the reply to a client that has gone to the next
  * one. The store refuses it (postgres_crossed.t.sh), and the call fails. */
 static inline bool was_crossed(enum hf_status status,
