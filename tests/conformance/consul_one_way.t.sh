@@ -4,16 +4,9 @@
 # Three servers of Consul, of which a follower, with a client on it, is cut off from the
 # others in one direction.
 . "$(dirname "$0")/../lib/tap.sh"
-. "$(dirname "$0")/../lib/servers.sh"
-. "$(dirname "$0")/../lib/holders.sh"
-. "$(dirname "$0")/../lib/contend.sh"
-. "$(dirname "$0")/../lib/consul.sh"
+KIND=consul
 . "$(dirname "$0")/../lib/partition.sh"
 
-have_consul || skip_all 'no Consul'
-consul_cluster 3 || { fail 'Consul starts'; finish; }
-# shellcheck disable=SC2034 # partition.sh's
-KIND=consul FREE_S=20
 follower_is 'it is not heard' 10s cut_from
 follower_is 'it hears nothing' 10s cut_to
 finish

@@ -1,32 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Servers of one cluster of which some cannot reach the others, while clients reach
-# them all. Source after holders.sh, contend.sh and the file of the server, and before
-# the cluster is started: then its members reach each other by way of partition.c
-# alone, which needs no privilege. A cut is silent: connections stay open.
+# Three servers of one cluster of which some cannot reach the others, while clients
+# reach them all. Set KIND, etcd, consul or zookeeper, and source it after tap.sh: the
+# servers are started then, and reach each other by way of partition.c alone, which
+# needs no privilege. A cut is silent: connections stay open.
 #
 #   cut_off NAME         nothing passes between NAME and the others
 #   cut_from NAME        what NAME sends is lost; it receives
 #   cut_to NAME          what the others send to NAME is lost
 #   heal                 all passes; what was held back comes now
 #
-# Cases. The test sets KIND, is_back as for ordered_cluster.sh, and of what
-# docs/stores.md says the seconds FREE_S, after which a lock is free whose holder is cut
-# off, and SERVED_S, after which one is that was released while the leader changed.
+# Cases, with what docs/stores.md says of KIND: the seconds FREE_S, after which a lock is
+# free whose holder is cut off, and SERVED_S, after which one is that was released while
+# the leader changed.
 #
 #   follower_is TITLE TTL CUT...  a client of a follower alone holds a lock; one of the
 #                        others waits for it; CUT... with the follower's name
 #   leader_is TITLE TTL CUT...    the same with the leader; in twice the time
 #   follower_heals TTL SECONDS    the same, healed before the lease ends
 #   release_goes_on      a client of all servers releases its lock at one that was cut off
-#   contenders_begin     ten, each of which knows all servers
+#   contenders_begin N   so many, each of which knows all servers
 #   contenders_are_cut TITLE leader|follower   and then all is healed
 #   contenders_end
+#   leader_is_among TITLE TTL CUT...  leader_is beside four contenders and a holder, who
+#                        know all servers
 #
 # Each command locks a witness file of its lock's name, which shows two at once.
+for part in servers holders contend "$KIND"; do
+    # shellcheck source=/dev/null
+    . "$(dirname "${BASH_SOURCE[0]}")/$part.sh"
+done
 
 has_leader() { leader=$("${KIND}_leader") && [ -n "$leader" ]; }
-is_back() { true; }
 
 # ---- The network ----------------------------------------------------------------------
 
@@ -221,6 +226,7 @@ is_lost_in() { # SECONDS TTL CUT...
     began=$(now_ms)
     "$@" "$follower"
     ok '... it grants no free lock, exit 69' refuses free
+    [ ${#contenders[@]} = 0 ] || contenders_are_served '...' "$follower" "$began"
     ok '... the waiter is granted the lock' wait_until 60 holds waiter
     took=$(($(stat -c %.3Y "$W/on.waiter" | tr -d .) - began))
     ok "... in $seconds s, and 10 s of a busy machine" [ $took -le $((seconds * 1000 + 10000)) ]
@@ -303,28 +309,33 @@ release_goes_on() {
 
 # ---- Contenders -------------------------------------------------------------------------
 
-contenders_begin() {
+contenders_begin() { # N
     HOLDFAST_URL=$(partition_url "${PARTITION_ALL[@]}")
     export HOLDFAST_URL
-    contend_start 10
-    contend_goes_on 'ten contend' 60
+    contend_start "$1"
+    contend_goes_on "$1 contend" 60
 }
 
 # The one that is cut off may take itself for it yet.
 other_leads() { "${KIND}_leader" | grep -qvx -e "$1"; }
 
+contenders_are_served() { # TITLE NAME SINCE: NAME was cut off then
+    local took
+    ok "$1 the others have a leader" wait_until 20 other_leads "$2"
+    diag "after $(($(now_ms) - $3)) ms"
+    contend_goes_on '...' 60
+    took=$(($(now_ms) - $3))
+    ok "... in $SERVED_S s, and 10 s of a busy machine" [ $took -le $((SERVED_S * 1000 + 10000)) ]
+    diag "$((2 * ${#contenders[@]})) grants in $took ms"
+}
+
 contenders_are_cut() { # TITLE leader|follower
-    local cut began took
+    local cut began
     follower_choose
     [ "$2" = leader ] && cut=$leader || cut=$follower
     began=$(now_ms)
     cut_off "$cut"
-    ok "$1: the others have a leader" wait_until 20 other_leads "$cut"
-    diag "after $(($(now_ms) - began)) ms"
-    contend_goes_on '...' 60
-    took=$(($(now_ms) - began))
-    ok "... in $SERVED_S s, and 10 s of a busy machine" [ $took -le $((SERVED_S * 1000 + 10000)) ]
-    diag "20 grants in $took ms"
+    contenders_are_served "$1:" "$cut" "$began"
     heal
     contend_goes_on '... it is healed' 60
     ok '... each server takes part' wait_until 30 is_back
@@ -332,4 +343,70 @@ contenders_are_cut() { # TITLE leader|follower
 
 contenders_end() {
     contend_end
+}
+
+leader_is_among() { # TITLE TTL CUT...
+    local kept
+    contenders_begin 4
+    begin kept -t 60s kept
+    kept=$begun
+    ok 'a holder' wait_until 20 holds kept
+    leader_is "$@"
+    contend_goes_on '... it is healed' 60
+    ok '... each server takes part' wait_until 30 is_back
+    is "$(grep -c '"event":"lost"' "$W/events.kept")" 0 '... a lock of all servers was never lost'
+    gives 75 '... and is refused to another' run -n kept -- true
+    end kept
+    wait "$kept"
+    is $? 0 '... and is released'
+    contenders_end
+}
+
+# ---- The servers ------------------------------------------------------------------------
+
+# Whether each takes part: is_back.
+case $KIND in
+etcd)
+    FREE_S=6 SERVED_S=16 named=etcd
+    started=(-- --heartbeat-interval 50 --election-timeout 500)
+    is_back() {
+        local name
+        for name in "${!ETCD_PORT[@]}"; do
+            etcd_ctl_at "$name" --command-timeout 3s get / --consistency l || return
+        done
+    }
+    ;;
+consul)
+    FREE_S=20 SERVED_S=25 named=Consul started=()
+    is_back() {
+        local name
+        for name in "${!CONSUL_PORT[@]}"; do
+            consul_api_at "$name" GET 'kv/?keys&consistent' || return
+        done
+    }
+    ;;
+zookeeper)
+    FREE_S=20 SERVED_S=45 named=ZooKeeper started=()
+    # The partition looks for the process that connects, in the table of IPv4.
+    export JAVA_TOOL_OPTIONS=-Djava.net.preferIPv4Stack=true
+    is_back() {
+        local name
+        for name in "${!ZOOKEEPER_PORT[@]}"; do
+            zookeeper_say "$name" srvr | grep -q '^Mode: ' || return
+        done
+    }
+    is_at() { # NAME
+        local session
+        session=$(zookeeper_session "$(zookeeper_nodes | grep '^/lock:own/')")
+        [ -n "$session" ] && zookeeper_say "$1" cons | grep -q "sid=$session,"
+    }
+    ;;
+esac
+# The reply to a create may come too late for what is left of a session.
+[ "$KIND" = etcd ] || CONTEND_MAY='the lock was lost again as soon as it was taken'
+
+"have_$KIND" || skip_all "no $named"
+"${KIND}_cluster" 3 "${started[@]}" || {
+    fail "$named starts"
+    finish
 }
