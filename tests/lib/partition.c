@@ -24,7 +24,8 @@
  * end of one is not seen at the other side. What was written is held back and
  * comes after the heal, as when TCP repeats it. A new connection is open for
  * its opener, gets no answer and reaches nothing before both directions pass.
- * Datagrams are lost. */
+ * So it is while its target does not listen: an end would look like that of a
+ * server that was reached, not like a refusal. Datagrams are lost. */
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
@@ -44,13 +45,10 @@
 
 /* Servers of a cluster: three, as a test has them, and some more. */
 #define MEMBERS_MAX 5
-
 /* Each member to each, at two ports. */
 #define DOORS_MAX (2 * MEMBERS_MAX * MEMBERS_MAX)
-
 /* A member that is cut off tries again some times a second, for a minute. */
 #define LINKS_MAX 400
-
 /* A read of a stream; the kernel holds what comes after it. */
 #define PIECE_BYTES 16384
 
@@ -58,6 +56,9 @@
 #define DATAGRAM_BYTES 65536
 
 #define LINE_BYTES 512
+
+/* Until a target that did not listen is tried again: less than any timeout. */
+#define CONNECT_AGAIN_MS 50
 
 /* Of /proc/net/tcp, from the local address on. */
 #define FIELDS_TO_INODE 8
@@ -307,8 +308,7 @@ static void commands_read(void)
 
 /* ---- The member that has opened a connection --------------------------- */
 
-/* The inode of this machine's socket that is connected from FROM to TO, or 0.
- */
+/* The inode of the socket here that is connected from FROM to TO, or 0. */
 static unsigned long inode_of(const struct sockaddr_in *from,
                               const struct sockaddr_in *to)
 {
@@ -317,8 +317,7 @@ static unsigned long inode_of(const struct sockaddr_in *from,
     unsigned long inode = 0;
     FILE *table = fopen("/proc/net/tcp", "re");
     snprintf(want, sizeof(want), " %08X:%04X %08X:%04X ", from->sin_addr.s_addr,
-             (unsigned)ntohs(from->sin_port), to->sin_addr.s_addr,
-             (unsigned)ntohs(to->sin_port));
+             ntohs(from->sin_port), to->sin_addr.s_addr, ntohs(to->sin_port));
     while (inode == 0 && table != NULL &&
            fgets(line, sizeof(line), table) != NULL) {
         const char *field = strstr(line, want);
@@ -419,7 +418,7 @@ static void link_close(int i)
     links[i] = NULL;
 }
 
-/* @return false: the server does not listen. */
+/* @return false: it does not listen. */
 static bool link_connect(struct link *link)
 {
     const struct address *target = &link->door->target;
@@ -532,15 +531,18 @@ static struct pollfd *const of_doors = fds + 1;
 static struct pollfd *const of_members = fds + 1 + DOORS_MAX;
 static struct pollfd *const of_links = fds + 1 + DOORS_MAX + MEMBERS_MAX;
 
-/* What waits for a heal reaches its target now, if it may. */
-static void links_connect(void)
+/* What waits for a heal reaches its target now, if it may.
+ * @return the timeout for poll(). */
+static int links_connect(void)
 {
+    int timeout = -1;
     for (int i = 0; i < LINKS_MAX; i++) {
         if (links[i] != NULL && links[i]->fd[1] < 0 && !is_cut(links[i], 0) &&
             !is_cut(links[i], 1) && !link_connect(links[i])) {
-            link_close(i);
+            timeout = CONNECT_AGAIN_MS;
         }
     }
+    return timeout;
 }
 
 static void fds_fill(void)
@@ -564,9 +566,9 @@ static void fds_fill(void)
 
 static void turn(void)
 {
-    links_connect();
+    int timeout = links_connect();
     fds_fill();
-    if (poll(fds, sizeof(fds) / sizeof(*fds), -1) < 0) {
+    if (poll(fds, sizeof(fds) / sizeof(*fds), timeout) < 0) {
         return;
     }
     for (int i = 0; i < LINKS_MAX; i++) {
