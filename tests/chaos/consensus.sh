@@ -10,7 +10,8 @@
 #                           + PEER, PEER + 1       +       members to members
 #
 # Clients go through the proxies, members do not. With namespaces nft can also cut
-# a member off from the others while clients reach it.
+# a member off from the others while clients reach it. Leases and sessions are counted
+# by monotonic clocks, so all is promised while a wall clock is set.
 
 # shellcheck disable=SC2034
 NODES=3 MAJORITY=2
@@ -35,6 +36,11 @@ kill-majority   yes yes memory  -
 kill-leader     yes yes memory  -
 cut-member      yes yes member  namespaces
 cut-leader      yes yes member  namespaces
+clock-ahead     yes yes clock   -
+clock-back      yes yes clock   -
+clock-strobe    yes yes clock   -
+clock-majority  yes yes clock   -
+clock-leader    yes yes clock   -
 '
 
 store_is_here() { # STORE
@@ -74,7 +80,7 @@ etcd_run() { # I
     for ((j = 1; j <= NODES; j++)); do
         members+=${members:+,}n$j=http://$(node_host $j):$(peer_port $j)
     done
-    place "n$i" etcd --name "n$i" --data-dir "$D/n$i/data" \
+    place "n$i" env "${clock_env[@]}" etcd --name "n$i" --data-dir "$D/n$i/data" \
         --listen-client-urls "http://127.0.0.1:${PORT[i]}" \
         --advertise-client-urls "http://127.0.0.1:${PORT[i]}" \
         --listen-peer-urls "http://$(node_host "$i"):$(peer_port "$i")" \
@@ -96,8 +102,9 @@ consul_run() { # I
     for ((j = 1; j <= NODES; j++)); do
         args+=(-retry-join "$(node_host $j):$(($(peer_port $j) + 1))")
     done
-    place "n$i" consul agent -server -bootstrap-expect "$NODES" -node "n$i" \
-        -data-dir "$D/n$i/data" -bind "$(node_host "$i")" -client 127.0.0.1 \
+    place "n$i" env "${clock_env[@]}" consul agent -server -node "n$i" \
+        -bootstrap-expect "$NODES" -data-dir "$D/n$i/data" \
+        -bind "$(node_host "$i")" -client 127.0.0.1 \
         -http-port "${PORT[i]}" -dns-port -1 -grpc-port -1 -serf-wan-port -1 \
         -server-port "$(peer_port "$i")" -retry-interval 1s \
         -serf-lan-port $(($(peer_port "$i") + 1)) -log-level warn -hcl \
@@ -126,7 +133,7 @@ zookeeper_run() { # I
         '4lw.commands.whitelist=*' "dataDir=$dir/data" \
         "clientPort=${PORT[i]}" clientPortAddress=127.0.0.1 \
         "${members[@]}" >"$dir/zoo.cfg"
-    place "n$i" java -Xmx128m -Xshare:auto -XX:+UseSerialGC \
+    place "n$i" env "${clock_env[@]}" java -Xmx128m -Xshare:auto -XX:+UseSerialGC \
         -XX:TieredStopAtLevel=1 -XX:-UsePerfData \
         -cp /usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar \
         -Dorg.slf4j.simpleLogger.defaultLogLevel=warn \
@@ -140,6 +147,8 @@ node_answers() {
 }
 
 node_launch() { # I
+    local clock_env=("CLOCKSHIM=$D/n$1/clock"
+        "LD_PRELOAD=$HF_BUILD/tests/lib/clock_shim.so")
     "${STORE}_run" "$1" >>"$D/n$1/log" 2>&1 </dev/null &
     NODE_PID[$1]=$!
 }
@@ -172,11 +181,14 @@ nodes_start() {
     for ((i = 1; i <= NODES; i++)); do
         PORT[i]=$((BASE + i * 10 + 1))
         mkdir -p "$D/n$i"
+        clock_set "$i" 0
         node_launch "$i"
         ADDRESSES+=${ADDRESSES:+,}$(node_host "$i"):$(node_port "$i")
     done
     for ((i = 1; i <= NODES; i++)); do
         until_true 30 node_answers "$i" || echo "node $i does not start" >&2
+        grep -q "/n$i/clock\$" "/proc/${NODE_PID[i]}/maps" ||
+            { echo "the clock of node $i cannot be set" >&2 && exit 1; }
         proxy_start "$i"
     done
     URL="$STORE://$ADDRESSES?max_ttl=$((2 * TTL_MS))ms${PARAMETERS:+&$PARAMETERS}"
@@ -232,3 +244,16 @@ cut_leader_on() {
     cut_off_member "${PICKED[0]}"
 }
 cut_leader_off() { heal_nodes; }
+
+clock_majority_on() { clock_pick "$MAJORITY" 60000; }
+
+# By hours, ahead, back and right again.
+clock_leader_on() {
+    pick_leader
+    LEAPING=${PICKED[0]}
+    clock_set "$LEAPING" $(((RANDOM % 2 * 2 - 1) * 7200000))
+}
+clock_leader_tick() {
+    ((RANDOM % 5)) || clock_set "$LEAPING" $(((RANDOM % 3 - 1) * 7200000))
+}
+clock_leader_off() { clocks_right; }

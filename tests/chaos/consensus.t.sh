@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The same on three servers that agree: their leader is killed, a holder is stopped
-# past its lease. One store of three, drawn from the sources; HF_TEST_ALL=1: all.
+# past its lease, the leader's wall clock is set. One store of three, drawn from the
+# sources; HF_TEST_ALL=1: all.
 # All faults on each: tests/chaos/run --store etcd|zookeeper|consul.
 # timeout: 300
 . "$(dirname "$0")/../lib/tap.sh"
@@ -15,7 +16,7 @@ for STORE in etcd zookeeper consul; do
         skip "$STORE" "$STORE is not installed"
     elif drawn_of 3 $at; then
         chaos "$(drawn_seed)" "$STORE" --store "$STORE" \
-            --only kill-leader,stop-client
+            --only kill-leader,stop-client,clock-leader
     fi
     at=$((at + 1))
 done
