@@ -196,8 +196,10 @@ nodes_start() {
 
 # ---- Faults of their own -----------------------------------------------------
 
+# Three faults may need more than there are: then one has two.
 pick_nodes() { # COUNT
     pick "$1" n1 n2 n3
+    [ ${#PICKED[@]} -gt 0 ] || TAKEN='' pick "$1" n1 n2 n3
     PICKED=("${PICKED[@]#n}")
 }
 
@@ -245,11 +247,23 @@ cut_leader_on() {
 }
 cut_leader_off() { heal_nodes; }
 
+# A node of another fault, too.
+clock_pick() { # COUNT STEP_MS
+    pick_any "$1"
+    STEPPED=("${PICKED[@]}") STEP_MS=$2 STEPS=0
+}
+clock_strobe_on() {
+    pick_any 2
+    STROBED=("${PICKED[@]}")
+}
 clock_majority_on() { clock_pick "$MAJORITY" 60000; }
 
 # By hours, ahead, back and right again.
 clock_leader_on() {
+    local before=$TAKEN
+    TAKEN=''
     pick_leader
+    TAKEN=$before
     LEAPING=${PICKED[0]}
     clock_set "$LEAPING" $(((RANDOM % 2 * 2 - 1) * 7200000))
 }
