@@ -47,6 +47,15 @@ capture timeout 60 env "CONSUL_HTTP_TOKEN=$reads" holdfast doctor
 isnt "$code" 0 'doctor: not fit'
 like "$out$err" 'denied|right|token' '... for want of a right'
 unlike "$out$err" "$reads" '... without the token'
+keys=$(token keys 'key_prefix "lock:" { policy = "write" }')
+refused 77 'denied|token' 'a token without sessions' "CONSUL_HTTP_TOKEN=$keys"
+capture timeout 60 env "CONSUL_HTTP_TOKEN=$keys" holdfast doctor
+is "$code" 2 'doctor: not fit'
+like "$out" 'unfit: .*: no session can be created, with this token' \
+    '... for want of that right'
+rule='session_prefix "" { policy = "write" }'
+is "$(grep -oF "$rule" <<<"$out")" "$rule" '... which it names'
+is "$(consul_api GET session/list)" '[]' '... and has created none to see it'
 works() { # WHAT VARIABLE...
     capture timeout 60 env "${@:2}" holdfast run -n job -- echo ran
     is "$code $out" '0 ran' "the token of $1"

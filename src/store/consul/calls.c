@@ -83,8 +83,9 @@ static bool call_open(struct hf_wire *wire, int64_t ttl_s,
     }
     job->reply.term = HF_WIRE_TERM_ANY;
     job->reply.ttl_ms = server_s * 1000;
-    return hf_consul_job_start(consul, job,
-                               hf_consul_ask_open(consul, job, server_s, now));
+    return hf_consul_job_start(
+        consul, job,
+        hf_consul_ask_open(consul, HF_CONSUL_ASK_OPEN, job, server_s, now));
 }
 
 /* Why a renewal counts: replies.c. */

@@ -149,6 +149,7 @@ enum hf_consul_step {
     HF_CONSUL_ASK_LEADER, /* the greeting: no job */
     HF_CONSUL_ASK_SELF,   /* EXAMINE: no job */
     HF_CONSUL_ASK_PROBE,  /* the same */
+    HF_CONSUL_ASK_PROBE_SESSION,
     HF_CONSUL_ASK_PROBE_VALUES,
     HF_CONSUL_ASK_OPEN,
     HF_CONSUL_ASK_INFO,
@@ -227,7 +228,8 @@ struct hf_consul {
     struct hf_consul_list list; /* of the reply that is being read */
     struct hf_consul_list heard; /* the same, of watches */
     char shown[200];             /* the agent, as EXAMINE has found it */
-    bool is_client;              /* the agent is no server */
+    int64_t shown_min_ms; /* the same: its shortest session; 0: unknown */
+    bool is_client;       /* the agent is no server */
 };
 
 static inline struct hf_consul *hf_consul_of(struct hf_endpoints *node)
@@ -337,8 +339,10 @@ void hf_consul_path_query(const struct hf_consul *consul,
 /** Ask which server is the leader: the greeting. */
 bool hf_consul_ask_leader(struct hf_consul *consul, struct hf_instant now);
 
-bool hf_consul_ask_open(struct hf_consul *consul, struct hf_consul_job *job,
-                        int64_t ttl_s, struct hf_instant now);
+/** @param step  OPEN or PROBE_SESSION. */
+bool hf_consul_ask_open(struct hf_consul *consul, enum hf_consul_step step,
+                        struct hf_consul_job *job, int64_t ttl_s,
+                        struct hf_instant now);
 
 /* INFO, RENEW, CLOSE. */
 bool hf_consul_ask_session(struct hf_consul *consul, enum hf_consul_step step,

@@ -1,20 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The findings of `holdfast doctor`: the agent, and whether its keys may be
- * used.
+/* The findings of `holdfast doctor`: the agent, and whether its keys and its
+ * sessions may be used.
  *
  *   GET agent/self ──▶ who it is; 403: not for this token, which needs no more
  *   PUT txn: check-index that no key has, delete ──▶ 409: it might
- *   the same below the root of values: a right that a token of locks may lack
+ *   PUT session/create, for longer than any session may last ──▶ 500: it might,
+ *       and how long they may last
+ *   the first PUT below the root of values: a right that a token of locks may
+ *       lack
  *
  * Consul checks the rights of all operations of a transaction before it does
  * any. So one whose condition is never true tells of the right to write, and
- * writes nothing. */
+ * writes nothing. It checks the right to a session before its ttl. */
+#include "base/duration.h"
 #include "base/fail.h"
 #include "store/consul/consul.h"
 
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Seconds, eleven years: Consul's limit is a day, and no setting changes it. */
+#define PROBE_TTL_S INT64_C(360000000)
+
+/* Of the leader, which is not as the URL has it. */
+static void describe_sessions(struct hf_consul *consul)
+{
+    char least[HF_DURATION_TEXT_MAX];
+    int64_t ms = consul->shown_min_ms;
+    hf_duration_emit(least, ms);
+    if (ms > consul->ttl_min_s * 1000) {
+        hf_jobs_find(
+            &consul->node.ordered.jobs, HF_FINDING_WARNING,
+            "no session may be shorter than %s here: a lock with a shorter "
+            "--ttl is refused, exit 78; use a longer one, or lower Consul's "
+            "setting session_ttl_min",
+            least);
+    } else if (ms > 0 && ms < consul->ttl_min_s * 1000) {
+        hf_jobs_find(
+            &consul->node.ordered.jobs, HF_FINDING_OK,
+            "sessions may be as short as %s here: with session_ttl_min=%llds "
+            "in the URL the lock of a client that died is free sooner",
+            least, (long long)(ms + 999) / 1000);
+    }
+}
 
 static void describe(struct hf_consul *consul)
 {
@@ -28,8 +57,10 @@ static void describe(struct hf_consul *consul)
     hf_jobs_find(&consul->node.ordered.jobs, HF_FINDING_OK, "%s", text);
     hf_jobs_find(
         &consul->node.ordered.jobs, HF_FINDING_OK,
-        "an entry lives as long as its session: the ttl, 10 s at least; the "
-        "leader ends it up to twice that after its client's death");
+        "an entry lives as long as its session: the ttl, %lld s at least; the "
+        "leader ends it up to twice that after its client's death",
+        (long long)consul->ttl_min_s);
+    describe_sessions(consul);
     if (consul->is_client) {
         hf_jobs_find(
             &consul->node.ordered.jobs, HF_FINDING_OK,
@@ -76,7 +107,11 @@ static void end(struct hf_consul *consul, enum hf_status status)
 static void ask_next(struct hf_consul *consul, enum hf_consul_step step,
                      struct hf_instant now)
 {
-    if (!ask_probe(consul, step, now)) {
+    bool is_asked =
+        step == HF_CONSUL_ASK_PROBE_SESSION
+            ? hf_consul_ask_open(consul, step, NULL, PROBE_TTL_S, now)
+            : ask_probe(consul, step, now);
+    if (!is_asked) {
         end(consul, HF_NO_MEMORY);
     }
 }
@@ -98,6 +133,7 @@ static void take_self(struct hf_consul *consul, const json_t *body)
     const char *dc = json_string_value(json_object_get(config, "Datacenter"));
     const char *node = json_string_value(json_object_get(config, "NodeName"));
     consul->is_client = json_is_false(json_object_get(config, "Server"));
+    consul->shown_min_ms = 0;
     if (version == NULL) {
         snprintf(consul->shown, sizeof(consul->shown),
                  "of a version that this token may not read");
@@ -109,25 +145,48 @@ static void take_self(struct hf_consul *consul, const json_t *body)
     hf_make_plain(consul->shown);
 }
 
+/** "Invalid Session TTL '…', must be between [10s=24h0m0s]".
+ * @return false: it is refused for another reason. */
+static bool take_limit(struct hf_consul *consul,
+                       const struct hf_wire_reply *reply)
+{
+    char least[HF_DURATION_TEXT_MAX];
+    const char *limits = strstr(consul->node.why, "between [");
+    if (reply->fault != HF_CONFIG || limits == NULL) {
+        return false;
+    }
+    limits += strlen("between [");
+    snprintf(least, sizeof(least), "%.*s", (int)strcspn(limits, "="), limits);
+    if (!hf_duration_parse(least, &consul->shown_min_ms)) {
+        consul->shown_min_ms = 0;
+    }
+    return true;
+}
+
 /* Locks do without the right to values, so its lack is no fault. */
 static void find_fault(struct hf_consul *consul, enum hf_consul_step step,
                        const struct hf_wire_reply *reply)
 {
-    bool is_of_values = step == HF_CONSUL_ASK_PROBE_VALUES;
+    struct hf_jobs *jobs = &consul->node.ordered.jobs;
+    const char *by =
+        consul->headers == NULL ? "without a token" : "with this token";
+    bool is_denied = reply->fault == HF_DENIED;
     if (reply->outcome == HF_WIRE_DONE) {
         return;
     }
-    if (is_of_values && reply->fault == HF_DENIED) {
-        hf_jobs_find(&consul->node.ordered.jobs, HF_FINDING_OK,
+    if (is_denied && step == HF_CONSUL_ASK_PROBE_VALUES) {
+        hf_jobs_find(jobs, HF_FINDING_OK,
                      "no value can be read or written, %s: get, put and update "
                      "need one rule more, key_prefix \"" HF_CONSUL_VALUE_ROOT
                      "%.40s\" { policy = \"write\" }",
-                     consul->headers == NULL ? "without a token"
-                                             : "with this token",
-                     consul->prefix);
+                     by, consul->prefix);
+    } else if (is_denied && step == HF_CONSUL_ASK_PROBE_SESSION) {
+        hf_jobs_find(jobs, HF_FINDING_ERROR,
+                     "no session can be created, %s: locks need one rule more, "
+                     "session_prefix \"\" { policy = \"write\" }",
+                     by);
     } else {
-        hf_jobs_find(&consul->node.ordered.jobs, HF_FINDING_ERROR, "%s",
-                     consul->node.why);
+        hf_jobs_find(jobs, HF_FINDING_ERROR, "%s", consul->node.why);
     }
 }
 
@@ -151,6 +210,9 @@ void hf_consul_examined(struct hf_consul *consul, enum hf_consul_step step,
         take_self(consul, reply->outcome == HF_WIRE_DONE ? body : NULL);
         ask_next(consul, HF_CONSUL_ASK_PROBE, now);
     } else if (step == HF_CONSUL_ASK_PROBE && reply->outcome == HF_WIRE_DONE) {
+        ask_next(consul, HF_CONSUL_ASK_PROBE_SESSION, now);
+    } else if (step == HF_CONSUL_ASK_PROBE_SESSION &&
+               take_limit(consul, reply)) {
         ask_next(consul, HF_CONSUL_ASK_PROBE_VALUES, now);
     } else {
         describe(consul);

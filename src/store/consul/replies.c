@@ -437,6 +437,7 @@ static bool take_body(struct hf_consul *consul,
     case HF_CONSUL_ASK_LEADER:
     case HF_CONSUL_ASK_SELF:
     case HF_CONSUL_ASK_PROBE:
+    case HF_CONSUL_ASK_PROBE_SESSION:
     case HF_CONSUL_ASK_PROBE_VALUES:
     case HF_CONSUL_ASK_CLOSE:
         break;
@@ -464,6 +465,7 @@ static bool is_expected(enum hf_consul_step step, unsigned status)
         return status == STATUS_OK || status == STATUS_CONFLICT;
     case HF_CONSUL_ASK_LEADER:
     case HF_CONSUL_ASK_SELF:
+    case HF_CONSUL_ASK_PROBE_SESSION:
     case HF_CONSUL_ASK_OPEN:
     case HF_CONSUL_ASK_INFO:
     case HF_CONSUL_ASK_CLOSE:
@@ -554,6 +556,7 @@ void hf_consul_take(struct hf_consul *consul,
                                reply.outcome == HF_WIRE_DONE ? body : NULL,
                                reply.fault, now);
     } else if (step == HF_CONSUL_ASK_SELF || step == HF_CONSUL_ASK_PROBE ||
+               step == HF_CONSUL_ASK_PROBE_SESSION ||
                step == HF_CONSUL_ASK_PROBE_VALUES) {
         hf_consul_examined(consul, step, body, &reply, now);
     } else {

@@ -151,8 +151,9 @@ bool hf_consul_ask_leader(struct hf_consul *consul, struct hf_instant now)
 }
 
 /* Without checks: the health of the agent's node ends no lock. */
-bool hf_consul_ask_open(struct hf_consul *consul, struct hf_consul_job *job,
-                        int64_t ttl_s, struct hf_instant now)
+bool hf_consul_ask_open(struct hf_consul *consul, enum hf_consul_step step,
+                        struct hf_consul_job *job, int64_t ttl_s,
+                        struct hf_instant now)
 {
     struct hf_wire_text *path = hf_consul_path(consul, "session/create");
     hf_consul_path_query(consul, path, "");
@@ -162,7 +163,7 @@ bool hf_consul_ask_open(struct hf_consul *consul, struct hf_consul_job *job,
                      "\"TTL\":\"");
     hf_wire_text_number(&consul->body, (uint64_t)ttl_s);
     hf_wire_text_say(&consul->body, "s\"}");
-    return hf_consul_ask(consul, HF_CONSUL_ASK_OPEN, "PUT", job, now);
+    return hf_consul_ask(consul, step, "PUT", job, now);
 }
 
 bool hf_consul_ask_session(struct hf_consul *consul, enum hf_consul_step step,
