@@ -10,6 +10,9 @@
 #   cut_to NAME          what the others send to NAME is lost
 #   heal                 all passes; what was held back comes now
 #
+# One direction is that of what servers write. Where packets are lost, TCP's
+# acknowledgements are, too, and the other direction stops soon: cut_off has that.
+#
 # Cases, with what docs/stores.md says of KIND: the seconds FREE_S, after which a lock is
 # free whose holder is cut off, and SERVED_S, after which one is that was released while
 # the leader changed.
