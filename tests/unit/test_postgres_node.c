@@ -103,9 +103,9 @@ static int tear_down(void **state)
 static void opened(void)
 {
     on.connection->pq = (struct pg_conn *)(void *)&on;
-    on.connection->watch.fd = 0;
-    on.connection->is_open = true;
-    on.connection->deadline = on.connection->timer.at;
+    on.connection->link.watch.fd = 0;
+    on.connection->link.is_open = true;
+    on.connection->link.deadline = on.connection->link.timer.at;
 }
 
 static void owes(void)
@@ -124,7 +124,7 @@ static void waiting(void)
 static void connecting(void)
 {
     opened();
-    on.connection->is_open = false;
+    on.connection->link.is_open = false;
     on.node->phase = HF_PG_CONNECTING;
 }
 
@@ -147,7 +147,7 @@ static void listening(void)
 {
     voting();
     on.node->listening = HF_PG_LISTEN_ON;
-    on.node->wanted_at = on.connection->timer.at;
+    on.node->wanted_at = on.connection->link.timer.at;
 }
 
 static void quarantined(void)
@@ -192,13 +192,13 @@ static void pn_1_rows_of_no_request(void)
 static void pn_2_broken_without_reason(void)
 {
     broken();
-    on.connection->fault = HF_OK;
+    on.connection->link.fault = HF_OK;
 }
 
 static void pn_2_broken_and_not_due(void)
 {
     broken();
-    on.connection->timer.at = HF_NEVER;
+    on.connection->link.timer.at = HF_NEVER;
 }
 
 static void pn_3_request_while_closed(void)
@@ -220,12 +220,12 @@ static void pn_3_open_without_libpq(void)
 static void pn_4_unwatched(void)
 {
     voting();
-    on.connection->watch.fd = -1;
+    on.connection->link.watch.fd = -1;
 }
 
 static void pn_4_watched_while_closed(void)
 {
-    on.connection->watch.fd = 0;
+    on.connection->link.watch.fd = 0;
 }
 
 static void pn_5_waiting_with_connection(void)
@@ -292,7 +292,7 @@ static void pn_9_examined_before(void)
 
 static void pn_10_late_timer(void)
 {
-    on.connection->timer.at = HF_NEVER;
+    on.connection->link.timer.at = HF_NEVER;
 }
 
 /* ---- States of the session ----------------------------------------------- */
@@ -314,7 +314,7 @@ static void ended(void)
 {
     on.advisory->session.phase = HF_SESSION_ENDED;
     on.advisory->session.standing.status = HF_NODE_STATUS_VOTING;
-    on.advisory->session.turn_at = on.connection->timer.at;
+    on.advisory->session.turn_at = on.connection->link.timer.at;
 }
 
 static void ad_1_ready_while_closed(void)
@@ -325,7 +325,7 @@ static void ad_1_ready_while_closed(void)
 static void ad_1_ready_unopened(void)
 {
     ready();
-    on.connection->is_open = false;
+    on.connection->link.is_open = false;
 }
 
 static void ad_2_greeting_without_reply(void)
@@ -352,7 +352,7 @@ static void ad_4_seats_of_old(void)
 
 static void ad_5_late_timer(void)
 {
-    on.connection->timer.at = HF_NEVER;
+    on.connection->link.timer.at = HF_NEVER;
 }
 
 /* ---- Assertions that fail -------------------------------------------------
@@ -376,15 +376,17 @@ static const struct row of_node[] = {
     {"PN-1, ring", pn_1_small_ring, "connection->count <= "},
     {"PN-1, size", pn_1_odd_ring, "(connection->ring_cap &"},
     {"PN-1, rows", pn_1_rows_of_no_request, "connection->rows == NULL"},
-    {"PN-2, reason", pn_2_broken_without_reason, "connection->fault != HF_OK"},
-    {"PN-2, due", pn_2_broken_and_not_due, "connection->timer.at.ns =="},
+    {"PN-2, reason", pn_2_broken_without_reason,
+     "connection->link.fault != HF_OK"},
+    {"PN-2, due", pn_2_broken_and_not_due, "connection->link.timer.at.ns =="},
     {"PN-3, request", pn_3_request_while_closed, "connection->count == 0"},
     {"PN-3, prepared", pn_3_prepared_while_closed, "connection->prepared == 0"},
-    {"PN-3, open", pn_3_open_without_libpq, "!connection->is_open ||"},
-    {"PN-4, open", pn_4_unwatched, "is_closed || connection->watch.fd"},
+    {"PN-3, open", pn_3_open_without_libpq, "!connection->link.is_open ||"},
+    {"PN-4, open", pn_4_unwatched, "is_closed || connection->link.watch.fd"},
     {"PN-4, closed", pn_4_watched_while_closed, "!is_closed ||"},
     {"PN-5, waiting", pn_5_waiting_with_connection, "(node->phase == HF_PG_W"},
-    {"PN-5, early", pn_5_handshake_too_early, "connection->is_open == has"},
+    {"PN-5, early", pn_5_handshake_too_early,
+     "connection->link.is_open == has"},
     {"PN-6, reply", pn_6_handshake_without_reply, "connection->count > 0 ||"},
     {"PN-6, error", pn_6_old_error, "node->greet_fault == HF_OK"},
     {"PN-7", pn_7_votes_unidentified, "(is_voting || is_repairing)"},
@@ -404,7 +406,7 @@ static const struct row of_session[] = {
     {"holding", holding, NULL},
     {"ended", ended, NULL},
     {"AD-1, closed", ad_1_ready_while_closed, "is_closed == is_between"},
-    {"AD-1, open", ad_1_ready_unopened, "connection->is_open == (is_"},
+    {"AD-1, open", ad_1_ready_unopened, "connection->link.is_open == (is_"},
     {"AD-2, reply", ad_2_greeting_without_reply, "connection->count > 0 ||"},
     {"AD-2, error", ad_2_old_error, "store->session.refusal == HF_OK"},
     {"AD-3", ad_3_votes_while_waiting,

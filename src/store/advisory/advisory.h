@@ -108,7 +108,7 @@ void hf_advisory_session_arm(struct hf_advisory *store);
 static inline bool hf_advisory_is_ready(const struct hf_advisory *store)
 {
     return store->session.phase == HF_SESSION_READY &&
-           !store->connection.is_broken;
+           !store->connection.link.is_broken;
 }
 
 /* ---- check.c ------------------------------------------------------------- */

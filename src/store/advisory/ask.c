@@ -157,10 +157,11 @@ static void give_fault(struct hf_advisory *store, const struct hf_ask *ask,
 static void give_unsent(struct hf_advisory *store, const struct hf_ask *ask,
                         struct hf_instant now)
 {
-    bool is_broken = store->connection.is_broken;
+    bool is_broken = store->connection.link.is_broken;
     give_fault(store, ask, HF_VERDICT_UNSENT,
-               is_broken ? store->connection.fault : HF_NO_MEMORY,
-               is_broken ? store->connection.reason : "out of memory", now);
+               is_broken ? store->connection.link.fault : HF_NO_MEMORY,
+               is_broken ? store->connection.link.reason : "out of memory",
+               now);
 }
 
 /* Not yours: another lock of this client has it, or none has. */
@@ -334,7 +335,7 @@ static void check_idle(struct hf_advisory *store, struct hf_instant now)
 {
     struct hf_pg_connection *connection = &store->connection;
     struct hf_instant due =
-        hf_instant_add(connection->heard_at, hf_span_ms(IDLE_MS));
+        hf_instant_add(connection->link.heard_at, hf_span_ms(IDLE_MS));
     if (hf_advisory_is_ready(store) && connection->count == 0 &&
         !hf_instant_before(now, due) && hf_pg_connection_is_dead(connection)) {
         hf_pg_connection_break(connection, HF_UNAVAILABLE, "connection lost");
@@ -355,8 +356,9 @@ void hf_advisory_ask(struct hf_advisory *store, const struct hf_ask *ask,
                    store->session.standing.fault == HF_OK
                        ? HF_UNAVAILABLE
                        : store->session.standing.fault,
-                   store->connection.is_broken ? store->connection.reason
-                                               : store->session.standing.reason,
+                   store->connection.link.is_broken
+                       ? store->connection.link.reason
+                       : store->session.standing.reason,
                    now);
         return;
     }

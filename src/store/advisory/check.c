@@ -26,11 +26,11 @@ void hf_advisory_check(const struct hf_advisory *store)
                        store->session.phase == HF_SESSION_SETTING;
     bool is_between = store->session.phase == HF_SESSION_WAITING ||
                       store->session.phase >= HF_SESSION_ENDING;
-    HF_ASSERT(is_closed == is_between || connection->is_broken);
-    HF_ASSERT(connection->is_open == (is_greeting || is_ready) ||
-              connection->is_broken);
+    HF_ASSERT(is_closed == is_between || connection->link.is_broken);
+    HF_ASSERT(connection->link.is_open == (is_greeting || is_ready) ||
+              connection->link.is_broken);
     if (is_greeting) {
-        HF_ASSERT(connection->count > 0 || connection->is_broken);
+        HF_ASSERT(connection->count > 0 || connection->link.is_broken);
     } else {
         HF_ASSERT(store->session.refusal == HF_OK);
     }
@@ -38,5 +38,5 @@ void hf_advisory_check(const struct hf_advisory *store)
               (is_ready || store->session.phase == HF_SESSION_ENDED));
     HF_ASSERT(is_ready || store->n_seats == 0);
     HF_ASSERT(!hf_instant_before(hf_advisory_session_due(store),
-                                 connection->timer.at));
+                                 connection->link.timer.at));
 }

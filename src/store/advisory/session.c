@@ -81,17 +81,17 @@ struct hf_instant hf_advisory_session_due(const struct hf_advisory *store)
 {
     const struct hf_pg_connection *connection = &store->connection;
     struct hf_instant at = HF_LONG_AGO;
-    if (connection->is_broken) {
+    if (connection->link.is_broken) {
         return at;
     }
     switch (store->session.phase) {
     case HF_SESSION_WAITING:
-    case HF_SESSION_CONNECTING:
-        at = hf_pg_connection_due(connection);
+        at = connection->link.reconnect.retry_at;
         break;
+    case HF_SESSION_CONNECTING:
     case HF_SESSION_GREETING:
     case HF_SESSION_SETTING:
-        at = connection->deadline;
+        at = connection->link.deadline;
         break;
     case HF_SESSION_READY:
         at = hangs_at(store);
@@ -106,7 +106,7 @@ struct hf_instant hf_advisory_session_due(const struct hf_advisory *store)
 
 void hf_advisory_session_arm(struct hf_advisory *store)
 {
-    hf_timer_set(&store->connection.timer, hf_advisory_session_due(store));
+    hf_timer_set(&store->connection.link.timer, hf_advisory_session_due(store));
 }
 
 /* ---- The end ------------------------------------------------------------- */
@@ -128,8 +128,8 @@ static void lose(struct hf_advisory *store, struct hf_instant now)
     struct hf_session *session = &store->session;
     struct hf_pg_connection *connection = &store->connection;
     bool holds = session->phase == HF_SESSION_READY && store->n_seats > 0;
-    enum hf_status fault = hf_session_lose(session, holds, connection->fault,
-                                           connection->reason, now);
+    enum hf_status fault = hf_session_lose(
+        session, holds, connection->link.fault, connection->link.reason, now);
     hf_pg_connection_shut(connection);
     answer_pending(store, fault, session->why);
     hf_advisory_seats_clear(store);
@@ -140,7 +140,7 @@ static void on_settled(struct hf_pg_connection *connection,
                        struct hf_instant now)
 {
     struct hf_advisory *store = store_of(connection);
-    if (connection->is_broken) {
+    if (connection->link.is_broken) {
         lose(store, now);
     }
     hf_advisory_session_arm(store);
@@ -174,7 +174,7 @@ static void on_opened(struct hf_pg_connection *connection,
     struct hf_pg_params none;
     hf_pg_params_init(&none);
     store->session.phase = HF_SESSION_GREETING;
-    connection->deadline = hf_instant_add(now, store->connect_timeout);
+    connection->link.deadline = hf_instant_add(now, store->connect_timeout);
     ask(store, HF_ADVISORY_GREET, greet_sql, &none, now);
 }
 
@@ -284,7 +284,7 @@ static void check_late(struct hf_advisory *store, struct hf_instant now)
     char why[120];
     bool is_ready = store->session.phase == HF_SESSION_READY;
     if (hf_instant_before(now, is_ready ? hangs_at(store)
-                                        : store->connection.deadline)) {
+                                        : store->connection.link.deadline)) {
         return;
     }
     if (is_ready) {
@@ -301,7 +301,7 @@ static void on_timed(struct hf_pg_connection *connection, struct hf_instant now)
     struct hf_advisory *store = store_of(connection);
     switch (store->session.phase) {
     case HF_SESSION_WAITING:
-        if (!hf_instant_before(now, connection->reconnect.retry_at)) {
+        if (!hf_instant_before(now, connection->link.reconnect.retry_at)) {
             connect_now(store, now);
         }
         break;
@@ -336,7 +336,7 @@ void hf_advisory_session_resume(struct hf_advisory *store,
                                 struct hf_instant now)
 {
     struct hf_pg_connection *connection = &store->connection;
-    bool is_late = !hf_instant_before(now, connection->timer.at);
+    bool is_late = !hf_instant_before(now, connection->link.timer.at);
     if (is_late && hf_session_is_opening(&store->session)) {
         hf_pg_connection_break(connection, HF_UNAVAILABLE, "connecting");
         lose(store, now);
@@ -355,10 +355,9 @@ void hf_advisory_session_open(struct hf_advisory *store, struct hf_instant now)
     hf_pg_connection_init(connection, &events, &store->env, &store->target,
                           store->connect_timeout);
     const struct hf_session_owner owner = {&store->env, &store->jobs,
-                                           &connection->reconnect,
-                                           &connection->seed, on_connect};
+                                           &connection->link.reconnect,
+                                           &connection->link.seed, on_connect};
     hf_session_init(&store->session, &owner, now);
-    hf_entropy(&connection->seed, sizeof(connection->seed));
     hf_advisory_session_arm(store);
 }
 

@@ -162,9 +162,9 @@ static void advisory_job(struct hf_store *base, unsigned index, enum hf_job job,
     struct hf_advisory *store = advisory_of(base);
     hf_jobs_add(&store->jobs, index, job, sink);
     if (hf_advisory_is_ready(store)) {
-        hf_timer_set(&store->connection.timer, HF_LONG_AGO);
+        hf_timer_set(&store->connection.link.timer, HF_LONG_AGO);
     } else if (store->session.phase == HF_SESSION_WAITING) {
-        store->connection.reconnect.retry_at = HF_LONG_AGO;
+        store->connection.link.reconnect.retry_at = HF_LONG_AGO;
         hf_advisory_session_arm(store);
     }
 }

@@ -129,7 +129,7 @@ static void become_ready(struct hf_my_node *node, struct hf_instant now)
     node->greet_fault = HF_OK;
     node->peek_at = hf_instant_add(now, hf_span_ms(HF_MY_PEEK_MS));
     node->phase = HF_MY_READY;
-    hf_reconnect_served(&node->connection.reconnect, now);
+    hf_reconnect_served(&node->connection.link.reconnect, now);
     char why[sizeof(node->standing.reason)] = "";
     if (is_quarantined) {
         hf_my_quarantine_text(node, why, sizeof(why));

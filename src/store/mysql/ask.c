@@ -191,7 +191,7 @@ static void check_idle(struct hf_my_node *node, struct hf_instant now)
 {
     struct hf_mysql_connection *connection = &node->connection;
     struct hf_instant due =
-        hf_instant_add(connection->heard_at, hf_span_ms(IDLE_MS));
+        hf_instant_add(connection->link.heard_at, hf_span_ms(IDLE_MS));
     if (hf_my_is_ready(node) && !hf_instant_before(now, due) &&
         hf_mysql_connection_is_dead(connection)) {
         hf_mysql_connection_break(connection, HF_UNAVAILABLE,

@@ -34,7 +34,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 /* As all connections of the library: dead after 30 s of silence and four
  * probes, 10 s apart, so after 70 s. */
@@ -44,27 +43,14 @@
 
 /* ---- Errors ------------------------------------------------------------- */
 
-void hf_mysql_connection_break(struct hf_mysql_connection *connection,
-                               enum hf_status fault, const char *reason)
-{
-    if (connection->is_broken) {
-        return;
-    }
-    connection->is_broken = true;
-    connection->fault = fault;
-    snprintf(connection->reason, sizeof(connection->reason), "%s", reason);
-    hf_make_plain(connection->reason);
-    hf_timer_set(&connection->timer, HF_LONG_AGO);
-}
-
 /* Break with the error of libmariadb. */
 static void fail(struct hf_mysql_connection *connection)
 {
-    char why[sizeof(connection->reason)];
+    char why[sizeof(connection->link.reason)];
     enum hf_status fault = mysql_errno(connection->sql) == CR_OUT_OF_MEMORY
                                ? HF_NO_MEMORY
                                : HF_UNAVAILABLE;
-    if (connection->is_open) {
+    if (connection->link.is_open) {
         snprintf(why, sizeof(why), "%s", mysql_error(connection->sql));
     } else {
         fault = hf_mysql_target_fault(connection->target, connection->sql, why,
@@ -85,15 +71,6 @@ static bool is_of_session(unsigned error)
 
 /* ---- The socket --------------------------------------------------------- */
 
-static void unwatch(struct hf_mysql_connection *connection)
-{
-    if (connection->watch.fd >= 0) {
-        hf_loop_unwatch(connection->env->loop, &connection->watch);
-        connection->watch.fd = -1;
-        connection->wants_output = false;
-    }
-}
-
 static void set_socket_options(int fd)
 {
     int idle = KEEPALIVE_IDLE_S;
@@ -106,28 +83,13 @@ static void set_socket_options(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
 }
 
-static void watch(struct hf_mysql_connection *connection, int fd)
+static void watch_socket(struct hf_mysql_connection *connection)
 {
-    if (fd == connection->watch.fd && fd >= 0) {
-        return;
+    int fd = (int)mysql_get_socket(connection->sql);
+    if (fd != connection->link.watch.fd) {
+        (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
     }
-    unwatch(connection);
-    connection->watch.fd = fd;
-    (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
-    if (fd < 0 || !hf_loop_watch(connection->env->loop, &connection->watch)) {
-        connection->watch.fd = -1;
-        hf_mysql_connection_break(connection, HF_UNAVAILABLE,
-                                  fd < 0 ? "no connection"
-                                         : hf_errno_text(errno));
-    }
-}
-
-static void want_output(struct hf_mysql_connection *connection, bool on)
-{
-    if (connection->watch.fd >= 0 && connection->wants_output != on) {
-        connection->wants_output = on;
-        hf_loop_watch_output(connection->env->loop, &connection->watch, on);
-    }
+    hf_sql_link_watch(&connection->link, fd);
 }
 
 /* ---- Calls -------------------------------------------------------------- */
@@ -136,8 +98,8 @@ static void become_open(struct hf_mysql_connection *connection,
                         struct hf_instant now)
 {
     my_bool no = 0;
-    watch(connection, (int)mysql_get_socket(connection->sql));
-    if (connection->is_broken) {
+    watch_socket(connection);
+    if (connection->link.is_broken) {
         return;
     }
     if (connection->target->tls != NULL &&
@@ -146,11 +108,11 @@ static void become_open(struct hf_mysql_connection *connection,
                                   "is connected without TLS");
         return;
     }
-    set_socket_options(connection->watch.fd);
+    set_socket_options(connection->link.watch.fd);
     /* An option file may say otherwise. */
     mysql_options(connection->sql, MYSQL_OPT_RECONNECT, &no);
-    connection->is_open = true;
-    connection->heard_at = now;
+    connection->link.is_open = true;
+    connection->link.heard_at = now;
     connection->events->opened(connection, now);
 }
 
@@ -187,10 +149,10 @@ static bool deliver(struct hf_mysql_connection *connection,
         reply.n = mysql_num_fields(rows);
         reply.columns = (const char *const *)row;
     }
-    connection->heard_at = now;
+    connection->link.heard_at = now;
     connection->events->replied(connection, &reply, now);
     free_rows(connection);
-    return !reply.is_last && !connection->is_broken;
+    return !reply.is_last && !connection->link.is_broken;
 }
 
 static void end_connect(struct hf_mysql_connection *connection,
@@ -209,7 +171,7 @@ static int step_connect(struct hf_mysql_connection *connection, int events,
                         struct hf_instant now)
 {
     struct st_mysql *made = NULL;
-    unwatch(connection); /* the socket may be replaced */
+    hf_sql_link_unwatch(&connection->link); /* the socket may be replaced */
     int waits = mysql_real_connect_cont(&made, connection->sql, events);
     if (waits == 0) {
         end_connect(connection, made, now);
@@ -278,12 +240,12 @@ static int step_statements(struct hf_mysql_connection *connection, int events,
 /* Watch for the events it waits for. A step may have begun another. */
 static void wait_for(struct hf_mysql_connection *connection, int waits)
 {
-    if (waits == 0 || connection->is_broken) {
+    if (waits == 0 || connection->link.is_broken) {
         return;
     }
     connection->waits_for = waits;
-    watch(connection, (int)mysql_get_socket(connection->sql));
-    want_output(connection, (waits & MYSQL_WAIT_WRITE) != 0);
+    watch_socket(connection);
+    hf_sql_link_want_output(&connection->link, (waits & MYSQL_WAIT_WRITE) != 0);
     if (connection->call == HF_MYSQL_CONNECT &&
         hf_mysql_target_wants_tls(connection->sql)) {
         hf_mysql_connection_break(connection, HF_CONFIG,
@@ -295,7 +257,7 @@ void hf_mysql_connection_ask(struct hf_mysql_connection *connection,
                              const char *statements, size_t len,
                              struct hf_instant now)
 {
-    HF_ASSERT(connection->is_open && !connection->is_broken);
+    HF_ASSERT(connection->link.is_open && !connection->link.is_broken);
     HF_ASSERT(connection->call == HF_MYSQL_REST);
     connection->statements = statements;
     connection->statements_len = len;
@@ -306,7 +268,7 @@ void hf_mysql_connection_ask(struct hf_mysql_connection *connection,
 
 bool hf_mysql_connection_is_dead(const struct hf_mysql_connection *connection)
 {
-    struct pollfd fd = {.fd = connection->watch.fd,
+    struct pollfd fd = {.fd = connection->link.watch.fd,
                         .events = POLLIN | POLLRDHUP};
     return fd.fd >= 0 && connection->call == HF_MYSQL_REST &&
            poll(&fd, 1, 0) > 0;
@@ -337,11 +299,11 @@ static void begin_connect(struct hf_mysql_connection *connection,
 static void begin_dial(struct hf_mysql_connection *connection)
 {
     const struct hf_mysql_target *target = connection->target;
-    int64_t half_ms = hf_span_ms_ceil(connection->connect_timeout) / 2;
+    int64_t half_ms = hf_span_ms_ceil(connection->link.connect_timeout) / 2;
     bool is_only = hf_resolve_numeric(target->host, target->port,
-                                      &connection->addresses) &&
-                   connection->addresses.n == 1;
-    bool hurries = connection->reconnect.failures % 2 == 1 && !is_only;
+                                      &connection->link.addresses) &&
+                   connection->link.addresses.n == 1;
+    bool hurries = connection->link.reconnect.failures % 2 == 1 && !is_only;
     connection->dial = hf_mysql_dial_start(
         target, connection->sql, &connection->login, hurries ? half_ms : 0);
     if (connection->dial == NULL) {
@@ -351,7 +313,7 @@ static void begin_dial(struct hf_mysql_connection *connection)
         return;
     }
     connection->sql = NULL;
-    watch(connection, hf_mysql_dial_fd(connection->dial));
+    hf_sql_link_watch(&connection->link, hf_mysql_dial_fd(connection->dial));
 }
 
 static void take_dial(struct hf_mysql_connection *connection,
@@ -361,7 +323,7 @@ static void take_dial(struct hf_mysql_connection *connection,
     if (!hf_mysql_dial_is_done(connection->dial)) {
         return;
     }
-    unwatch(connection);
+    hf_sql_link_unwatch(&connection->link);
     connection->sql =
         hf_mysql_dial_take(connection->dial, &is_open, &has_settings);
     hf_mysql_dial_drop(connection->dial);
@@ -380,11 +342,12 @@ static void connect_to(struct hf_mysql_connection *connection,
                        const struct hf_addresses *addresses,
                        struct hf_instant now)
 {
-    const struct hf_store_env *env = connection->env;
+    const struct hf_store_env *env = connection->link.env;
     struct hf_login login = {.node = 0, .address = connection->target->shown};
     const struct hf_address *at = NULL;
     if (addresses != NULL) {
-        at = &addresses->list[connection->reconnect.failures % addresses->n];
+        at = &addresses
+                  ->list[connection->link.reconnect.failures % addresses->n];
     }
     if (env->login != NULL) {
         env->login(env->client, &login);
@@ -394,7 +357,7 @@ static void connect_to(struct hf_mysql_connection *connection,
     connection->sql =
         login.has_failed ? NULL : hf_mysql_target_new(connection->target);
     if (connection->sql == NULL) {
-        hf_mysql_connection_break(connection, HF_NO_MEMORY, "out of memory");
+        hf_sql_link_starve(&connection->link);
     } else if (connection->target->tls != NULL) {
         begin_dial(connection);
     } else {
@@ -402,49 +365,18 @@ static void connect_to(struct hf_mysql_connection *connection,
     }
 }
 
-static void take_addresses(struct hf_mysql_connection *connection,
-                           struct hf_instant now)
-{
-    char why[160];
-    if (hf_resolve_take(connection->resolve, &connection->addresses, why,
-                        sizeof(why))) {
-        unwatch(connection);
-        hf_resolve_drop(connection->resolve);
-        connection->resolve = NULL;
-        connect_to(connection, &connection->addresses, now);
-    } else if (why[0] != '\0') {
-        hf_mysql_connection_break(connection, HF_UNAVAILABLE, why);
-    }
-}
-
 void hf_mysql_connection_start(struct hf_mysql_connection *connection,
                                struct hf_instant now)
 {
     const struct hf_mysql_target *target = connection->target;
+    struct hf_sql_link *link = &connection->link;
     HF_ASSERT(hf_mysql_connection_is_closed(connection));
-    connection->deadline = hf_instant_add(now, connection->connect_timeout);
+    link->deadline = hf_instant_add(now, link->connect_timeout);
     if (target->host == NULL || target->tls != NULL) {
         connect_to(connection, NULL, now);
-    } else if (hf_resolve_numeric(target->host, target->port,
-                                  &connection->addresses)) {
-        connect_to(connection, &connection->addresses, now);
-    } else {
-        connection->resolve = hf_resolve_start(target->host, target->port);
-        if (connection->resolve == NULL) {
-            hf_mysql_connection_break(connection, HF_UNAVAILABLE,
-                                      hf_errno_text(errno));
-            return;
-        }
-        watch(connection, hf_resolve_fd(connection->resolve));
+    } else if (hf_sql_link_look_up(link, target->host, target->port)) {
+        connect_to(connection, &link->addresses, now);
     }
-}
-
-struct hf_instant
-hf_mysql_connection_due(const struct hf_mysql_connection *connection)
-{
-    return hf_mysql_connection_is_closed(connection)
-               ? connection->reconnect.retry_at
-               : connection->deadline;
 }
 
 /* ---- Events ------------------------------------------------------------- */
@@ -467,8 +399,10 @@ static void go_on(struct hf_mysql_connection *connection, uint32_t events,
                   struct hf_instant now)
 {
     int ready = ready_of(connection, events);
-    if (connection->resolve != NULL) {
-        take_addresses(connection, now);
+    if (connection->link.resolve != NULL) {
+        if (hf_sql_link_found(&connection->link)) {
+            connect_to(connection, &connection->link.addresses, now);
+        }
     } else if (connection->dial != NULL) {
         take_dial(connection, now);
     } else if (connection->call == HF_MYSQL_REST) {
@@ -489,7 +423,7 @@ static void on_ready(struct hf_watch *socket, uint32_t events,
     struct hf_mysql_connection *connection =
         (struct hf_mysql_connection *)(void *)socket;
     connection->events->check(connection);
-    if (!connection->is_broken) {
+    if (!connection->link.is_broken) {
         go_on(connection, events, now);
     }
     connection->events->settled(connection, now);
@@ -502,12 +436,13 @@ static void on_timer(struct hf_timer *timer, struct hf_instant now)
         (struct hf_mysql_connection *)(void *)((char *)timer -
                                                offsetof(
                                                    struct hf_mysql_connection,
-                                                   timer));
+                                                   link.timer));
     bool is_opening =
-        !connection->is_open && !hf_mysql_connection_is_closed(connection);
-    if (!is_opening && !connection->is_broken) {
+        !connection->link.is_open && !hf_mysql_connection_is_closed(connection);
+    if (!is_opening && !connection->link.is_broken) {
         connection->events->timed(connection, now);
-    } else if (is_opening && !hf_instant_before(now, connection->deadline)) {
+    } else if (is_opening &&
+               !hf_instant_before(now, connection->link.deadline)) {
         char why[120];
         hf_mysql_connection_late_text(connection, now, why, sizeof(why));
         hf_mysql_connection_break(connection, HF_UNAVAILABLE, why);
@@ -524,23 +459,24 @@ void hf_mysql_connection_init(struct hf_mysql_connection *connection,
                               const struct hf_mysql_target *target,
                               struct hf_span connect_timeout)
 {
-    connection->watch = (struct hf_watch){.fd = -1, .ready = on_ready};
-    connection->timer = (struct hf_timer){.at = HF_NEVER, .fire = on_timer};
-    hf_loop_add_timer(env->loop, &connection->timer);
+    hf_sql_link_init(&connection->link, env, connect_timeout, on_ready,
+                     on_timer);
     connection->events = events;
-    connection->env = env;
     connection->target = target;
-    connection->connect_timeout = connect_timeout;
-    hf_reconnect_init(&connection->reconnect);
+}
+
+static int socket_of(const struct hf_mysql_connection *connection)
+{
+    return connection->sql == NULL ? -1
+                                   : (int)mysql_get_socket(connection->sql);
 }
 
 /* mysql_close() says good-bye, and waits until that is written. Only a session
  * at rest may: its socket has room. */
 static void silence(const struct hf_mysql_connection *connection)
 {
-    int fd =
-        connection->sql == NULL ? -1 : (int)mysql_get_socket(connection->sql);
-    bool is_at_rest = connection->is_open && !connection->is_broken &&
+    int fd = socket_of(connection);
+    bool is_at_rest = connection->link.is_open && !connection->link.is_broken &&
                       connection->call == HF_MYSQL_REST;
     if (fd >= 0 && !is_at_rest) {
         shutdown(fd, SHUT_RDWR);
@@ -549,9 +485,7 @@ static void silence(const struct hf_mysql_connection *connection)
 
 void hf_mysql_connection_shut(struct hf_mysql_connection *connection)
 {
-    unwatch(connection);
-    hf_resolve_drop(connection->resolve);
-    connection->resolve = NULL;
+    hf_sql_link_unwatch(&connection->link);
     hf_mysql_dial_drop(connection->dial);
     connection->dial = NULL;
     free_rows(connection);
@@ -560,36 +494,17 @@ void hf_mysql_connection_shut(struct hf_mysql_connection *connection)
     connection->sql = NULL;
     hf_mysql_login_fini(&connection->login);
     connection->call = HF_MYSQL_REST;
-    connection->is_open = false;
-    connection->is_broken = false;
-    hf_reconnect_closed(&connection->reconnect);
-}
-
-/* In a forked child the good-bye would end the parent's session: the socket
- * gets another descriptor, to which nothing can be sent. */
-static void disown(struct hf_mysql_connection *connection)
-{
-    int fd =
-        connection->sql == NULL ? -1 : (int)mysql_get_socket(connection->sql);
-    int null = fd < 0 ? -1 : open("/dev/null", O_RDWR | O_CLOEXEC);
-    connection->resolve = NULL; /* only the parent has its thread */
-    hf_mysql_dial_disown(connection->dial);
-    connection->dial = NULL;
-    connection->watch.fd = -1; /* the parent watches it */
-    if (null >= 0) {
-        dup2(null, fd);
-        close(null);
-    } else if (fd >= 0) {
-        close(fd);
-    }
+    hf_sql_link_shut(&connection->link);
 }
 
 void hf_mysql_connection_fini(struct hf_mysql_connection *connection,
                               bool forked)
 {
-    hf_loop_drop_timer(connection->env->loop, &connection->timer);
+    hf_loop_drop_timer(connection->link.env->loop, &connection->link.timer);
     if (forked) {
-        disown(connection);
+        hf_sql_link_disown(&connection->link, socket_of(connection));
+        hf_mysql_dial_disown(connection->dial);
+        connection->dial = NULL;
     }
     hf_mysql_connection_shut(connection);
 }

@@ -14,12 +14,9 @@
 #ifndef HF_MYSQL_CONNECTION_H
 #define HF_MYSQL_CONNECTION_H
 
-#include "io/loop.h"
-#include "io/resolve.h"
 #include "store/mysql/dial.h"
 #include "store/mysql/target.h"
-#include "store/reconnect.h"
-#include "store/store.h"
+#include "store/sql/link.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,15 +61,9 @@ struct hf_mysql_connection_events {
 };
 
 struct hf_mysql_connection {
-    struct hf_watch watch; /* first; of the socket, the look-up or the dial
-                            */
-    struct hf_timer timer;
+    struct hf_sql_link link; /* first */
     const struct hf_mysql_connection_events *events;
-    const struct hf_store_env *env;
     const struct hf_mysql_target *target;
-    struct hf_span connect_timeout;
-    struct hf_resolve *resolve;
-    struct hf_addresses addresses;
     struct hf_mysql_dial *dial; /* it has `sql` and `login` */
     struct st_mysql *sql;
     struct hf_mysql_login login; /* while it connects */
@@ -88,17 +79,7 @@ struct hf_mysql_connection {
     int waits_for;             /* MYSQL_WAIT_*, while a call is under way */
     const char *statements;    /* under way; borrowed */
     size_t statements_len;
-    struct hf_instant sent_at;  /* when they were sent */
-    struct hf_instant deadline; /* of opening, then of the owner's requests */
-    struct hf_reconnect reconnect;
-    struct hf_instant heard_at; /* opened, or last reply */
-    uint64_t seed;              /* of the back-off's jitter */
-    bool wants_output;
-    bool is_open;
-    bool is_broken;       /* to be closed; see `fault` and `reason` */
-    enum hf_status fault; /* HF_UNAVAILABLE, HF_DENIED, HF_CONFIG, HF_NO_MEMORY
-                           */
-    char reason[200];
+    struct hf_instant sent_at; /* when they were sent */
 };
 
 /* CLOSED, and no retry is planned. */
@@ -116,10 +97,6 @@ void hf_mysql_connection_fini(struct hf_mysql_connection *connection,
 void hf_mysql_connection_start(struct hf_mysql_connection *connection,
                                struct hf_instant now);
 
-/* When the timer is due while the connection is not OPEN. */
-struct hf_instant
-hf_mysql_connection_due(const struct hf_mysql_connection *connection);
-
 /* Describe the step in which the connection timed out, at `now`. */
 void hf_mysql_connection_late_text(const struct hf_mysql_connection *connection,
                                    struct hf_instant now, char *out,
@@ -135,10 +112,6 @@ void hf_mysql_connection_ask(struct hf_mysql_connection *connection,
 /* Has the server closed the connection? For connections that were idle. */
 bool hf_mysql_connection_is_dead(const struct hf_mysql_connection *connection);
 
-/* Mark it broken; the first reason is kept. `settled` must close it. */
-void hf_mysql_connection_break(struct hf_mysql_connection *connection,
-                               enum hf_status fault, const char *reason);
-
 /* Close. A statement under way has no reply. */
 void hf_mysql_connection_shut(struct hf_mysql_connection *connection);
 
@@ -149,8 +122,16 @@ uint32_t hf_mysql_connection_id(const struct hf_mysql_connection *connection);
 static inline bool
 hf_mysql_connection_is_closed(const struct hf_mysql_connection *connection)
 {
-    return connection->sql == NULL && connection->resolve == NULL &&
+    return connection->sql == NULL && connection->link.resolve == NULL &&
            connection->dial == NULL;
+}
+
+/* Mark it broken; the first reason is kept. `settled` must close it. */
+static inline void
+hf_mysql_connection_break(struct hf_mysql_connection *connection,
+                          enum hf_status fault, const char *reason)
+{
+    hf_sql_link_break(&connection->link, fault, reason);
 }
 
 /* Are statements under way? */

@@ -59,9 +59,9 @@ static const char facts_sql[] = "CALL holdfast.facts()";
 void hf_my_handshake(struct hf_my_node *node, struct hf_instant now)
 {
     bool is_first = node->phase == HF_MY_CONNECTING;
-    HF_ASSERT(node->connection.is_open);
+    HF_ASSERT(node->connection.link.is_open);
     node->phase = HF_MY_GREETING;
-    node->connection.deadline =
+    node->connection.link.deadline =
         hf_instant_add(now, node->store->connect_timeout);
     node->greet_fault = HF_OK;
     node->schema = 0;

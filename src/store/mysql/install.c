@@ -86,7 +86,8 @@ void hf_my_install(struct hf_my_node *node, struct hf_instant now)
     struct line statement, next;
     node->phase = HF_MY_INSTALLING;
     node->has_installed = true;
-    node->connection.deadline = hf_instant_add(now, hf_span_ms(INSTALL_MS_MAX));
+    node->connection.link.deadline =
+        hf_instant_add(now, hf_span_ms(INSTALL_MS_MAX));
     hf_standing_set(&node->standing, &node->store->env, 0,
                     HF_NODE_STATUS_CONNECTING, false, HF_UNAVAILABLE,
                     HF_MAKES_SCHEMA);

@@ -30,7 +30,8 @@ void hf_my_survey(struct hf_my_node *node, struct hf_instant now)
         hf_my_number(call, node->store->shape.max_ttl_ms);
     }
     hf_my_end(call);
-    node->connection.deadline = hf_instant_add(now, hf_span_ms(SURVEY_MS_MAX));
+    node->connection.link.deadline =
+        hf_instant_add(now, hf_span_ms(SURVEY_MS_MAX));
     hf_my_push_call(node, HF_MY_SURVEY);
     hf_my_node_arm(node);
 }

@@ -37,9 +37,9 @@ static struct hf_instant hangs_at(const struct hf_my_node *node)
 {
     const struct hf_mysql_connection *connection = &node->connection;
     return hf_mysql_connection_is_busy(connection)
-               ? hf_instant_add(
-                     hf_instant_max(connection->sent_at, connection->heard_at),
-                     hang_span(node))
+               ? hf_instant_add(hf_instant_max(connection->sent_at,
+                                               connection->link.heard_at),
+                                hang_span(node))
                : HF_NEVER;
 }
 
@@ -47,18 +47,18 @@ struct hf_instant hf_my_node_due(const struct hf_my_node *node)
 {
     const struct hf_mysql_connection *connection = &node->connection;
     struct hf_instant at = HF_LONG_AGO;
-    if (connection->is_broken) {
+    if (connection->link.is_broken) {
         return at;
     }
     switch (node->phase) {
     case HF_MY_WAITING:
-    case HF_MY_CONNECTING:
-        at = hf_mysql_connection_due(connection);
+        at = connection->link.reconnect.retry_at;
         break;
+    case HF_MY_CONNECTING:
     case HF_MY_GREETING:
     case HF_MY_INSTALLING:
     case HF_MY_MARKING:
-        at = connection->deadline;
+        at = connection->link.deadline;
         break;
     case HF_MY_READY:
         at = hangs_at(node);
@@ -73,7 +73,7 @@ struct hf_instant hf_my_node_due(const struct hf_my_node *node)
 
 void hf_my_node_arm(struct hf_my_node *node)
 {
-    hf_timer_set(&node->connection.timer, hf_my_node_due(node));
+    hf_timer_set(&node->connection.link.timer, hf_my_node_due(node));
 }
 
 /* ---- Losing ------------------------------------------------------------- */
@@ -109,8 +109,8 @@ static void lose(struct hf_my_node *node, enum hf_status fault,
     bool is_said = node->greet_fault != HF_OK && fault != HF_NO_MEMORY;
     fault = is_said ? node->greet_fault : fault;
     snprintf(why, sizeof(why), "%s", is_said ? node->greet_reason : reason);
-    bool is_quick =
-        hf_reconnect_plan(&connection->reconnect, &connection->seed, now);
+    bool is_quick = hf_reconnect_plan(&connection->link.reconnect,
+                                      &connection->link.seed, now);
     node->phase = HF_MY_WAITING;
     node->admission.is_declared = false;
     node->has_installed = false;
@@ -135,9 +135,9 @@ static void lose(struct hf_my_node *node, enum hf_status fault,
 
 static void lose_broken(struct hf_my_node *node, struct hf_instant now)
 {
-    char why[sizeof(node->connection.reason)];
-    memcpy(why, node->connection.reason, sizeof(why));
-    lose(node, node->connection.fault, why, now);
+    char why[sizeof(node->connection.link.reason)];
+    memcpy(why, node->connection.link.reason, sizeof(why));
+    lose(node, node->connection.link.fault, why, now);
 }
 
 /* ---- Connecting --------------------------------------------------------- */
@@ -153,7 +153,7 @@ static void connect_now(struct hf_my_node *node, struct hf_instant now)
     HF_ASSERT(node->phase == HF_MY_WAITING);
     node->phase = HF_MY_CONNECTING;
     hf_mysql_connection_start(&node->connection, now);
-    if (node->connection.is_broken) {
+    if (node->connection.link.is_broken) {
         lose_broken(node, now);
     }
     hf_my_node_arm(node);
@@ -181,7 +181,7 @@ static void check_hang(struct hf_my_node *node, struct hf_instant now)
 
 static void check_handshake(struct hf_my_node *node, struct hf_instant now)
 {
-    if (hf_instant_before(now, node->connection.deadline)) {
+    if (hf_instant_before(now, node->connection.link.deadline)) {
         return;
     }
     char why[120];
@@ -207,7 +207,7 @@ static void on_timed(struct hf_mysql_connection *connection,
     struct hf_my_node *node = node_of(connection);
     switch (node->phase) {
     case HF_MY_WAITING:
-        if (!hf_instant_before(now, connection->reconnect.retry_at)) {
+        if (!hf_instant_before(now, connection->link.reconnect.retry_at)) {
             connect_now(node, now);
         }
         break;
@@ -230,7 +230,7 @@ static void on_settled(struct hf_mysql_connection *connection,
 {
     struct hf_my_node *node = node_of(connection);
     hf_my_flush(node, now);
-    if (connection->is_broken) {
+    if (connection->link.is_broken) {
         lose_broken(node, now);
     }
     hf_my_node_arm(node);
@@ -246,7 +246,7 @@ static void on_check(const struct hf_mysql_connection *connection)
 void hf_my_node_resume(struct hf_my_node *node, struct hf_instant now)
 {
     if (node->phase == HF_MY_READY ||
-        hf_instant_before(now, node->connection.timer.at)) {
+        hf_instant_before(now, node->connection.link.timer.at)) {
         return;
     }
     hf_my_node_check(node);
@@ -278,8 +278,7 @@ void hf_my_node_open(struct hf_my_node *node, struct hf_instant now)
     hf_admission_init(&node->admission, &store->shape, store->host,
                       store->strict);
     node->phase = HF_MY_WAITING;
-    node->connection.reconnect.retry_at = now;
-    hf_entropy(&node->connection.seed, sizeof(node->connection.seed));
+    node->connection.link.reconnect.retry_at = now;
     hf_my_node_arm(node);
 }
 

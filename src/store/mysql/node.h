@@ -165,7 +165,7 @@ void hf_my_node_resume(struct hf_my_node *node, struct hf_instant now);
 
 static inline bool hf_my_is_ready(const struct hf_my_node *node)
 {
-    return node->phase == HF_MY_READY && !node->connection.is_broken;
+    return node->phase == HF_MY_READY && !node->connection.link.is_broken;
 }
 
 /* The earliest time at which this phase has work; and set the timer to it. */

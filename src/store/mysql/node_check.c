@@ -19,8 +19,8 @@ static void check_queue(const struct hf_my_node *node)
     const struct hf_mysql_connection *connection = &node->connection;
     HF_ASSERT(node->n_batch <= node->n_queued);
     HF_ASSERT((node->n_queued == 0) == (node->first == NULL));
-    HF_ASSERT(connection->is_open || node->n_queued == 0);
-    if (connection->is_open && !connection->is_broken) {
+    HF_ASSERT(connection->link.is_open || node->n_queued == 0);
+    if (connection->link.is_open && !connection->link.is_broken) {
         HF_ASSERT(hf_mysql_connection_is_busy(connection) ==
                   (node->n_batch > 0));
     }
@@ -37,10 +37,10 @@ static void check_phase(const struct hf_my_node *node)
     bool has_begun = node->phase >= HF_MY_GREETING;
     bool is_over = node->phase == HF_MY_READY;
     HF_ASSERT((node->phase == HF_MY_WAITING) == is_closed ||
-              connection->is_broken);
-    HF_ASSERT(connection->is_open == has_begun);
+              connection->link.is_broken);
+    HF_ASSERT(connection->link.is_open == has_begun);
     if (has_begun && !is_over) {
-        HF_ASSERT(node->n_queued > 0 || connection->is_broken);
+        HF_ASSERT(node->n_queued > 0 || connection->link.is_broken);
     } else {
         HF_ASSERT(node->greet_fault == HF_OK);
     }
@@ -72,12 +72,12 @@ static void check_status(const struct hf_my_node *node)
  *       early is set again. */
 void hf_my_node_check(const struct hf_my_node *node)
 {
-    bool is_open = node->connection.is_open;
+    bool is_open = node->connection.link.is_open;
     check_queue(node);
     check_phase(node);
     check_status(node);
     HF_ASSERT(is_open || !node->has_installed);
     HF_ASSERT(is_open || !node->is_examined);
-    HF_ASSERT(
-        !hf_instant_before(hf_my_node_due(node), node->connection.timer.at));
+    HF_ASSERT(!hf_instant_before(hf_my_node_due(node),
+                                 node->connection.link.timer.at));
 }

@@ -146,24 +146,17 @@ void hf_mysql_connection_late_text(const struct hf_mysql_connection *connection,
                                    struct hf_instant now, char *out,
                                    size_t size)
 {
-    struct hf_span left = hf_span_max(
-        hf_instant_until(now, connection->deadline), (struct hf_span){0});
-    long long ms = (long long)hf_span_ms_floor(
-        hf_span_sub(connection->connect_timeout, left));
     enum hf_mysql_stage stage = connection->dial == NULL
                                     ? HF_MYSQL_STAGE_CONNECT
                                     : hf_mysql_dial_stage(connection->dial);
-    if (ms <= 0) {
-        snprintf(out, size, "no connection yet");
-    } else if (stage == HF_MYSQL_STAGE_HANDSHAKE) {
+    long long ms = hf_sql_link_waited_ms(&connection->link, now);
+    if (ms > 0 && stage == HF_MYSQL_STAGE_HANDSHAKE) {
         snprintf(out, size, "no answer to the TLS handshake within %lld ms",
                  ms);
     } else {
-        snprintf(
-            out, size,
-            connection->is_open || stage == HF_MYSQL_STAGE_GREETING
-                ? "accepted the connection, but did not answer within %lld ms"
-                : "no connection within %lld ms",
-            ms);
+        hf_sql_link_late_text(&connection->link,
+                              connection->link.is_open ||
+                                  stage == HF_MYSQL_STAGE_GREETING,
+                              now, out, size);
     }
 }

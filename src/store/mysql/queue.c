@@ -169,7 +169,8 @@ static void send_batch(struct hf_my_node *node, struct hf_instant now)
 void hf_my_flush(struct hf_my_node *node, struct hf_instant now)
 {
     struct hf_mysql_connection *connection = &node->connection;
-    while (!node->is_busy && connection->is_open && !connection->is_broken &&
+    while (!node->is_busy && connection->link.is_open &&
+           !connection->link.is_broken &&
            !hf_mysql_connection_is_busy(connection) && node->first != NULL) {
         send_batch(node, now);
         hf_my_node_arm(node);

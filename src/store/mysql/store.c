@@ -148,7 +148,7 @@ static void my_job(struct hf_store *base, unsigned index, enum hf_job job,
     if (hf_my_is_ready(node)) {
         hf_my_reidentify(node, "being set up or examined", hf_clock_now());
     } else if (node->phase == HF_MY_WAITING) {
-        node->connection.reconnect.retry_at = HF_LONG_AGO;
+        node->connection.link.reconnect.retry_at = HF_LONG_AGO;
         hf_my_node_arm(node);
     }
 }

@@ -27,18 +27,18 @@ void hf_named_check(const struct hf_named *store)
                        store->session.phase == HF_SESSION_SETTING;
     bool is_between = store->session.phase == HF_SESSION_WAITING ||
                       store->session.phase >= HF_SESSION_ENDING;
-    HF_ASSERT(is_closed == is_between || connection->is_broken);
-    HF_ASSERT(connection->is_open == (is_greeting || is_ready) ||
-              connection->is_broken);
-    HF_ASSERT(is_greeting ? is_busy || connection->is_broken
+    HF_ASSERT(is_closed == is_between || connection->link.is_broken);
+    HF_ASSERT(connection->link.is_open == (is_greeting || is_ready) ||
+              connection->link.is_broken);
+    HF_ASSERT(is_greeting ? is_busy || connection->link.is_broken
                           : store->session.refusal == HF_OK);
     HF_ASSERT((store->session.standing.status == HF_NODE_STATUS_VOTING) ==
               (is_ready || store->session.phase == HF_SESSION_ENDED));
     HF_ASSERT(is_ready || (store->n_seats == 0 && store->first == NULL));
-    if (is_ready && !connection->is_broken) {
+    if (is_ready && !connection->link.is_broken) {
         HF_ASSERT(is_busy == (store->n_batch > 0));
         HF_ASSERT(!is_busy || store->first != NULL);
     }
-    HF_ASSERT(
-        !hf_instant_before(hf_named_session_due(store), connection->timer.at));
+    HF_ASSERT(!hf_instant_before(hf_named_session_due(store),
+                                 connection->link.timer.at));
 }

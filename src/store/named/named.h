@@ -120,7 +120,7 @@ void hf_named_session_arm(struct hf_named *store);
 static inline bool hf_named_is_ready(const struct hf_named *store)
 {
     return store->session.phase == HF_SESSION_READY &&
-           !store->connection.is_broken;
+           !store->connection.link.is_broken;
 }
 
 /* ---- check.c ------------------------------------------------------------- */

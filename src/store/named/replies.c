@@ -236,7 +236,7 @@ static bool needs_undo(const struct hf_named_request *request)
 void hf_named_answer_batch(struct hf_named *store)
 {
     struct hf_named_request *undo = NULL;
-    for (; store->n_batch > 0 && !store->connection.is_broken;
+    for (; store->n_batch > 0 && !store->connection.link.is_broken;
          store->n_batch--) {
         struct hf_named_request *request = hf_named_pop(store);
         if (needs_undo(request)) {
@@ -250,7 +250,7 @@ void hf_named_answer_batch(struct hf_named *store)
     while (undo != NULL) {
         struct hf_named_request *next = undo->next;
         hf_named_unpop(store, undo);
-        store->n_batch += store->connection.is_broken; /* it was sent */
+        store->n_batch += store->connection.link.is_broken; /* it was sent */
         undo = next;
     }
 }
@@ -329,7 +329,7 @@ void hf_named_take(struct hf_named *store, const struct hf_mysql_reply *reply)
     } else {
         take_row(store, request, reply);
     }
-    if (reply->is_last && !store->connection.is_broken) {
+    if (reply->is_last && !store->connection.link.is_broken) {
         hf_named_answer_batch(store);
     }
 }

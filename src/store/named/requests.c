@@ -238,7 +238,7 @@ static void check_idle(struct hf_named *store, struct hf_instant now)
 {
     struct hf_mysql_connection *connection = &store->connection;
     struct hf_instant due =
-        hf_instant_add(connection->heard_at, hf_span_ms(IDLE_MS));
+        hf_instant_add(connection->link.heard_at, hf_span_ms(IDLE_MS));
     if (hf_named_is_ready(store) && !hf_instant_before(now, due) &&
         hf_mysql_connection_is_dead(connection)) {
         hf_mysql_connection_break(connection, HF_UNAVAILABLE,
@@ -250,7 +250,7 @@ static void check_idle(struct hf_named *store, struct hf_instant now)
 static void answer_now(struct hf_named *store, const struct hf_ask *ask,
                        struct hf_instant now)
 {
-    bool is_broken = store->connection.is_broken;
+    bool is_broken = store->connection.link.is_broken;
     struct hf_named_request request = {.cookie = ask->cookie,
                                        .verb = ask->verb};
     struct hf_answer refusal = {.verdict = HF_VERDICT_REFUSED};
@@ -259,11 +259,11 @@ static void answer_now(struct hf_named *store, const struct hf_ask *ask,
         hf_named_give(store, &request, &refusal, now);
         return;
     }
-    enum hf_status fault =
-        is_broken ? store->connection.fault : store->session.standing.fault;
+    enum hf_status fault = is_broken ? store->connection.link.fault
+                                     : store->session.standing.fault;
     hf_named_give_fault(store, &request, HF_VERDICT_UNSENT,
                         fault == HF_OK ? HF_UNAVAILABLE : fault,
-                        is_broken ? store->connection.reason
+                        is_broken ? store->connection.link.reason
                                   : store->session.standing.reason,
                         now);
 }

@@ -69,17 +69,17 @@ struct hf_instant hf_named_session_due(const struct hf_named *store)
 {
     const struct hf_mysql_connection *connection = &store->connection;
     struct hf_instant at = HF_LONG_AGO;
-    if (connection->is_broken) {
+    if (connection->link.is_broken) {
         return at;
     }
     switch (store->session.phase) {
     case HF_SESSION_WAITING:
-    case HF_SESSION_CONNECTING:
-        at = hf_mysql_connection_due(connection);
+        at = connection->link.reconnect.retry_at;
         break;
+    case HF_SESSION_CONNECTING:
     case HF_SESSION_GREETING:
     case HF_SESSION_SETTING:
-        at = connection->deadline;
+        at = connection->link.deadline;
         break;
     case HF_SESSION_READY:
         at = hangs_at(store);
@@ -94,7 +94,7 @@ struct hf_instant hf_named_session_due(const struct hf_named *store)
 
 void hf_named_session_arm(struct hf_named *store)
 {
-    hf_timer_set(&store->connection.timer, hf_named_session_due(store));
+    hf_timer_set(&store->connection.link.timer, hf_named_session_due(store));
 }
 
 /* ---- The end ------------------------------------------------------------- */
@@ -105,8 +105,8 @@ static void lose(struct hf_named *store, struct hf_instant now)
     struct hf_session *session = &store->session;
     struct hf_mysql_connection *connection = &store->connection;
     bool holds = session->phase == HF_SESSION_READY && store->n_seats > 0;
-    enum hf_status fault = hf_session_lose(session, holds, connection->fault,
-                                           connection->reason, now);
+    enum hf_status fault = hf_session_lose(
+        session, holds, connection->link.fault, connection->link.reason, now);
     hf_mysql_connection_shut(connection);
     hf_named_answer_all(store, fault, session->why, now);
     hf_named_seats_clear(store);
@@ -118,7 +118,7 @@ static void on_settled(struct hf_mysql_connection *connection,
 {
     struct hf_named *store = store_of(connection);
     hf_named_flush(store, now);
-    if (connection->is_broken) {
+    if (connection->link.is_broken) {
         lose(store, now);
     }
     hf_named_session_arm(store);
@@ -146,7 +146,7 @@ static void on_opened(struct hf_mysql_connection *connection,
     struct hf_named *store = store_of(connection);
     store->session.phase = HF_SESSION_GREETING;
     store->id = 0;
-    connection->deadline = hf_instant_add(now, store->connect_timeout);
+    connection->link.deadline = hf_instant_add(now, store->connect_timeout);
     ask(store, greet_sql, now);
 }
 
@@ -291,7 +291,7 @@ static void check_late(struct hf_named *store, struct hf_instant now)
     char why[120];
     bool is_ready = store->session.phase == HF_SESSION_READY;
     if (hf_instant_before(now, is_ready ? hangs_at(store)
-                                        : store->connection.deadline)) {
+                                        : store->connection.link.deadline)) {
         return;
     }
     if (is_ready) {
@@ -310,7 +310,7 @@ static void on_timed(struct hf_mysql_connection *connection,
     struct hf_named *store = store_of(connection);
     switch (store->session.phase) {
     case HF_SESSION_WAITING:
-        if (!hf_instant_before(now, connection->reconnect.retry_at)) {
+        if (!hf_instant_before(now, connection->link.reconnect.retry_at)) {
             connect_now(store, now);
         }
         break;
@@ -344,7 +344,7 @@ static void on_check(const struct hf_mysql_connection *connection)
 void hf_named_session_resume(struct hf_named *store, struct hf_instant now)
 {
     struct hf_mysql_connection *connection = &store->connection;
-    bool is_late = !hf_instant_before(now, connection->timer.at);
+    bool is_late = !hf_instant_before(now, connection->link.timer.at);
     if (is_late && hf_session_is_opening(&store->session)) {
         hf_mysql_connection_break(connection, HF_UNAVAILABLE, "connecting");
         lose(store, now);
@@ -364,10 +364,9 @@ void hf_named_session_open(struct hf_named *store, struct hf_instant now)
                              store->connect_timeout);
     store->last = &store->first;
     const struct hf_session_owner owner = {&store->env, &store->jobs,
-                                           &connection->reconnect,
-                                           &connection->seed, on_connect};
+                                           &connection->link.reconnect,
+                                           &connection->link.seed, on_connect};
     hf_session_init(&store->session, &owner, now);
-    hf_entropy(&connection->seed, sizeof(connection->seed));
     hf_named_session_arm(store);
 }
 

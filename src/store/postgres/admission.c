@@ -102,7 +102,7 @@ static void become_ready(struct hf_pg_node *node, struct hf_instant now)
     node->greet_fault = HF_OK;
     node->peek_at = hf_instant_add(now, hf_span_ms(HF_PG_PEEK_MS));
     node->phase = HF_PG_READY;
-    hf_reconnect_served(&node->connection.reconnect, now);
+    hf_reconnect_served(&node->connection.link.reconnect, now);
     char why[sizeof(node->standing.reason)] = "";
     if (is_quarantined) {
         hf_pg_quarantine_text(node, why, sizeof(why));

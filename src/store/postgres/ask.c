@@ -248,7 +248,7 @@ bool hf_pg_ask_refuse(struct hf_pg_node *node,
 static void check_idle(struct hf_pg_node *node, struct hf_instant now)
 {
     struct hf_pg_connection *connection = &node->connection;
-    bool is_idle = hf_instant_until(connection->heard_at, now).ns >=
+    bool is_idle = hf_instant_until(connection->link.heard_at, now).ns >=
                    IDLE_MS * INT64_C(1000000);
     if (hf_pg_is_ready(node) && is_idle && connection->count == 0 &&
         hf_pg_connection_is_dead(connection)) {
@@ -313,8 +313,8 @@ bool hf_pg_ask_verb(struct hf_pg_node *node, const struct hf_ask *ask,
     /* libpq failed half-way: the server may have got all of it. */
     hf_pg_answer_none(
         node, pending,
-        connection->is_broken ? HF_VERDICT_UNKNOWN : HF_VERDICT_UNSENT,
-        connection->is_broken ? HF_UNAVAILABLE : HF_NO_MEMORY,
-        connection->is_broken ? connection->reason : "out of memory");
+        connection->link.is_broken ? HF_VERDICT_UNKNOWN : HF_VERDICT_UNSENT,
+        connection->link.is_broken ? HF_UNAVAILABLE : HF_NO_MEMORY,
+        connection->link.is_broken ? connection->link.reason : "out of memory");
     return false;
 }

@@ -13,42 +13,21 @@
  *     ◀── rows ◀── CommandComplete │ commit │ ◀── ReadyForQuery: the answer
  */
 #include "base/assert.h"
-#include "base/fail.h"
 #include "io/clock.h"
 #include "store/postgres/connection_parts.h"
 
-#include <fcntl.h>
 #include <libpq-fe.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #ifndef LIBPQ_HAS_PIPELINING
 #error "libpq 14 or later is needed; -DHF_WITHOUT_POSTGRES=ON leaves this out"
 #endif
 
 /* ---- The end ------------------------------------------------------------ */
-
-void hf_pg_connection_break(struct hf_pg_connection *connection,
-                            enum hf_status fault, const char *reason)
-{
-    if (connection->is_broken) {
-        return;
-    }
-    connection->is_broken = true;
-    connection->fault = fault;
-    snprintf(connection->reason, sizeof(connection->reason), "%s", reason);
-    hf_make_plain(connection->reason);
-    hf_timer_set(&connection->timer, HF_LONG_AGO);
-}
-
-void hf_pg_connection_starve(struct hf_pg_connection *connection)
-{
-    hf_pg_connection_break(connection, HF_NO_MEMORY, "out of memory");
-}
 
 static void drop_results(struct hf_pg_connection *connection)
 {
@@ -63,18 +42,14 @@ static void drop_results(struct hf_pg_connection *connection)
 
 void hf_pg_connection_shut(struct hf_pg_connection *connection)
 {
-    hf_pg_connection_unwatch(connection);
-    hf_resolve_drop(connection->resolve);
-    connection->resolve = NULL;
+    hf_sql_link_unwatch(&connection->link);
     drop_results(connection);
     PQfinish(connection->pq);
     connection->pq = NULL;
     connection->prepared = 0;
     connection->owns_session = false;
-    connection->is_open = false;
     connection->is_dirty = false;
-    connection->is_broken = false;
-    hf_reconnect_closed(&connection->reconnect);
+    hf_sql_link_shut(&connection->link);
 }
 
 /* ---- Asking ------------------------------------------------------------- */
@@ -121,7 +96,7 @@ bool hf_pg_connection_ask(struct hf_pg_connection *connection,
     bool prepares = statement < HF_PG_STATEMENTS_MAX &&
                     (connection->prepared & 1U << statement) == 0;
     uint64_t label = connection->owns_session ? 0 : ++connection->labels;
-    if (connection->is_broken || !connection->is_open ||
+    if (connection->link.is_broken || !connection->link.is_open ||
         !hf_pg_connection_reserve(connection) ||
         !send_one(connection, label, statement, prepares, sql, params)) {
         return false;
@@ -141,7 +116,7 @@ bool hf_pg_connection_run(struct hf_pg_connection *connection,
                           const struct hf_pg_pending *pending, const char *sql)
 {
     HF_ASSERT(connection->count == 0);
-    if (connection->is_broken || !connection->is_open ||
+    if (connection->link.is_broken || !connection->link.is_open ||
         !hf_pg_connection_reserve(connection)) {
         return false;
     }
@@ -160,8 +135,8 @@ bool hf_pg_connection_run(struct hf_pg_connection *connection,
 
 void hf_pg_connection_flush(struct hf_pg_connection *connection)
 {
-    if (!connection->is_dirty || connection->is_broken ||
-        !connection->is_open) {
+    if (!connection->is_dirty || connection->link.is_broken ||
+        !connection->link.is_open) {
         return;
     }
     int left = PQflush(connection->pq);
@@ -170,16 +145,12 @@ void hf_pg_connection_flush(struct hf_pg_connection *connection)
         return;
     }
     connection->is_dirty = left > 0;
-    if (connection->wants_output != connection->is_dirty) {
-        connection->wants_output = connection->is_dirty;
-        hf_loop_watch_output(connection->env->loop, &connection->watch,
-                             connection->wants_output);
-    }
+    hf_sql_link_want_output(&connection->link, connection->is_dirty);
 }
 
 bool hf_pg_connection_is_dead(const struct hf_pg_connection *connection)
 {
-    struct pollfd fd = {.fd = connection->watch.fd, .events = POLLRDHUP};
+    struct pollfd fd = {.fd = connection->link.watch.fd, .events = POLLRDHUP};
     return fd.fd >= 0 && poll(&fd, 1, 0) > 0;
 }
 
@@ -208,12 +179,12 @@ static void deliver(struct hf_pg_connection *connection, struct hf_instant now)
     connection->rows = NULL;
     connection->error = NULL;
     drop_results(connection);
-    connection->heard_at = now;
+    connection->link.heard_at = now;
     if (reply.error != NULL && pending.statement < HF_PG_STATEMENTS_MAX) {
         connection->prepared &= ~(1U << pending.statement);
     }
     if (pending.is_script && !PQenterPipelineMode(connection->pq)) {
-        hf_pg_connection_starve(connection);
+        hf_sql_link_starve(&connection->link);
     }
     connection->events->replied(connection, &pending, &reply, now);
     PQclear(reply.rows);
@@ -277,7 +248,7 @@ static bool is_end_of_script(const struct hf_pg_connection *connection)
 static void take_results(struct hf_pg_connection *connection,
                          struct hf_instant now)
 {
-    while (!connection->is_broken && connection->count > 0 &&
+    while (!connection->link.is_broken && connection->count > 0 &&
            !PQisBusy(connection->pq)) {
         PGresult *result = PQgetResult(connection->pq);
         if (PQstatus(connection->pq) == CONNECTION_BAD) {
@@ -298,7 +269,7 @@ static void take_results(struct hf_pg_connection *connection,
 static void take_notifications(struct hf_pg_connection *connection)
 {
     PGnotify *notify;
-    while (!connection->is_broken &&
+    while (!connection->link.is_broken &&
            (notify = PQnotifies(connection->pq)) != NULL) {
         connection->events->notified(connection, notify->extra);
         PQfreemem(notify);
@@ -313,8 +284,8 @@ static void read_all(struct hf_pg_connection *connection, struct hf_instant now)
     }
     take_results(connection, now);
     take_notifications(connection);
-    if (!connection->is_broken) {
-        hf_loop_rearm(connection->env->loop, &connection->watch);
+    if (!connection->link.is_broken) {
+        hf_loop_rearm(connection->link.env->loop, &connection->link.watch);
     }
 }
 
@@ -333,11 +304,12 @@ static void on_ready(struct hf_watch *socket, uint32_t events,
         (struct hf_pg_connection *)(void *)socket;
     (void)events;
     check(connection);
-    bool is_opening = connection->resolve != NULL ||
-                      (!connection->is_open && !connection->is_broken);
+    bool is_opening =
+        connection->link.resolve != NULL ||
+        (!connection->link.is_open && !connection->link.is_broken);
     if (is_opening) {
         hf_pg_connection_go_on(connection, now);
-    } else if (!connection->is_broken) {
+    } else if (!connection->link.is_broken) {
         read_all(connection, now);
         hf_pg_connection_flush(connection);
     }
@@ -350,12 +322,13 @@ static void on_timer(struct hf_timer *timer, struct hf_instant now)
     struct hf_pg_connection *connection =
         (struct hf_pg_connection *)(void *)((char *)timer -
                                             offsetof(struct hf_pg_connection,
-                                                     timer));
+                                                     link.timer));
     bool is_opening =
-        !connection->is_open && !hf_pg_connection_is_closed(connection);
-    if (!is_opening && !connection->is_broken) {
+        !connection->link.is_open && !hf_pg_connection_is_closed(connection);
+    if (!is_opening && !connection->link.is_broken) {
         connection->events->timed(connection, now);
-    } else if (is_opening && !hf_instant_before(now, connection->deadline)) {
+    } else if (is_opening &&
+               !hf_instant_before(now, connection->link.deadline)) {
         char why[120];
         hf_pg_connection_late_text(connection, now, why, sizeof(why));
         hf_pg_connection_break(connection, HF_UNAVAILABLE, why);
@@ -372,39 +345,21 @@ void hf_pg_connection_init(struct hf_pg_connection *connection,
                            const struct hf_pg_target *target,
                            struct hf_span connect_timeout)
 {
-    connection->watch = (struct hf_watch){.fd = -1, .ready = on_ready};
-    connection->timer = (struct hf_timer){.at = HF_NEVER, .fire = on_timer};
-    hf_loop_add_timer(env->loop, &connection->timer);
+    hf_sql_link_init(&connection->link, env, connect_timeout, on_ready,
+                     on_timer);
     connection->events = events;
-    connection->env = env;
     connection->target = target;
-    connection->connect_timeout = connect_timeout;
-    hf_reconnect_init(&connection->reconnect);
     hf_entropy(&connection->labels, sizeof(connection->labels));
     connection->labels >>= 1; /* cannot overflow */
 }
 
-/* PQfinish() says good-bye to the server. In a forked child that would end the
- * parent's session: so it gets another descriptor to write to. */
-static void silence(struct pg_conn *pq)
-{
-    int fd = pq == NULL ? -1 : PQsocket(pq);
-    int null = fd < 0 ? -1 : open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (null >= 0) {
-        dup2(null, fd);
-        close(null);
-    } else if (fd >= 0) {
-        close(fd);
-    }
-}
-
 void hf_pg_connection_fini(struct hf_pg_connection *connection, bool forked)
 {
-    hf_loop_drop_timer(connection->env->loop, &connection->timer);
+    hf_loop_drop_timer(connection->link.env->loop, &connection->link.timer);
     if (forked) {
-        connection->resolve = NULL; /* only the parent has its thread */
-        connection->watch.fd = -1;  /* the parent watches it */
-        silence(connection->pq);
+        hf_sql_link_disown(&connection->link, connection->pq == NULL
+                                                  ? -1
+                                                  : PQsocket(connection->pq));
     }
     hf_pg_connection_shut(connection);
     free(connection->ring);

@@ -15,11 +15,8 @@
 #ifndef HF_POSTGRES_CONNECTION_H
 #define HF_POSTGRES_CONNECTION_H
 
-#include "io/loop.h"
-#include "io/resolve.h"
 #include "store/postgres/target.h"
-#include "store/reconnect.h"
-#include "store/store.h"
+#include "store/sql/link.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -92,14 +89,9 @@ struct hf_pg_connection_events {
 };
 
 struct hf_pg_connection {
-    struct hf_watch watch; /* first; of libpq's socket, or of the look-up */
-    struct hf_timer timer;
+    struct hf_sql_link link; /* first */
     const struct hf_pg_connection_events *events;
-    const struct hf_store_env *env;
     const struct hf_pg_target *target;
-    struct hf_span connect_timeout;
-    struct hf_resolve *resolve;
-    struct hf_addresses addresses;
     struct pg_conn *pq;
     struct hf_pg_pending *ring;
     size_t ring_cap; /* a power of two */
@@ -108,22 +100,12 @@ struct hf_pg_connection {
     struct pg_result *rows; /* of the oldest request, so far */
     struct pg_result *error;
     bool is_unsure;
-    bool has_label;             /* the label of the oldest request has come */
-    bool owns_session;          /* no pooler is in between: without labels */
-    uint64_t labels;            /* of the last request; random at the start */
-    unsigned empties;           /* results that were NULL, in a row */
-    uint32_t prepared;          /* a bit for each statement */
-    struct hf_instant deadline; /* of opening, then of the owner's requests */
-    struct hf_reconnect reconnect;
-    struct hf_instant heard_at; /* opened, or last reply */
-    uint64_t seed;              /* of the back-off's jitter */
-    bool wants_output;
-    bool is_dirty; /* bytes may wait in libpq */
-    bool is_open;
-    bool is_broken;       /* to be closed; see `fault` and `reason` */
-    enum hf_status fault; /* HF_UNAVAILABLE, HF_DENIED, HF_CONFIG, HF_NO_MEMORY
-                           */
-    char reason[200];
+    bool has_label;    /* the label of the oldest request has come */
+    bool owns_session; /* no pooler is in between: without labels */
+    uint64_t labels;   /* of the last request; random at the start */
+    unsigned empties;  /* results that were NULL, in a row */
+    uint32_t prepared; /* a bit for each statement */
+    bool is_dirty;     /* bytes may wait in libpq */
 };
 
 /* CLOSED, and no retry is planned. */
@@ -139,10 +121,6 @@ void hf_pg_connection_fini(struct hf_pg_connection *connection, bool forked);
 /* Connect. May break at once: the caller must check `is_broken`. */
 void hf_pg_connection_start(struct hf_pg_connection *connection,
                             struct hf_instant now);
-
-/* When the timer is due while the connection is not OPEN. */
-struct hf_instant
-hf_pg_connection_due(const struct hf_pg_connection *connection);
 
 /* Describe the step in which the connection timed out, at `now`. */
 void hf_pg_connection_late_text(const struct hf_pg_connection *connection,
@@ -167,10 +145,6 @@ void hf_pg_connection_flush(struct hf_pg_connection *connection);
 /* Has the server closed the connection? For connections that were idle. */
 bool hf_pg_connection_is_dead(const struct hf_pg_connection *connection);
 
-/* Mark it broken; the first reason is kept. `settled` must close it. */
-void hf_pg_connection_break(struct hf_pg_connection *connection,
-                            enum hf_status fault, const char *reason);
-
 /* Since when a reply is pending and none has come; HF_NEVER: none is pending.
  */
 struct hf_instant
@@ -190,7 +164,15 @@ bool hf_pg_connection_pop(struct hf_pg_connection *connection,
 static inline bool
 hf_pg_connection_is_closed(const struct hf_pg_connection *connection)
 {
-    return connection->pq == NULL && connection->resolve == NULL;
+    return connection->pq == NULL && connection->link.resolve == NULL;
+}
+
+/* Mark it broken; the first reason is kept. `settled` must close it. */
+static inline void hf_pg_connection_break(struct hf_pg_connection *connection,
+                                          enum hf_status fault,
+                                          const char *reason)
+{
+    hf_sql_link_break(&connection->link, fault, reason);
 }
 
 #endif

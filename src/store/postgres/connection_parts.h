@@ -7,9 +7,6 @@
 
 /* ---- connection.c -------------------------------------------------------- */
 
-/* Break: out of memory. */
-void hf_pg_connection_starve(struct hf_pg_connection *connection);
-
 /* A notice of the server: libpq calls it, `user` is the connection. */
 void hf_pg_connection_notice(void *user, const struct pg_result *result);
 
@@ -25,8 +22,6 @@ bool hf_pg_label_is(const struct pg_result *result, uint64_t label);
 
 /* Break with the error of libpq. */
 void hf_pg_connection_fail(struct hf_pg_connection *connection);
-
-void hf_pg_connection_unwatch(struct hf_pg_connection *connection);
 
 /* The watch is ready while the connection opens. */
 void hf_pg_connection_go_on(struct hf_pg_connection *connection,

@@ -90,9 +90,9 @@ static const char facts_sql[] =
 void hf_pg_handshake(struct hf_pg_node *node, struct hf_instant now)
 {
     bool is_first = node->phase == HF_PG_CONNECTING;
-    HF_ASSERT(node->connection.is_open);
+    HF_ASSERT(node->connection.link.is_open);
     node->phase = HF_PG_GREETING;
-    node->connection.deadline =
+    node->connection.link.deadline =
         hf_instant_add(now, node->store->connect_timeout);
     node->greet_fault = HF_OK;
     node->schema = node->serves = 0;
@@ -131,7 +131,8 @@ static void install(struct hf_pg_node *node, struct hf_instant now)
     struct hf_pg_pending pending = {.sent = now, .kind = HF_PG_INSTALL};
     node->phase = HF_PG_INSTALLING;
     node->has_installed = true;
-    node->connection.deadline = hf_instant_add(now, hf_span_ms(INSTALL_MS_MAX));
+    node->connection.link.deadline =
+        hf_instant_add(now, hf_span_ms(INSTALL_MS_MAX));
     hf_standing_set(&node->standing, &node->store->env, 0,
                     HF_NODE_STATUS_CONNECTING, false, HF_UNAVAILABLE,
                     HF_MAKES_SCHEMA);

@@ -35,7 +35,8 @@ void hf_pg_survey(struct hf_pg_node *node, struct hf_instant now)
         hf_pg_params_number(&params, node->store->fence_keep_ms);
         hf_pg_params_number(&params, node->store->shape.max_ttl_ms);
     }
-    node->connection.deadline = hf_instant_add(now, hf_span_ms(SURVEY_MS_MAX));
+    node->connection.link.deadline =
+        hf_instant_add(now, hf_span_ms(SURVEY_MS_MAX));
     hf_pg_node_ask(node, HF_PG_SURVEY,
                    job == HF_JOB_LOOK
                        ? "SELECT held, waited, name FROM holdfast.look($1)"

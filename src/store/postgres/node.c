@@ -43,18 +43,18 @@ struct hf_instant hf_pg_node_due(const struct hf_pg_node *node)
 {
     const struct hf_pg_connection *connection = &node->connection;
     struct hf_instant at = HF_LONG_AGO;
-    if (connection->is_broken) {
+    if (connection->link.is_broken) {
         return at;
     }
     switch (node->phase) {
     case HF_PG_WAITING:
-    case HF_PG_CONNECTING:
-        at = hf_pg_connection_due(connection);
+        at = connection->link.reconnect.retry_at;
         break;
+    case HF_PG_CONNECTING:
     case HF_PG_GREETING:
     case HF_PG_INSTALLING:
     case HF_PG_MARKING:
-        at = connection->deadline;
+        at = connection->link.deadline;
         break;
     case HF_PG_READY:
         at = hf_instant_min(hangs_at(node), hf_pg_listen_due(node));
@@ -69,7 +69,7 @@ struct hf_instant hf_pg_node_due(const struct hf_pg_node *node)
 
 void hf_pg_node_arm(struct hf_pg_node *node)
 {
-    hf_timer_set(&node->connection.timer, hf_pg_node_due(node));
+    hf_timer_set(&node->connection.link.timer, hf_pg_node_due(node));
 }
 
 /* ---- Losing ------------------------------------------------------------- */
@@ -100,8 +100,8 @@ static void lose(struct hf_pg_node *node, enum hf_status fault,
     bool is_said = node->greet_fault != HF_OK && fault != HF_NO_MEMORY;
     fault = is_said ? node->greet_fault : fault;
     snprintf(why, sizeof(why), "%s", is_said ? node->greet_reason : reason);
-    bool is_quick =
-        hf_reconnect_plan(&connection->reconnect, &connection->seed, now);
+    bool is_quick = hf_reconnect_plan(&connection->link.reconnect,
+                                      &connection->link.seed, now);
     node->phase = HF_PG_WAITING;
     node->admission.is_declared = false;
     node->has_installed = false;
@@ -128,9 +128,9 @@ static void lose(struct hf_pg_node *node, enum hf_status fault,
 
 static void lose_broken(struct hf_pg_node *node, struct hf_instant now)
 {
-    char why[sizeof(node->connection.reason)];
-    memcpy(why, node->connection.reason, sizeof(why));
-    lose(node, node->connection.fault, why, now);
+    char why[sizeof(node->connection.link.reason)];
+    memcpy(why, node->connection.link.reason, sizeof(why));
+    lose(node, node->connection.link.fault, why, now);
 }
 
 /* ---- Connecting --------------------------------------------------------- */
@@ -146,7 +146,7 @@ static void connect_now(struct hf_pg_node *node, struct hf_instant now)
     HF_ASSERT(node->phase == HF_PG_WAITING);
     node->phase = HF_PG_CONNECTING;
     hf_pg_connection_start(&node->connection, now);
-    if (node->connection.is_broken) {
+    if (node->connection.link.is_broken) {
         lose_broken(node, now);
     }
     hf_pg_node_arm(node);
@@ -217,7 +217,7 @@ static void check_hang(struct hf_pg_node *node, struct hf_instant now)
 
 static void check_handshake(struct hf_pg_node *node, struct hf_instant now)
 {
-    if (hf_instant_before(now, node->connection.deadline)) {
+    if (hf_instant_before(now, node->connection.link.deadline)) {
         return;
     }
     char why[120];
@@ -242,7 +242,7 @@ static void on_timed(struct hf_pg_connection *connection, struct hf_instant now)
     struct hf_pg_node *node = node_of(connection);
     switch (node->phase) {
     case HF_PG_WAITING:
-        if (!hf_instant_before(now, connection->reconnect.retry_at)) {
+        if (!hf_instant_before(now, connection->link.reconnect.retry_at)) {
             connect_now(node, now);
         }
         break;
@@ -267,7 +267,7 @@ static void on_settled(struct hf_pg_connection *connection,
     struct hf_pg_node *node = node_of(connection);
     hf_pg_renew_flush(node, now);
     hf_pg_connection_flush(connection);
-    if (connection->is_broken) {
+    if (connection->link.is_broken) {
         lose_broken(node, now);
     }
     hf_pg_node_arm(node);
@@ -283,7 +283,7 @@ static void on_check(const struct hf_pg_connection *connection)
 void hf_pg_node_resume(struct hf_pg_node *node, struct hf_instant now)
 {
     if (node->phase == HF_PG_READY ||
-        hf_instant_before(now, node->connection.timer.at)) {
+        hf_instant_before(now, node->connection.link.timer.at)) {
         return;
     }
     hf_pg_node_check(node);
@@ -315,9 +315,8 @@ void hf_pg_node_open(struct hf_pg_node *node, struct hf_instant now)
                       node->store->strict);
     node->wanted_at = HF_LONG_AGO;
     node->phase = HF_PG_WAITING;
-    node->connection.reconnect.retry_at = now;
-    hf_entropy(&node->connection.seed, sizeof(node->connection.seed));
-    node->acquires = node->connection.seed >> 1; /* cannot overflow */
+    node->connection.link.reconnect.retry_at = now;
+    node->acquires = node->connection.link.seed >> 1; /* cannot overflow */
     hf_pg_node_arm(node);
 }
 

@@ -172,7 +172,7 @@ void hf_pg_node_resume(struct hf_pg_node *node, struct hf_instant now);
 
 static inline bool hf_pg_is_ready(const struct hf_pg_node *node)
 {
-    return node->phase == HF_PG_READY && !node->connection.is_broken;
+    return node->phase == HF_PG_READY && !node->connection.link.is_broken;
 }
 
 /* The earliest event that is due in this phase. */

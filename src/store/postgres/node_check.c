@@ -30,17 +30,18 @@ void hf_pg_connection_check(const struct hf_pg_connection *connection)
     if (connection->count == 0) {
         HF_ASSERT(connection->rows == NULL && connection->error == NULL);
     }
-    if (connection->is_broken) {
-        HF_ASSERT(connection->fault != HF_OK);
-        HF_ASSERT(connection->timer.at.ns == HF_LONG_AGO.ns);
+    if (connection->link.is_broken) {
+        HF_ASSERT(connection->link.fault != HF_OK);
+        HF_ASSERT(connection->link.timer.at.ns == HF_LONG_AGO.ns);
     }
-    if (!connection->is_open) {
+    if (!connection->link.is_open) {
         HF_ASSERT(connection->count == 0);
         HF_ASSERT(connection->prepared == 0 && !connection->is_dirty);
     }
-    HF_ASSERT(!connection->is_open || connection->pq != NULL);
-    HF_ASSERT(is_closed || connection->watch.fd >= 0 || connection->is_broken);
-    HF_ASSERT(!is_closed || connection->watch.fd < 0);
+    HF_ASSERT(!connection->link.is_open || connection->pq != NULL);
+    HF_ASSERT(is_closed || connection->link.watch.fd >= 0 ||
+              connection->link.is_broken);
+    HF_ASSERT(!is_closed || connection->link.watch.fd < 0);
 }
 
 /* PN-5: the node is WAITING exactly while its connection is closed, and its
@@ -54,9 +55,9 @@ static void check_phase(const struct hf_pg_node *node)
     bool has_begun = node->phase >= HF_PG_GREETING;
     bool is_over = node->phase == HF_PG_READY;
     HF_ASSERT((node->phase == HF_PG_WAITING) == is_closed);
-    HF_ASSERT(connection->is_open == has_begun);
+    HF_ASSERT(connection->link.is_open == has_begun);
     if (has_begun && !is_over) {
-        HF_ASSERT(connection->count > 0 || connection->is_broken);
+        HF_ASSERT(connection->count > 0 || connection->link.is_broken);
     } else {
         HF_ASSERT(node->greet_fault == HF_OK);
     }
@@ -86,7 +87,7 @@ static void check_status(const struct hf_pg_node *node)
  *       client has made, the examination, and batches that are not answered. */
 static void check_session(const struct hf_pg_node *node)
 {
-    bool is_open = node->connection.is_open;
+    bool is_open = node->connection.link.is_open;
     HF_ASSERT(is_open || node->listening == HF_PG_LISTEN_OFF);
     HF_ASSERT(is_open || !node->has_installed);
     HF_ASSERT(is_open || !node->is_examined);
@@ -100,6 +101,6 @@ void hf_pg_node_check(const struct hf_pg_node *node)
     check_phase(node);
     check_status(node);
     check_session(node);
-    HF_ASSERT(
-        !hf_instant_before(hf_pg_node_due(node), node->connection.timer.at));
+    HF_ASSERT(!hf_instant_before(hf_pg_node_due(node),
+                                 node->connection.link.timer.at));
 }

@@ -5,11 +5,9 @@
  * removed before PQconnectPoll(), and set on the socket that is there after it.
  */
 #include "base/assert.h"
-#include "base/fail.h"
 #include "base/secret.h"
 #include "store/postgres/connection_parts.h"
 
-#include <errno.h>
 #include <libpq-fe.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,13 +67,13 @@ void hf_pg_connection_fail(struct hf_pg_connection *connection)
     char text[600];
     snprintf(text, sizeof(text), "%s", PQerrorMessage(connection->pq));
     const char *why = cause_of(text);
-    enum hf_status fault = connection->is_open
+    enum hf_status fault = connection->link.is_open
                                ? HF_UNAVAILABLE
                                : opening_fault(connection->pq, why);
     if (strstr(why, "out of memory") != NULL) {
         fault = HF_NO_MEMORY;
     }
-    char reason[sizeof(connection->reason)];
+    char reason[sizeof(connection->link.reason)];
     snprintf(reason, sizeof(reason),
              strstr(why, unsupported) == NULL
                  ? "%s"
@@ -85,26 +83,10 @@ void hf_pg_connection_fail(struct hf_pg_connection *connection)
     hf_pg_connection_break(connection, fault, reason);
 }
 
-void hf_pg_connection_unwatch(struct hf_pg_connection *connection)
+static void watch(struct hf_pg_connection *connection, bool output)
 {
-    if (connection->watch.fd >= 0) {
-        hf_loop_unwatch(connection->env->loop, &connection->watch);
-        connection->watch.fd = -1;
-        connection->wants_output = false;
-    }
-}
-
-static void watch(struct hf_pg_connection *connection, int fd, bool output)
-{
-    connection->watch.fd = fd;
-    if (fd < 0 || !hf_loop_watch(connection->env->loop, &connection->watch)) {
-        connection->watch.fd = -1;
-        hf_pg_connection_break(connection, HF_UNAVAILABLE,
-                               fd < 0 ? "no connection" : hf_errno_text(errno));
-    } else if (output) {
-        connection->wants_output = true;
-        hf_loop_watch_output(connection->env->loop, &connection->watch, true);
-    }
+    hf_sql_link_watch(&connection->link, PQsocket(connection->pq));
+    hf_sql_link_want_output(&connection->link, output);
 }
 
 /* ---- Connecting --------------------------------------------------------- */
@@ -112,11 +94,11 @@ static void watch(struct hf_pg_connection *connection, int fd, bool output)
 static void become_open(struct hf_pg_connection *connection,
                         struct hf_instant now)
 {
-    connection->is_open = true;
-    connection->heard_at = now;
+    connection->link.is_open = true;
+    connection->link.heard_at = now;
     if (PQsetnonblocking(connection->pq, 1) != 0 ||
         !PQenterPipelineMode(connection->pq)) {
-        hf_pg_connection_starve(connection);
+        hf_sql_link_starve(&connection->link);
         return;
     }
     connection->events->opened(connection, now);
@@ -126,11 +108,10 @@ static void turn(struct hf_pg_connection *connection,
                  PostgresPollingStatusType state, struct hf_instant now)
 {
     if (state == PGRES_POLLING_READING || state == PGRES_POLLING_WRITING) {
-        watch(connection, PQsocket(connection->pq),
-              state == PGRES_POLLING_WRITING);
+        watch(connection, state == PGRES_POLLING_WRITING);
     } else if (state == PGRES_POLLING_OK) {
-        watch(connection, PQsocket(connection->pq), false);
-        if (!connection->is_broken) {
+        watch(connection, false);
+        if (!connection->link.is_broken) {
             become_open(connection, now);
         }
     } else {
@@ -142,22 +123,22 @@ static void connect_to(struct hf_pg_connection *connection,
                        const struct hf_addresses *addresses,
                        struct hf_instant now)
 {
-    const struct hf_store_env *env = connection->env;
+    const struct hf_store_env *env = connection->link.env;
     struct hf_login login = {.node = 0, .address = connection->target->shown};
     if (env->login != NULL) {
         env->login(env->client, &login);
     }
     if (login.has_failed) {
-        hf_pg_connection_starve(connection);
+        hf_sql_link_starve(&connection->link);
     } else {
-        connection->pq = hf_pg_target_connect(connection->target, addresses,
-                                              connection->reconnect.failures,
-                                              login.user, login.password);
+        connection->pq = hf_pg_target_connect(
+            connection->target, addresses, connection->link.reconnect.failures,
+            login.user, login.password);
     }
     hf_secret_free(login.user);
     hf_secret_free(login.password);
     if (connection->pq == NULL) {
-        hf_pg_connection_starve(connection);
+        hf_sql_link_starve(&connection->link);
     } else if (PQstatus(connection->pq) == CONNECTION_BAD) {
         hf_pg_connection_fail(connection);
     } else {
@@ -167,77 +148,36 @@ static void connect_to(struct hf_pg_connection *connection,
     }
 }
 
-static void take_addresses(struct hf_pg_connection *connection,
-                           struct hf_instant now)
-{
-    char why[160];
-    if (hf_resolve_take(connection->resolve, &connection->addresses, why,
-                        sizeof(why))) {
-        hf_pg_connection_unwatch(connection);
-        hf_resolve_drop(connection->resolve);
-        connection->resolve = NULL;
-        connect_to(connection, &connection->addresses, now);
-    } else if (why[0] != '\0') {
-        hf_pg_connection_break(connection, HF_UNAVAILABLE, why);
-    }
-}
-
 void hf_pg_connection_start(struct hf_pg_connection *connection,
                             struct hf_instant now)
 {
     const struct hf_pg_target *target = connection->target;
+    struct hf_sql_link *link = &connection->link;
     HF_ASSERT(hf_pg_connection_is_closed(connection));
     HF_ASSERT(connection->count == 0);
-    connection->deadline = hf_instant_add(now, connection->connect_timeout);
+    link->deadline = hf_instant_add(now, link->connect_timeout);
     if (target->is_direct) {
         connect_to(connection, NULL, now);
-    } else if (hf_resolve_numeric(target->host, target->port,
-                                  &connection->addresses)) {
-        connect_to(connection, &connection->addresses, now);
-    } else {
-        connection->resolve = hf_resolve_start(target->host, target->port);
-        if (connection->resolve == NULL) {
-            hf_pg_connection_break(connection, HF_UNAVAILABLE,
-                                   hf_errno_text(errno));
-            return;
-        }
-        watch(connection, hf_resolve_fd(connection->resolve), false);
+    } else if (hf_sql_link_look_up(link, target->host, target->port)) {
+        connect_to(connection, &link->addresses, now);
     }
-}
-
-struct hf_instant
-hf_pg_connection_due(const struct hf_pg_connection *connection)
-{
-    return hf_pg_connection_is_closed(connection)
-               ? connection->reconnect.retry_at
-               : connection->deadline;
 }
 
 void hf_pg_connection_late_text(const struct hf_pg_connection *connection,
                                 struct hf_instant now, char *out, size_t size)
 {
-    struct hf_span left = hf_span_max(
-        hf_instant_until(now, connection->deadline), (struct hf_span){0});
-    long long ms = (long long)hf_span_ms_floor(
-        hf_span_sub(connection->connect_timeout, left));
-    if (ms <= 0) {
-        snprintf(out, size, "no connection yet");
-    } else if (connection->is_open) {
-        snprintf(out, size,
-                 "accepted the connection, but did not answer within %lld ms",
-                 ms);
-    } else {
-        snprintf(out, size, "no connection within %lld ms", ms);
-    }
+    hf_sql_link_late_text(&connection->link, connection->link.is_open, now, out,
+                          size);
 }
 
 void hf_pg_connection_go_on(struct hf_pg_connection *connection,
                             struct hf_instant now)
 {
-    if (connection->resolve != NULL) {
-        take_addresses(connection, now);
-    } else {
-        hf_pg_connection_unwatch(connection);
+    struct hf_sql_link *link = &connection->link;
+    if (link->resolve == NULL) {
+        hf_sql_link_unwatch(link);
         turn(connection, PQconnectPoll(connection->pq), now);
+    } else if (hf_sql_link_found(link)) {
+        connect_to(connection, &link->addresses, now);
     }
 }

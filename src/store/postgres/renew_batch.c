@@ -304,11 +304,12 @@ void hf_pg_renew_send(struct hf_pg_node *node, struct hf_instant now)
         append_sent(node, batch);
         hf_pg_node_arm(node);
     } else { /* libpq failed half-way: the server may have got all of it */
-        answer_none(
-            node, batch,
-            connection->is_broken ? HF_VERDICT_UNKNOWN : HF_VERDICT_UNSENT,
-            connection->is_broken ? HF_UNAVAILABLE : HF_NO_MEMORY,
-            connection->is_broken ? connection->reason : "out of memory");
+        answer_none(node, batch,
+                    connection->link.is_broken ? HF_VERDICT_UNKNOWN
+                                               : HF_VERDICT_UNSENT,
+                    connection->link.is_broken ? HF_UNAVAILABLE : HF_NO_MEMORY,
+                    connection->link.is_broken ? connection->link.reason
+                                               : "out of memory");
     }
 }
 

@@ -63,7 +63,7 @@ hf_pg_connection_silent_since(const struct hf_pg_connection *connection)
     return connection->count == 0
                ? HF_NEVER
                : hf_instant_max(connection->ring[connection->head].sent,
-                                connection->heard_at);
+                                connection->link.heard_at);
 }
 
 /* ---- Parameters --------------------------------------------------------- */

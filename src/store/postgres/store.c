@@ -153,7 +153,7 @@ static void pg_job(struct hf_store *base, unsigned index, enum hf_job job,
     if (hf_pg_is_ready(node)) {
         hf_pg_reidentify(node, "being set up or examined", hf_clock_now());
     } else if (node->phase == HF_PG_WAITING) {
-        node->connection.reconnect.retry_at = HF_LONG_AGO;
+        node->connection.link.reconnect.retry_at = HF_LONG_AGO;
         hf_pg_node_arm(node);
     }
 }
