@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* Nothing is held: as in store/postgres/node.c. */
+/* Nothing is held: as in store/sql/node.c. */
 #define HANG_MS_MIN 1000
 #define HANG_TIMEOUTS 10
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The node of PostgreSQL and the session of advisory locks without a server:
- * PN-1 to PN-10 and AD-1 to AD-5, each of which fails its assertion when it is
- * violated, and a program that did not poll during a handshake. No reply leads
- * to the states of the first tests, so they are written by hand. */
+ * PN-1 to PN-6, SN-1 to SN-6 and AD-1 to AD-5, each of which fails its
+ * assertion when it is violated, and a program that did not poll during a
+ * handshake. No reply leads to the states of the first tests, so they are
+ * written by hand. */
 /* library: store-postgres-objects */
 /* link: -Wl,--wrap=hf_assert_failed */
 #include "failed_assertion.h"
@@ -125,22 +126,22 @@ static void connecting(void)
 {
     opened();
     on.connection->link.is_open = false;
-    on.node->phase = HF_PG_CONNECTING;
+    on.node->base.phase = HF_SQL_CONNECTING;
 }
 
 static void greeting(void)
 {
     opened();
     owes();
-    on.node->phase = HF_PG_GREETING;
+    on.node->base.phase = HF_SQL_GREETING;
 }
 
 static void voting(void)
 {
     opened();
-    on.node->phase = HF_PG_READY;
-    on.node->standing.status = HF_NODE_STATUS_VOTING;
-    on.node->standing.fault = HF_OK;
+    on.node->base.phase = HF_SQL_READY;
+    on.node->base.standing.status = HF_NODE_STATUS_VOTING;
+    on.node->base.standing.fault = HF_OK;
 }
 
 static void listening(void)
@@ -153,9 +154,10 @@ static void listening(void)
 static void quarantined(void)
 {
     voting();
-    on.node->standing.status = HF_NODE_STATUS_REPAIRING;
-    on.node->standing.fault = HF_QUARANTINED;
-    on.node->admission.quarantined_until = on.node->peek_at = HF_NEVER;
+    on.node->base.standing.status = HF_NODE_STATUS_REPAIRING;
+    on.node->base.standing.fault = HF_QUARANTINED;
+    on.node->base.admission.quarantined_until = on.node->base.peek_at =
+        HF_NEVER;
 }
 
 static void broken(void)
@@ -166,7 +168,7 @@ static void broken(void)
 
 static void down(void)
 {
-    on.node->standing.status = HF_NODE_STATUS_DOWN;
+    on.node->base.standing.status = HF_NODE_STATUS_DOWN;
 }
 
 /* ---- States of the node that fail ---------------------------------------- */
@@ -231,66 +233,66 @@ static void pn_4_watched_while_closed(void)
 static void pn_5_waiting_with_connection(void)
 {
     connecting();
-    on.node->phase = HF_PG_WAITING;
+    on.node->base.phase = HF_SQL_WAITING;
 }
 
-static void pn_5_handshake_too_early(void)
+static void pn_6_listens_while_closed(void)
+{
+    on.node->listening = HF_PG_LISTEN_ASKED;
+}
+
+static void sn_1_handshake_too_early(void)
 {
     connecting();
-    on.node->phase = HF_PG_GREETING;
+    on.node->base.phase = HF_SQL_GREETING;
 }
 
-static void pn_6_handshake_without_reply(void)
+static void sn_2_handshake_without_reply(void)
 {
     greeting();
     on.connection->count = 0;
 }
 
-static void pn_6_old_error(void)
+static void sn_2_old_error(void)
 {
-    on.node->greet_fault = HF_DENIED;
+    on.node->base.greet_fault = HF_DENIED;
 }
 
-static void pn_7_votes_unidentified(void)
+static void sn_3_votes_unidentified(void)
 {
     greeting();
-    on.node->standing.status = HF_NODE_STATUS_VOTING;
+    on.node->base.standing.status = HF_NODE_STATUS_VOTING;
 }
 
-static void pn_8_votes_with_fault(void)
+static void sn_4_votes_with_fault(void)
 {
     voting();
-    on.node->standing.fault = HF_UNAVAILABLE;
+    on.node->base.standing.fault = HF_UNAVAILABLE;
 }
 
-static void pn_8_quarantine_without_end(void)
+static void sn_4_quarantine_without_end(void)
 {
     quarantined();
-    on.node->admission.quarantined_until = HF_LONG_AGO;
+    on.node->base.admission.quarantined_until = HF_LONG_AGO;
 }
 
-static void pn_8_down_by_quarantine(void)
+static void sn_4_down_by_quarantine(void)
 {
     down();
-    on.node->standing.fault = HF_QUARANTINED;
+    on.node->base.standing.fault = HF_QUARANTINED;
 }
 
-static void pn_9_listens_while_closed(void)
+static void sn_5_installed_before(void)
 {
-    on.node->listening = HF_PG_LISTEN_ASKED;
+    on.node->base.has_installed = true;
 }
 
-static void pn_9_installed_before(void)
+static void sn_5_examined_before(void)
 {
-    on.node->has_installed = true;
+    on.node->base.is_examined = true;
 }
 
-static void pn_9_examined_before(void)
-{
-    on.node->is_examined = true;
-}
-
-static void pn_10_late_timer(void)
+static void sn_6_late_timer(void)
 {
     on.connection->link.timer.at = HF_NEVER;
 }
@@ -384,20 +386,20 @@ static const struct row of_node[] = {
     {"PN-3, open", pn_3_open_without_libpq, "!connection->link.is_open ||"},
     {"PN-4, open", pn_4_unwatched, "is_closed || connection->link.watch.fd"},
     {"PN-4, closed", pn_4_watched_while_closed, "!is_closed ||"},
-    {"PN-5, waiting", pn_5_waiting_with_connection, "(node->phase == HF_PG_W"},
-    {"PN-5, early", pn_5_handshake_too_early,
-     "connection->link.is_open == has"},
-    {"PN-6, reply", pn_6_handshake_without_reply, "connection->count > 0 ||"},
-    {"PN-6, error", pn_6_old_error, "node->greet_fault == HF_OK"},
-    {"PN-7", pn_7_votes_unidentified, "(is_voting || is_repairing)"},
-    {"PN-8, fault", pn_8_votes_with_fault, "node->standing.fault == HF_OK &&"},
-    {"PN-8, end", pn_8_quarantine_without_end,
+    {"PN-5", pn_5_waiting_with_connection, "(node->base.phase == HF_SQL_W"},
+    {"PN-6", pn_6_listens_while_closed, "is_open || node->listening"},
+    {"SN-1", sn_1_handshake_too_early, "link->is_open == has"},
+    {"SN-2, reply", sn_2_handshake_without_reply, "is_asked || link->is_b"},
+    {"SN-2, error", sn_2_old_error, "node->greet_fault == HF_OK"},
+    {"SN-3", sn_3_votes_unidentified, "(is_voting || is_repairing)"},
+    {"SN-4, fault", sn_4_votes_with_fault, "node->standing.fault == HF_OK &&"},
+    {"SN-4, end", sn_4_quarantine_without_end,
      "node->standing.fault == HF_QUARAN"},
-    {"PN-8, down", pn_8_down_by_quarantine, "node->standing.fault != HF_OK &&"},
-    {"PN-9, listen", pn_9_listens_while_closed, "is_open || node->listening"},
-    {"PN-9, schema", pn_9_installed_before, "is_open || !node->has_inst"},
-    {"PN-9, job", pn_9_examined_before, "is_open || !node->is_exam"},
-    {"PN-10", pn_10_late_timer, "!hf_instant_before(hf_pg_node_due"},
+    {"SN-4, down", sn_4_down_by_quarantine, "node->standing.fault != HF_OK &&"},
+    {"SN-5, schema", sn_5_installed_before,
+     "node->link->is_open || !node->has"},
+    {"SN-5, job", sn_5_examined_before, "node->link->is_open || !node->is_"},
+    {"SN-6", sn_6_late_timer, "!hf_instant_before(due"},
 };
 
 static const struct row of_session[] = {
@@ -472,9 +474,9 @@ static void late_handshake(enum hf_status fault)
     on.connection->ring = calloc(1, sizeof(*on.connection->ring));
     assert_non_null(on.connection->ring);
     on.connection->ring[0].kind = HF_PG_FACTS;
-    on.node->standing.fault = fault;
-    on.node->standing.reason[0] = '\0';
-    hf_jobs_add(&on.node->jobs, 0, HF_JOB_INIT, &sink);
+    on.node->base.standing.fault = fault;
+    on.node->base.standing.reason[0] = '\0';
+    hf_jobs_add(&on.node->base.jobs, 0, HF_JOB_INIT, &sink);
     const char *failed = failed_assertion(resume, on.node);
     if (failed != NULL) {
         fail_msg("%s", failed);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the server is a kind that can be the node, and the consequences of
- * the decision of store/admission.h for it:
+/* Whether the server is a kind that can be the node, and the next step after
+ * the decision of store/sql/admission.c:
  *
  *     Galera, read-only, logs of statements, too old    refused: HF_CONFIG
  *
  * Only holdfast.marker() writes the marker. */
-#include "io/clock.h"
 #include "store/marker.h"
 #include "store/mysql/node.h"
 
@@ -18,14 +17,6 @@
 
 /* Of the marker's texts, those that are fields and contents in turns. */
 #define FIRST_FACT 4
-
-void hf_my_refuse(struct hf_my_node *node, enum hf_status fault,
-                  const char *why)
-{
-    node->greet_fault = fault;
-    snprintf(node->greet_reason, sizeof(node->greet_reason), "%s", why);
-    hf_mysql_connection_break(&node->connection, fault, node->greet_reason);
-}
 
 bool hf_my_is_eligible(const struct hf_my_node *node, char *why, size_t size)
 {
@@ -87,100 +78,46 @@ static void write_marker(struct hf_my_node *node)
 {
     struct hf_my_text *call = &node->call;
     struct hf_marker_texts marker;
-    hf_marker_write(&node->admission.verdict.marker, node->store->host,
-                    &marker);
+    hf_marker_write(&node->base.admission.verdict.marker,
+                    node->store->base.host, &marker);
     hf_my_text_clear(call);
     hf_my_call(call, "marker");
-    hf_my_bytes_of(call, node->admission.marker.value);
+    hf_my_bytes_of(call, node->base.admission.marker.value);
     hf_my_bytes_of(call, marker.texts[0]);
     hf_my_number(call, marker.texts[1][0] == '1');
     hf_my_bytes_of(call, marker.texts[2]);
     hf_my_bytes_of(call, marker.texts[3]);
     add_facts(call, marker.texts + FIRST_FACT, HF_MARKER_TEXTS - FIRST_FACT);
     hf_my_end(call);
-    node->phase = HF_MY_MARKING;
     hf_my_push_call(node, HF_MY_MARK);
-}
-
-/* ---- Texts -------------------------------------------------------------- */
-
-void hf_my_quarantine_text(const struct hf_my_node *node, char *out,
-                           size_t size)
-{
-    static const char *const causes[] = {
-        [HF_SUSPECT_NO_TRACE] =
-            "shows no trace of Holdfast (new, restored or emptied)",
-        [HF_SUSPECT_EMPTIED] = "was emptied, or lost its marker",
-        [HF_SUSPECT_REPLACED] =
-            "was restarted, restored or promoted since it was last known",
-        [HF_SUSPECT_WATCHED] =
-            "is being watched (new, restarted, emptied or promoted)",
-    };
-    hf_admission_quarantine_text(&node->admission, causes, out, size);
 }
 
 /* ---- The decision ------------------------------------------------------- */
 
-/* The marker is up to date: open the node for requests. In quarantine these are
- * renewals and releases, and it has no vote. */
-static void become_ready(struct hf_my_node *node, struct hf_instant now)
-{
-    bool is_quarantined = hf_admission_open(&node->admission);
-    node->greet_fault = HF_OK;
-    node->peek_at = hf_instant_add(now, hf_span_ms(HF_MY_PEEK_MS));
-    node->phase = HF_MY_READY;
-    hf_reconnect_served(&node->connection.link.reconnect, now);
-    char why[sizeof(node->standing.reason)] = "";
-    if (is_quarantined) {
-        hf_my_quarantine_text(node, why, sizeof(why));
-    }
-    hf_standing_set(&node->standing, &node->store->env, 0,
-                    is_quarantined ? HF_NODE_STATUS_REPAIRING
-                                   : HF_NODE_STATUS_VOTING,
-                    node->admission.verdict.is_reset,
-                    is_quarantined ? HF_QUARANTINED : HF_OK, why);
-    hf_my_node_arm(node);
-    hf_my_jobs(node, now);
-}
-
-static void refuse_mismatch(struct hf_my_node *node)
-{
-    char why[sizeof(node->standing.reason)];
-    hf_admission_mismatch_text(&node->admission, why, sizeof(why));
-    hf_my_refuse(node, HF_CONFIG, why);
-}
-
-/* The marker was just read or written. The reply may be later than the loop's
- * `now`: so the clock is read here. */
 static void go_on(struct hf_my_node *node)
 {
-    struct hf_instant now = hf_clock_now();
-    switch (hf_admission_decide(&node->admission, node->jobs.pending, now)) {
+    struct hf_instant now;
+    switch (hf_sql_node_admit(&node->base, &now)) {
     case HF_ADMISSION_SURVEY:
         hf_my_survey(node, now);
         break;
     case HF_ADMISSION_REFUSE:
-        refuse_mismatch(node);
         break;
     case HF_ADMISSION_WRITE:
         write_marker(node);
         break;
     case HF_ADMISSION_OPEN:
-        become_ready(node, now);
+        hf_my_node_arm(node);
+        hf_my_jobs(node, now);
         break;
     }
 }
 
 void hf_my_judge(struct hf_my_node *node)
 {
-    char why[sizeof(node->standing.reason)];
-    if (!hf_my_is_eligible(node, why, sizeof(why))) {
-        hf_my_refuse(node, HF_CONFIG, why);
-    } else if (node->greet_fault != HF_OK) {
-        hf_mysql_connection_break(&node->connection, node->greet_fault,
-                                  node->greet_reason);
-    } else {
-        hf_admission_read(&node->admission);
+    char why[HF_STANDING_REASON_MAX];
+    bool is_fit = hf_my_is_eligible(node, why, sizeof(why));
+    if (hf_sql_node_judge(&node->base, is_fit ? NULL : why)) {
         go_on(node);
     }
 }
@@ -191,15 +128,13 @@ void hf_my_marked(struct hf_my_node *node, const struct hf_mysql_reply *reply,
     struct hf_my_row row;
     if (!hf_my_first(reply, &row)) {
         char words[160];
-        char why[sizeof(node->standing.reason)];
         enum hf_status fault = hf_my_fault(reply, words, sizeof(words));
-        snprintf(why, sizeof(why), "its marker cannot be written: %s", words);
-        hf_my_refuse(node, fault, why);
+        hf_sql_node_unmarked(&node->base, fault, words);
     } else if (hf_my_integer(&row, 0) == 1) {
-        hf_admission_wrote(&node->admission);
+        hf_admission_wrote(&node->base.admission);
         go_on(node);
     } else {
-        node->admission.is_declared = false;
+        node->base.admission.is_declared = false;
         hf_my_handshake(node, now);
     }
 }

@@ -28,7 +28,7 @@ enum {
 
 static void give(struct hf_my_node *node, const struct hf_answer *answer)
 {
-    node->store->env.answer(node->store->env.client, answer);
+    node->store->base.env.answer(node->store->base.env.client, answer);
 }
 
 static struct hf_answer answer_to(const struct hf_my_request *request)
@@ -172,14 +172,14 @@ answer_queue(struct hf_my_node *node, const struct hf_my_request *request,
 {
     struct hf_my *store = node->store;
     struct hf_answer answer = read_row(request, row);
-    if (!hf_seat_list_reserve(&store->seats, hf_my_rows(reply) + 1)) {
+    if (!hf_seat_list_reserve(&store->base.seats, hf_my_rows(reply) + 1)) {
         answer_starved(node, request);
         return;
     }
-    hf_seat_list_begin(&store->seats, &answer);
+    hf_seat_list_begin(&store->base.seats, &answer);
     do {
         if (!hf_my_is_null(row, C_SEAT_OWNER)) {
-            store->seats.items[answer.n_seats++] = read_seat(row);
+            store->base.seats.items[answer.n_seats++] = read_seat(row);
         }
     } while (hf_my_next(reply, row));
     give(node, &answer);
@@ -195,7 +195,7 @@ static void answer_scan(struct hf_my_node *node,
     struct hf_answer answer = answer_to(request);
     struct hf_my_row row;
     size_t left = hf_my_rows(reply);
-    if (!hf_name_list_reserve(&store->names, left)) {
+    if (!hf_name_list_reserve(&store->base.names, left)) {
         answer_starved(node, request);
         return;
     }
@@ -204,17 +204,17 @@ static void answer_scan(struct hf_my_node *node,
          is_there = hf_my_next(reply, &row)) {
         struct hf_bytes name = hf_my_bytes_at(&row, 0);
         left--;
-        if (name.len > HF_MY_NAME_MAX || name.len <= store->prefix_len) {
+        if (name.len > HF_MY_NAME_MAX || name.len <= store->base.prefix_len) {
             continue;
         }
         if (left == 0) {
-            answer.counter = hf_cursors_keep(&store->cursors, name);
+            answer.counter = hf_cursors_keep(&store->base.cursors, name);
         }
-        store->names.items[answer.n_names++] =
-            (struct hf_bytes){(const char *)name.data + store->prefix_len,
-                              name.len - store->prefix_len};
+        store->base.names.items[answer.n_names++] =
+            (struct hf_bytes){(const char *)name.data + store->base.prefix_len,
+                              name.len - store->base.prefix_len};
     }
-    answer.names = store->names.items;
+    answer.names = store->base.names.items;
     give(node, &answer);
 }
 

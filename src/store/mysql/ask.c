@@ -49,8 +49,8 @@ static void acquire(struct hf_my_text *call, const struct hf_my_node *node,
     add_owner(call, ask);
     hf_my_number(call, ask->ttl_ms);
     hf_my_unsigned(call, is_yield ? 0 : ask->counter);
-    hf_my_bytes_of(call, node->admission.known.value);
-    hf_my_number(call, node->store->fence_keep_ms);
+    hf_my_bytes_of(call, node->base.admission.known.value);
+    hf_my_number(call, node->store->base.fence_keep_ms);
     add_mode(call, ask);
     hf_my_number(call, ask->is_unfair);
     hf_my_number(call, ask->queue_ms);
@@ -64,8 +64,8 @@ static void confirm(struct hf_my_text *call, const struct hf_my_node *node,
     add_owner(call, ask);
     hf_my_number(call, ask->ttl_ms);
     hf_my_unsigned(call, ask->counter);
-    hf_my_bytes_of(call, node->admission.known.value);
-    hf_my_number(call, node->store->fence_keep_ms);
+    hf_my_bytes_of(call, node->base.admission.known.value);
+    hf_my_number(call, node->store->base.fence_keep_ms);
     hf_my_number(call, ask->holder);
     add_mode(call, ask);
 }
@@ -76,7 +76,7 @@ static void release(struct hf_my_text *call, const struct hf_my_node *node,
     add_owner(call, ask);
     hf_my_unsigned(call, ask->counter);
     hf_my_number(call, ask->ttl_ms);
-    hf_my_number(call, node->store->fence_keep_ms);
+    hf_my_number(call, node->store->base.fence_keep_ms);
 }
 
 static void break_it(struct hf_my_text *call, const struct hf_my_node *node,
@@ -84,8 +84,8 @@ static void break_it(struct hf_my_text *call, const struct hf_my_node *node,
 {
     add_owner(call, ask);
     hf_my_number(call, ask->frees_now);
-    hf_my_bytes_of(call, node->admission.known.value);
-    hf_my_number(call, node->store->fence_keep_ms);
+    hf_my_bytes_of(call, node->base.admission.known.value);
+    hf_my_number(call, node->store->base.fence_keep_ms);
     hf_my_number(call, ask->ttl_ms);
     hf_my_bytes(call, ask->back, ask->back_len);
 }
@@ -93,7 +93,7 @@ static void break_it(struct hf_my_text *call, const struct hf_my_node *node,
 static void mark(struct hf_my_text *call, const struct hf_my_node *node,
                  const struct hf_ask *ask)
 {
-    hf_my_bytes_of(call, node->admission.known.value);
+    hf_my_bytes_of(call, node->base.admission.known.value);
     hf_my_unsigned(call, ask->counter);
     hf_my_number(call, ask->ttl_ms);
     add_owner(call, ask);
@@ -120,7 +120,7 @@ static bool scan(struct hf_my_text *call, const struct hf_my_node *node,
                  const struct hf_ask *ask)
 {
     struct hf_bytes after;
-    if (!hf_cursors_find(&node->store->cursors, ask->counter, &after)) {
+    if (!hf_cursors_find(&node->store->base.cursors, ask->counter, &after)) {
         return false;
     }
     hf_my_bytes(call, after.data, after.len);
@@ -174,11 +174,12 @@ static const char *make_call(struct hf_my_node *node, const struct hf_ask *ask)
     const struct hf_my *store = node->store;
     size_t len = key_len(ask);
     hf_my_text_clear(call);
-    if (store->prefix_len + len > HF_MY_NAME_MAX) {
+    if (store->base.prefix_len + len > HF_MY_NAME_MAX) {
         return "the name is too long";
     }
     hf_my_call(call, procedures[ask->verb]);
-    hf_my_bytes_joined(call, store->prefix, store->prefix_len, ask->name, len);
+    hf_my_bytes_joined(call, store->base.prefix, store->base.prefix_len,
+                       ask->name, len);
     if (!add_arguments(call, node, ask)) {
         return "too many lists at once: begin anew";
     }
@@ -192,7 +193,7 @@ static void check_idle(struct hf_my_node *node, struct hf_instant now)
     struct hf_mysql_connection *connection = &node->connection;
     struct hf_instant due =
         hf_instant_add(connection->link.heard_at, hf_span_ms(IDLE_MS));
-    if (hf_my_is_ready(node) && !hf_instant_before(now, due) &&
+    if (hf_sql_node_is_ready(&node->base) && !hf_instant_before(now, due) &&
         hf_mysql_connection_is_dead(connection)) {
         hf_mysql_connection_break(connection, HF_UNAVAILABLE,
                                   "the server closed the idle connection");
@@ -203,11 +204,11 @@ static void check_idle(struct hf_my_node *node, struct hf_instant now)
 static enum hf_status cause_of(const struct hf_my_node *node, bool needs_vote,
                                const char **reason)
 {
-    if (!hf_my_is_ready(node)) {
-        return hf_standing_cause(&node->standing, reason);
+    if (!hf_sql_node_is_ready(&node->base)) {
+        return hf_standing_cause(&node->base.standing, reason);
     }
-    *reason = node->standing.reason;
-    return needs_vote && node->standing.status != HF_NODE_STATUS_VOTING
+    *reason = node->base.standing.reason;
+    return needs_vote && node->base.standing.status != HF_NODE_STATUS_VOTING
                ? HF_QUARANTINED
                : HF_OK;
 }

@@ -58,19 +58,7 @@ static const char facts_sql[] = "CALL holdfast.facts()";
 
 void hf_my_handshake(struct hf_my_node *node, struct hf_instant now)
 {
-    bool is_first = node->phase == HF_MY_CONNECTING;
-    HF_ASSERT(node->connection.link.is_open);
-    node->phase = HF_MY_GREETING;
-    node->connection.link.deadline =
-        hf_instant_add(now, node->store->connect_timeout);
-    node->greet_fault = HF_OK;
-    node->schema = 0;
-    hf_admission_begin(&node->admission);
-    if (!is_first) { /* a query of all nodes then waits for the result */
-        hf_standing_set(&node->standing, &node->store->env, 0,
-                        HF_NODE_STATUS_CONNECTING, false, node->standing.fault,
-                        node->standing.reason);
-    }
+    hf_sql_node_greet(&node->base, now);
     for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
         hf_my_push_ours(node, HF_MY_SET, settings[i], strlen(settings[i]));
     }
@@ -84,16 +72,14 @@ void hf_my_handshake(struct hf_my_node *node, struct hf_instant now)
 void hf_my_reidentify(struct hf_my_node *node, const char *why,
                       struct hf_instant now)
 {
-    if (hf_my_is_ready(node)) {
-        hf_standing_set(&node->standing, &node->store->env, 0,
-                        HF_NODE_STATUS_CONNECTING, false, HF_UNAVAILABLE, why);
+    if (hf_sql_node_doubt(&node->base, why)) {
         hf_my_handshake(node, now);
     }
 }
 
 void hf_my_peek(struct hf_my_node *node, struct hf_instant now)
 {
-    node->peek_at = hf_instant_add(now, hf_span_ms(HF_MY_PEEK_MS));
+    hf_sql_node_peek(&node->base, now);
     hf_my_push_ours(node, HF_MY_PEEK, facts_sql, strlen(facts_sql));
 }
 
@@ -156,7 +142,7 @@ static void read_cluster(struct hf_my_node *node,
 static void read_server_fact(struct hf_my_node *node, const char *field,
                              const char *value)
 {
-    struct hf_identity *identity = &node->admission.identity;
+    struct hf_identity *identity = &node->base.admission.identity;
     if (strcmp(field, "system") == 0) {
         snprintf(identity->replid, sizeof(identity->replid), "%.40s", value);
     } else if (strcmp(field, "run") == 0) {
@@ -165,9 +151,9 @@ static void read_server_fact(struct hf_my_node *node, const char *field,
         identity->knows_durability = true;
         identity->is_durable = value[0] == '1';
     } else if (strcmp(field, "now_us") == 0) {
-        node->time_ms = hf_marker_number(strtoll(value, NULL, 10) / 1000);
+        node->base.time_ms = hf_marker_number(strtoll(value, NULL, 10) / 1000);
     } else if (strcmp(field, "schema") == 0) {
-        node->schema = hf_marker_number(strtoll(value, NULL, 10));
+        node->base.schema = hf_marker_number(strtoll(value, NULL, 10));
     }
 }
 
@@ -185,7 +171,7 @@ static void read_facts(struct hf_my_node *node,
         hf_my_text_at(&row, 0, field, sizeof(field));
         hf_my_text_at(&row, 1, value, sizeof(value));
         if (strncmp(field, "server:", 7) != 0) {
-            hf_marker_read(marker, node->store->host, field, value);
+            hf_marker_read(marker, node->store->base.host, field, value);
         } else if (is_all) {
             read_server_fact(node, field + 7, value);
         }
@@ -197,17 +183,17 @@ static void read_facts(struct hf_my_node *node,
 static void note_fault(struct hf_my_node *node,
                        const struct hf_mysql_reply *reply)
 {
-    if (node->greet_fault == HF_OK) {
-        node->greet_fault =
-            hf_my_fault(reply, node->greet_reason, sizeof(node->greet_reason));
+    if (node->base.greet_fault == HF_OK) {
+        node->base.greet_fault = hf_my_fault(reply, node->base.greet_reason,
+                                             sizeof(node->base.greet_reason));
     }
 }
 
 /* The server says the same whether there is no procedure, or no right. */
 static void note_denied(struct hf_my_node *node)
 {
-    node->greet_fault = HF_DENIED;
-    snprintf(node->greet_reason, sizeof(node->greet_reason),
+    node->base.greet_fault = HF_DENIED;
+    snprintf(node->base.greet_reason, sizeof(node->base.greet_reason),
              "does not let %s use database holdfast: GRANT EXECUTE ON "
              "holdfast.* TO that account; if there is none, holdfast doctor "
              "--init",
@@ -216,18 +202,18 @@ static void note_denied(struct hf_my_node *node)
 
 static void refuse_schema(struct hf_my_node *node)
 {
-    char why[sizeof(node->standing.reason)];
-    if (node->schema > HF_MY_SCHEMA_VERSION) {
+    char why[sizeof(node->base.standing.reason)];
+    if (node->base.schema > HF_MY_SCHEMA_VERSION) {
         snprintf(why, sizeof(why),
                  "has version %" PRId64 " of database \"holdfast\", and this "
                  "client knows %d: use a newer holdfast",
-                 node->schema, HF_MY_SCHEMA_VERSION);
+                 node->base.schema, HF_MY_SCHEMA_VERSION);
     } else {
         snprintf(why, sizeof(why),
                  "has no database \"holdfast\" after it was made: holdfast "
                  "doctor --print-schema -u mysql: shows what it needs");
     }
-    hf_my_refuse(node, HF_CONFIG, why);
+    hf_sql_node_refuse(&node->base, HF_CONFIG, why);
 }
 
 /* The reply to facts() is the last of the handshake. Create the schema if it is
@@ -235,20 +221,22 @@ static void refuse_schema(struct hf_my_node *node)
 static void complete(struct hf_my_node *node,
                      const struct hf_mysql_reply *reply, struct hf_instant now)
 {
-    char why[sizeof(node->standing.reason)];
+    char why[sizeof(node->base.standing.reason)];
     if (reply->rows != NULL) {
-        read_facts(node, reply, true, &node->admission.marker);
-        node->admission.identity.has_replid2 = true; /* another: a promotion */
+        read_facts(node, reply, true, &node->base.admission.marker);
+        node->base.admission.identity.has_replid2 =
+            true; /* another: a promotion */
     } else if (hf_my_fault_is_denied(reply)) {
         note_denied(node);
     } else if (!hf_my_fault_is_missing(reply)) {
         note_fault(node, reply);
     }
-    bool is_usable =
-        node->greet_fault == HF_OK && hf_my_is_eligible(node, why, sizeof(why));
-    if (!is_usable || node->schema == HF_MY_SCHEMA_VERSION) {
+    bool is_usable = node->base.greet_fault == HF_OK &&
+                     hf_my_is_eligible(node, why, sizeof(why));
+    if (!is_usable || node->base.schema == HF_MY_SCHEMA_VERSION) {
         hf_my_judge(node);
-    } else if (node->schema < HF_MY_SCHEMA_VERSION && !node->has_installed) {
+    } else if (node->base.schema < HF_MY_SCHEMA_VERSION &&
+               !node->base.has_installed) {
         hf_my_install(node, now);
     } else {
         refuse_schema(node);
@@ -259,14 +247,11 @@ static void take_peek(struct hf_my_node *node,
                       const struct hf_mysql_reply *reply, struct hf_instant now)
 {
     struct hf_marker marker;
-    if (!hf_my_is_ready(node) || reply->rows == NULL) {
+    if (!hf_sql_node_is_ready(&node->base) || reply->rows == NULL) {
         return;
     }
     read_facts(node, reply, false, &marker);
-    if (strcmp(marker.value, node->admission.known.value) != 0) {
-        hf_my_reidentify(node, "its marker has changed", now);
-    } else if (marker.is_whole &&
-               node->standing.status == HF_NODE_STATUS_REPAIRING) {
+    if (hf_sql_node_peeked(&node->base, &marker)) {
         hf_my_handshake(node, now);
     }
 }

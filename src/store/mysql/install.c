@@ -84,13 +84,7 @@ void hf_my_install(struct hf_my_node *node, struct hf_instant now)
     struct cut cut = {
         .at = hf_mysql_text_schema, .delimiter = ";", .delimiter_len = 1};
     struct line statement, next;
-    node->phase = HF_MY_INSTALLING;
-    node->has_installed = true;
-    node->connection.link.deadline =
-        hf_instant_add(now, hf_span_ms(INSTALL_MS_MAX));
-    hf_standing_set(&node->standing, &node->store->env, 0,
-                    HF_NODE_STATUS_CONNECTING, false, HF_UNAVAILABLE,
-                    HF_MAKES_SCHEMA);
+    hf_sql_node_install(&node->base, hf_span_ms(INSTALL_MS_MAX), now);
     bool is_there = next_statement(&cut, &statement);
     while (is_there) {
         is_there = next_statement(&cut, &next);
@@ -104,7 +98,7 @@ void hf_my_install(struct hf_my_node *node, struct hf_instant now)
 void hf_my_install_failed(struct hf_my_node *node,
                           const struct hf_mysql_reply *reply)
 {
-    char words[160], why[sizeof(node->standing.reason)];
+    char words[160], why[sizeof(node->base.standing.reason)];
     enum hf_status fault = hf_my_fault(reply, words, sizeof(words));
     if (reply->error == ER_DBACCESS_DENIED_ERROR) {
         fault = HF_CONFIG;
@@ -125,5 +119,5 @@ void hf_my_install_failed(struct hf_my_node *node,
                  "%.140s",
                  words);
     }
-    hf_my_refuse(node, fault, why);
+    hf_sql_node_refuse(&node->base, fault, why);
 }

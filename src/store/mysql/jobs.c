@@ -17,17 +17,17 @@
 
 void hf_my_survey(struct hf_my_node *node, struct hf_instant now)
 {
-    enum hf_job job = node->admission.surveying;
+    enum hf_job job = node->base.admission.surveying;
     struct hf_my_text *call = &node->call;
     hf_my_text_clear(call);
     hf_my_call(call, job == HF_JOB_LOOK ? "look" : "ahead");
     if (job == HF_JOB_LOOK) {
         hf_my_number(call, HF_LOOK_NAMES_MAX);
     } else {
-        hf_my_bytes_of(call,
-                       job == HF_JOB_LOWER ? node->admission.marker.value : "");
-        hf_my_number(call, node->store->fence_keep_ms);
-        hf_my_number(call, node->store->shape.max_ttl_ms);
+        hf_my_bytes_of(
+            call, job == HF_JOB_LOWER ? node->base.admission.marker.value : "");
+        hf_my_number(call, node->store->base.fence_keep_ms);
+        hf_my_number(call, node->store->base.shape.max_ttl_ms);
     }
     hf_my_end(call);
     node->connection.link.deadline =
@@ -39,7 +39,7 @@ void hf_my_survey(struct hf_my_node *node, struct hf_instant now)
 static void end_survey(struct hf_my_node *node, enum hf_status status,
                        const char *why, struct hf_instant now)
 {
-    hf_jobs_end(&node->jobs, status, why);
+    hf_jobs_end(&node->base.jobs, status, why);
     hf_my_handshake(node, now);
 }
 
@@ -56,8 +56,8 @@ static void take_look(struct hf_my_node *node,
         } while (look.n_names < HF_LOOK_NAMES_MAX && hf_my_next(reply, row));
     }
     enum hf_status status =
-        hf_findings_look(&node->jobs, &node->admission, &look,
-                         node->store->prefix, why, sizeof(why));
+        hf_findings_look(&node->base.jobs, &node->base.admission, &look,
+                         node->store->base.prefix, why, sizeof(why));
     end_survey(node, status, why, now);
 }
 
@@ -65,8 +65,9 @@ static void take_counters(struct hf_my_node *node, const struct hf_my_row *row,
                           struct hf_instant now)
 {
     const char *why;
-    enum hf_status status = hf_findings_counters(
-        &node->jobs, node->admission.surveying, hf_my_integer(row, 0), &why);
+    enum hf_status status =
+        hf_findings_counters(&node->base.jobs, node->base.admission.surveying,
+                             hf_my_integer(row, 0), &why);
     end_survey(node, status, why, now);
 }
 
@@ -77,11 +78,11 @@ static void take_survey(struct hf_my_node *node,
     struct hf_my_row row;
     if (!hf_my_first(reply, &row)) {
         char words[160];
-        char why[sizeof(node->standing.reason)];
+        char why[sizeof(node->base.standing.reason)];
         enum hf_status fault = hf_my_fault(reply, words, sizeof(words));
         snprintf(why, sizeof(why), "its locks cannot be looked at: %s", words);
         end_survey(node, fault, why, now);
-    } else if (node->admission.surveying == HF_JOB_LOOK) {
+    } else if (node->base.admission.surveying == HF_JOB_LOOK) {
         take_look(node, reply, &row, now);
     } else {
         take_counters(node, &row, now);
@@ -92,15 +93,15 @@ static void take_survey(struct hf_my_node *node,
 
 static void find_server(struct hf_my_node *node)
 {
-    hf_jobs_find(&node->jobs, HF_FINDING_OK,
+    hf_jobs_find(&node->base.jobs, HF_FINDING_OK,
                  "%s %s%s, account %s, schema version %" PRId64
                  ", round trip %" PRId64 " us",
                  node->is_mariadb ? "MariaDB" : "MySQL", node->version,
                  hf_mysql_target_tls(&node->store->target), node->role,
-                 node->schema, hf_span_us_floor(node->rtt));
+                 node->base.schema, hf_span_us_floor(node->base.rtt));
     if (!node->is_mariadb) {
         hf_jobs_find(
-            &node->jobs, HF_FINDING_WARNING,
+            &node->base.jobs, HF_FINDING_WARNING,
             "MySQL: the procedures are written for it, too, and tested on "
             "MariaDB 10.11 alone");
     }
@@ -108,24 +109,24 @@ static void find_server(struct hf_my_node *node)
 
 static void find_durability(struct hf_my_node *node)
 {
-    int64_t wait_s = hf_admission_quarantine_s(&node->admission);
-    if (!node->store->strict) {
-        hf_findings_unguarded(&node->jobs);
-    } else if (node->admission.identity.is_durable) {
+    int64_t wait_s = hf_admission_quarantine_s(&node->base.admission);
+    if (!node->store->base.strict) {
+        hf_findings_unguarded(&node->base.jobs);
+    } else if (node->base.admission.identity.is_durable) {
         hf_jobs_find(
-            &node->jobs, HF_FINDING_OK,
+            &node->base.jobs, HF_FINDING_OK,
             "commits are on disk before their replies: a restart loses "
             "nothing");
     } else {
         hf_jobs_find(
-            &node->jobs, HF_FINDING_WARNING,
+            &node->base.jobs, HF_FINDING_WARNING,
             "commits may be lost in a crash (innodb_flush_log_at_trx_commit "
             "or sync_binlog is not 1, or no doublewrite): after each restart "
             "it does not count for %" PRId64 " s",
             wait_s);
     }
     hf_jobs_find(
-        &node->jobs, HF_FINDING_OK,
+        &node->base.jobs, HF_FINDING_OK,
         "a failover to a replica can lose locks, so a promoted one does not "
         "count for %" PRId64 " s",
         wait_s);
@@ -135,12 +136,13 @@ static void find_all(struct hf_my_node *node, struct hf_instant now)
 {
     find_server(node);
     find_durability(node);
-    hf_findings_clock(&node->jobs, node->time_ms);
-    hf_findings_probe(&node->jobs, node->probe_fault);
-    if (node->standing.status == HF_NODE_STATUS_REPAIRING) {
+    hf_findings_clock(&node->base.jobs, node->base.time_ms);
+    hf_findings_probe(&node->base.jobs, node->base.probe_fault);
+    if (node->base.standing.status == HF_NODE_STATUS_REPAIRING) {
         char text[200];
-        hf_my_quarantine_text(node, text, sizeof(text));
-        hf_findings_quarantine(&node->jobs, &node->admission, text, now);
+        hf_sql_node_quarantine_text(&node->base, text, sizeof(text));
+        hf_findings_quarantine(&node->base.jobs, &node->base.admission, text,
+                               now);
     }
 }
 
@@ -165,23 +167,24 @@ take_probe(struct hf_my_node *node, const struct hf_my_request *request,
 {
     struct hf_my_row row;
     bool is_first = request->kind == HF_MY_PROBE_ACQUIRE;
-    if (!node->is_examined) {
+    if (!node->base.is_examined) {
         return;
     }
-    if (node->probe_fault[0] != '\0') {
+    if (node->base.probe_fault[0] != '\0') {
         /* the first fault is reported */
     } else if (reply->error != 0) {
-        hf_my_fault(reply, node->probe_fault, sizeof(node->probe_fault));
+        hf_my_fault(reply, node->base.probe_fault,
+                    sizeof(node->base.probe_fault));
     } else if (!hf_my_first(reply, &row) || hf_my_integer(&row, 0) != 1) {
-        snprintf(node->probe_fault, sizeof(node->probe_fault), "%s",
+        snprintf(node->base.probe_fault, sizeof(node->base.probe_fault), "%s",
                  is_first ? "it was not granted" : "it was not released");
     }
     if (!is_first) {
-        node->is_examined = false;
+        node->base.is_examined = false;
         find_all(node, now);
-        hf_jobs_end(&node->jobs, HF_OK, "");
-    } else if (node->rtt.ns == 0) {
-        node->rtt = hf_instant_until(request->sent, now);
+        hf_jobs_end(&node->base.jobs, HF_OK, "");
+    } else if (node->base.rtt.ns == 0) {
+        node->base.rtt = hf_instant_until(request->sent, now);
     }
 }
 
@@ -200,20 +203,20 @@ void hf_my_job_reply(struct hf_my_node *node,
 
 void hf_my_jobs(struct hf_my_node *node, struct hf_instant now)
 {
-    bool declares = hf_jobs_declare(&node->jobs);
-    if (declares && !node->admission.is_declared) {
+    bool declares = hf_jobs_declare(&node->base.jobs);
+    if (declares && !node->base.admission.is_declared) {
         /* Asked for since: do it now. */
         hf_my_handshake(node, now);
         return;
     }
     if (declares) {
-        hf_findings_declared(&node->jobs, &node->admission);
+        hf_findings_declared(&node->base.jobs, &node->base.admission);
     }
-    if (!hf_jobs_has(&node->jobs, HF_JOB_EXAMINE)) {
-        hf_jobs_end(&node->jobs, HF_OK, "");
-    } else if (!node->is_examined) {
-        node->is_examined = true;
-        node->probe_fault[0] = '\0';
+    if (!hf_jobs_has(&node->base.jobs, HF_JOB_EXAMINE)) {
+        hf_jobs_end(&node->base.jobs, HF_OK, "");
+    } else if (!node->base.is_examined) {
+        node->base.is_examined = true;
+        node->base.probe_fault[0] = '\0';
         probe(node);
     }
 }

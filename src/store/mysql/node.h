@@ -1,17 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The MariaDB or MySQL server as this client knows it: a connection that
  * reconnects, a queue of statements, and the identity that the server reported.
- *
- *     WAITING ──▶ CONNECTING ──▶ GREETING ──▶ MARKING ──▶ READY
- *        ▲            │           │  ▲  ▲        │          │
- *        │            │           ▼  │  └────────┼──────────┤ marker changed
- *        │            │        INSTALLING        │          │
- *        └────────────┴───────────┴──────────────┴──────────┘ lost
- *
- * GREETING sets the session, and reads the server's identity, the schema's
- * version and the marker. INSTALLING makes the schema, if there is none and the
- * account may. core/quarantine.h decides whether the server votes; MARKING
- * writes the marker. Only a READY node gets requests about locks.
+ * store/sql/sql.h has its phases.
  *
  * A connection has one text of statements under way. Later requests wait in the
  * queue, and become the next text, one batch of statements: each is a
@@ -35,35 +25,19 @@
  * Texts are copied; a reply is borrowed until the event ends.
  * Threads: the thread that holds the client. Errors: none is returned. A broken
  * connection is marked, and lost at the end of the event: the sent requests of
- * its queue are UNKNOWN, and hf_my_node_set_status() reports the fault. */
+ * its queue are UNKNOWN, and hf_sql_node_report() reports the fault. */
 #ifndef HF_MYSQL_NODE_H
 #define HF_MYSQL_NODE_H
 
-#include "io/clock.h"
-#include "store/admission.h"
-#include "store/jobs.h"
 #include "store/mysql/connection.h"
 #include "store/mysql/text.h"
-#include "store/records.h"
-#include "store/standing.h"
+#include "store/sql/sql.h"
 
 /* Bytes of a name with its prefix, in the schema's tables. */
 #define HF_MY_NAME_MAX HF_CURSOR_NAME_MAX
 
 /* The version of the schema that this client installs and needs. */
 #define HF_MY_SCHEMA_VERSION 1
-
-/* While the node is in quarantine, how often to read its marker. */
-#define HF_MY_PEEK_MS 500
-
-enum hf_my_phase {
-    HF_MY_WAITING,
-    HF_MY_CONNECTING,
-    HF_MY_GREETING,
-    HF_MY_INSTALLING,
-    HF_MY_MARKING,
-    HF_MY_READY
-};
 
 /* Kinds of statements, in addition to enum hf_verb. */
 enum hf_my_request_kind {
@@ -100,9 +74,8 @@ struct hf_my;
 struct hf_my_node {
     struct hf_mysql_connection connection; /* first: its handlers cast to this
                                             */
+    struct hf_sql_node base;
     struct hf_my *store;
-    enum hf_my_phase phase;
-    struct hf_span rtt; /* smoothed; 0: not measured */
 
     struct hf_my_request *first, **last; /* the queue */
     size_t n_queued;
@@ -118,40 +91,14 @@ struct hf_my_node {
     bool is_cluster;      /* of Galera */
     bool logs_statements; /* its binary log has no rows */
     bool is_mariadb;
-    bool has_installed; /* this client made the schema on this connection */
     unsigned long server_version; /* 101119 */
     char version[60];
-    char role[60];              /* 'app'@'%' */
-    int64_t schema;             /* its version; 0: there is none */
-    int64_t time_ms;            /* its clock */
-    enum hf_status greet_fault; /* first error of the handshake, or HF_OK */
-    char greet_reason[200];
-
-    struct hf_admission admission; /* also of these replies */
-    struct hf_standing standing;
-    struct hf_instant peek_at;
-
-    struct hf_jobs jobs;
-    bool is_examined; /* the examination is under way */
-    char probe_fault[160];
+    char role[60]; /* 'app'@'%' */
 };
 
 struct hf_my {
-    struct hf_store base; /* first */
-    struct hf_store_env env;
+    struct hf_sql_store base; /* first */
     struct hf_mysql_target target;
-    char *prefix;
-    size_t prefix_len;
-    int64_t fence_keep_ms;
-    struct hf_shape shape;
-    char host[HF_CLOCK_NAME_MAX + 3]; /* "at:" and the name of our clock; empty:
-                                       no name */
-    struct hf_span node_timeout;
-    struct hf_span connect_timeout;
-    bool strict;
-    struct hf_cursors cursors; /* of SCAN */
-    struct hf_name_list names; /* of the reply to a SCAN */
-    struct hf_seat_list seats; /* of the reply to a QUEUE */
     struct hf_my_node node;
 };
 
@@ -163,18 +110,14 @@ void hf_my_node_close(struct hf_my_node *node, bool forked);
 /* If a timer was due and could not run, do its work now. */
 void hf_my_node_resume(struct hf_my_node *node, struct hf_instant now);
 
-static inline bool hf_my_is_ready(const struct hf_my_node *node)
-{
-    return node->phase == HF_MY_READY && !node->connection.link.is_broken;
-}
-
 /* The earliest time at which this phase has work; and set the timer to it. */
 struct hf_instant hf_my_node_due(const struct hf_my_node *node);
 void hf_my_node_arm(struct hf_my_node *node);
 
 /* ---- node_check.c -------------------------------------------------------- */
 
-/* Assert the invariants between two events of the loop: MN-1 to MN-8. */
+/* Assert MN-1 to MN-3 and SN-1 to SN-6, which hold between two events of the
+ * loop. */
 void hf_my_node_check(const struct hf_my_node *node);
 
 /* ---- queue.c ------------------------------------------------------------- */
@@ -240,14 +183,6 @@ void hf_my_judge(struct hf_my_node *node);
 /* The reply to the writing of the marker. */
 void hf_my_marked(struct hf_my_node *node, const struct hf_mysql_reply *reply,
                   struct hf_instant now);
-
-/* Refuse this server and close the connection. */
-void hf_my_refuse(struct hf_my_node *node, enum hf_status fault,
-                  const char *why);
-
-/* Why it has no vote, to follow the server's address in a message. */
-void hf_my_quarantine_text(const struct hf_my_node *node, char *out,
-                           size_t size);
 
 /* ---- ask.c: requests to statements --------------------------------------- */
 

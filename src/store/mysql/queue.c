@@ -183,8 +183,8 @@ static void give(struct hf_my_node *node, const struct hf_my_request *request,
                  const struct hf_mysql_reply *reply, struct hf_instant now)
 {
     if (request->kind <= HF_VERB_SCAN) {
-        node->rtt =
-            hf_span_smooth(node->rtt, hf_instant_until(request->sent, now));
+        node->base.rtt = hf_span_smooth(node->base.rtt,
+                                        hf_instant_until(request->sent, now));
         hf_my_answer(node, request, reply, now);
     } else if (request->kind >= HF_MY_SURVEY) {
         hf_my_job_reply(node, request, reply, now);

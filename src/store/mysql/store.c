@@ -10,14 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A poll costs the server one call, and the waiter a round trip. */
-#define RETRY_BASE_MS 10
-#define RETRY_CAP_MS 500
-
-/* A commit may wait for a disk, or for a standby, much longer than a reply of
- * a server in memory. */
-#define NODE_TIMEOUT_MS_DEFAULT 500
-
 static const char *const schemes[] = {"mysql", "mariadb", "mysqls", "mariadbs",
                                       NULL};
 
@@ -33,9 +25,7 @@ static struct hf_my *my_of(struct hf_store *store)
 static void free_store(struct hf_my *store)
 {
     hf_mysql_target_fini(&store->target);
-    free(store->prefix);
-    free(store->names.items);
-    free(store->seats.items);
+    hf_sql_store_fini(&store->base);
     free(store);
 }
 
@@ -43,26 +33,11 @@ static enum hf_status set_up(struct hf_my *store, const struct hf_url *url,
                              const struct hf_store_env *env,
                              struct hf_error *error)
 {
-    char clock[HF_CLOCK_NAME_MAX];
     enum hf_status status = hf_mysql_target_init(&store->target, url, error);
     if (status != HF_OK) {
         return status;
     }
-    store->base = (struct hf_store){&hf_store_mysql, 1};
-    store->env = *env;
-    store->prefix = strdup(url->prefix);
-    store->prefix_len = strlen(url->prefix);
-    store->fence_keep_ms = url->fence_keep_ms;
-    store->shape = (struct hf_shape){url->max_ttl_ms, 1, url->fence_keep_ms,
-                                     (int64_t)url->fence_base};
-    if (hf_clock_name(clock)) {
-        snprintf(store->host, sizeof(store->host), "at:%s", clock);
-    }
-    store->node_timeout = hf_span_ms(
-        url->has_node_timeout ? url->node_timeout_ms : NODE_TIMEOUT_MS_DEFAULT);
-    store->connect_timeout = hf_span_ms(url->connect_timeout_ms);
-    store->strict = url->quarantine;
-    return store->prefix == NULL ? hf_fail_memory(error) : HF_OK;
+    return hf_sql_store_init(&store->base, &hf_store_mysql, url, env, error);
 }
 
 static enum hf_status my_open(const struct hf_url *url,
@@ -87,7 +62,7 @@ static enum hf_status my_open(const struct hf_url *url,
     }
     store->node.store = store;
     hf_my_node_open(&store->node, hf_clock_now());
-    *out = &store->base;
+    *out = &store->base.base;
     return HF_OK;
 }
 
@@ -122,16 +97,7 @@ static void my_describe(const struct hf_store *base, unsigned index,
     const struct hf_my *store = (const struct hf_my *)(const void *)base;
     const struct hf_my_node *node = &store->node;
     (void)index;
-    hf_store_describe(out, store->target.shown, node->standing.status,
-                      node->rtt, node->standing.reason);
-    if (node->standing.status == HF_NODE_STATUS_REPAIRING) {
-        struct hf_span left =
-            hf_instant_until(now, node->admission.quarantined_until);
-        out->quarantine_left_ms = hf_span_ms_ceil(left);
-        hf_my_quarantine_text(node, out->reason, sizeof(out->reason));
-    } else if (node->standing.status == HF_NODE_STATUS_CONNECTING &&
-               (node->phase == HF_MY_CONNECTING ||
-                node->phase == HF_MY_GREETING)) {
+    if (hf_sql_node_describe(&node->base, store->target.shown, now, out)) {
         hf_mysql_connection_late_text(&node->connection, now, out->reason,
                                       sizeof(out->reason));
     }
@@ -139,23 +105,18 @@ static void my_describe(const struct hf_store *base, unsigned index,
 
 /* ---- Jobs --------------------------------------------------------------- */
 
-/* Each job begins with a new handshake, or a new attempt to connect. */
 static void my_job(struct hf_store *base, unsigned index, enum hf_job job,
                    const struct hf_job_sink *sink)
 {
     struct hf_my_node *node = &my_of(base)->node;
-    hf_jobs_add(&node->jobs, index, job, sink);
-    if (hf_my_is_ready(node)) {
-        hf_my_reidentify(node, "being set up or examined", hf_clock_now());
-    } else if (node->phase == HF_MY_WAITING) {
-        node->connection.link.reconnect.retry_at = HF_LONG_AGO;
-        hf_my_node_arm(node);
+    if (hf_sql_node_job(&node->base, index, job, sink)) {
+        hf_my_handshake(node, hf_clock_now());
     }
 }
 
 static void my_job_cancel(struct hf_store *base)
 {
-    hf_jobs_cancel(&my_of(base)->node.jobs);
+    hf_jobs_cancel(&my_of(base)->node.base.jobs);
 }
 
 static hf_store_kind_fn my_kind;
@@ -165,9 +126,9 @@ const struct hf_store_ops hf_store_mysql = {
     .schemes = schemes,
     .capabilities = HF_CAP_QUEUE | HF_CAP_SHARED | HF_CAP_VALUES |
                     HF_CAP_RECORDS | HF_CAP_FENCES,
-    .retry_base = {RETRY_BASE_MS * INT64_C(1000000)},
-    .retry_cap = {RETRY_CAP_MS * INT64_C(1000000)},
-    .node_timeout = {NODE_TIMEOUT_MS_DEFAULT * INT64_C(1000000)},
+    .retry_base = {HF_SQL_RETRY_BASE_MS * INT64_C(1000000)},
+    .retry_cap = {HF_SQL_RETRY_CAP_MS * INT64_C(1000000)},
+    .node_timeout = {HF_SQL_NODE_TIMEOUT_MS * INT64_C(1000000)},
     .is_serial = true,
     .kind = my_kind,
     .open = my_open,

@@ -17,7 +17,7 @@ void hf_my_value_arguments(struct hf_my_text *call,
     }
     hf_my_bytes(call, ask->owner, ask->owner_len);
     if (ask->value.data == NULL) {
-        hf_my_number(call, node->store->fence_keep_ms);
+        hf_my_number(call, node->store->base.fence_keep_ms);
         hf_my_null(call);
     } else {
         hf_my_null(call);
@@ -68,5 +68,5 @@ void hf_my_value_answer(struct hf_my_node *node,
     if (!hf_my_is_null(&row, C_DATA)) {
         answer.value = hf_my_bytes_at(&row, C_DATA);
     }
-    node->store->env.answer(node->store->env.client, &answer);
+    node->store->base.env.answer(node->store->base.env.client, &answer);
 }

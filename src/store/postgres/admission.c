@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the server is a kind that can be the node, and how the decision of
- * store/admission.h means for it:
+/* Whether the server is a kind that can be the node, and the next step after
+ * the decision of store/sql/admission.c:
  *
  *     standby, read-only, too old                       refused: HF_CONFIG
  *
  * Only holdfast.marker() writes the marker. */
-#include "io/clock.h"
 #include "store/marker.h"
 #include "store/postgres/node.h"
 
@@ -14,14 +13,6 @@
 
 /* server_version_num of 12: the schema's functions need it. */
 #define SERVER_VERSION_MIN 120000
-
-void hf_pg_refuse(struct hf_pg_node *node, enum hf_status fault,
-                  const char *why)
-{
-    node->greet_fault = fault;
-    snprintf(node->greet_reason, sizeof(node->greet_reason), "%s", why);
-    hf_pg_connection_break(&node->connection, fault, node->greet_reason);
-}
 
 /** @return false: this server cannot be the node; `why` has the reason. */
 static bool is_eligible(const struct hf_pg_node *node, char *why, size_t size)
@@ -64,97 +55,42 @@ static void write_marker(struct hf_pg_node *node, struct hf_instant now)
 {
     struct hf_pg_params params;
     struct hf_marker_texts marker;
-    hf_marker_write(&node->admission.verdict.marker, node->store->host,
-                    &marker);
+    hf_marker_write(&node->base.admission.verdict.marker,
+                    node->store->base.host, &marker);
     hf_pg_params_init(&params);
-    hf_pg_params_text(&params, node->admission.marker.value);
+    hf_pg_params_text(&params, node->base.admission.marker.value);
     for (size_t i = 0; i < HF_MARKER_TEXTS; i++) {
         hf_pg_params_text(&params, marker.texts[i]);
     }
-    node->phase = HF_PG_MARKING;
     hf_pg_node_ask(node, HF_PG_MARK, marker_sql, &params, now);
-}
-
-/* ---- Texts -------------------------------------------------------------- */
-
-void hf_pg_quarantine_text(const struct hf_pg_node *node, char *out,
-                           size_t size)
-{
-    static const char *const causes[] = {
-        [HF_SUSPECT_NO_TRACE] =
-            "shows no trace of Holdfast (new, restored or emptied)",
-        [HF_SUSPECT_EMPTIED] = "was emptied, or lost its marker",
-        [HF_SUSPECT_REPLACED] =
-            "was restarted, restored or promoted since it was last known",
-        [HF_SUSPECT_WATCHED] =
-            "is being watched (new, restarted, emptied or promoted)",
-    };
-    hf_admission_quarantine_text(&node->admission, causes, out, size);
 }
 
 /* ---- The decision ------------------------------------------------------- */
 
-/* The marker is up to date: open the node for requests. In quarantine these are
- * renewals and releases, and it has no vote. */
-static void become_ready(struct hf_pg_node *node, struct hf_instant now)
-{
-    bool is_quarantined = hf_admission_open(&node->admission);
-    node->greet_fault = HF_OK;
-    node->peek_at = hf_instant_add(now, hf_span_ms(HF_PG_PEEK_MS));
-    node->phase = HF_PG_READY;
-    hf_reconnect_served(&node->connection.link.reconnect, now);
-    char why[sizeof(node->standing.reason)] = "";
-    if (is_quarantined) {
-        hf_pg_quarantine_text(node, why, sizeof(why));
-    }
-    hf_standing_set(&node->standing, &node->store->env, 0,
-                    is_quarantined ? HF_NODE_STATUS_REPAIRING
-                                   : HF_NODE_STATUS_VOTING,
-                    node->admission.verdict.is_reset,
-                    is_quarantined ? HF_QUARANTINED : HF_OK, why);
-    hf_pg_node_arm(node);
-    hf_pg_jobs(node, now);
-}
-
-static void refuse_mismatch(struct hf_pg_node *node)
-{
-    char why[sizeof(node->standing.reason)];
-    hf_admission_mismatch_text(&node->admission, why, sizeof(why));
-    hf_pg_refuse(node, HF_CONFIG, why);
-}
-
-/* The marker was just read or written. The reply may be later than the loop's
- * `now`: so the clock is read here. */
 static void go_on(struct hf_pg_node *node)
 {
-    struct hf_instant now = hf_clock_now();
-    switch (hf_admission_decide(&node->admission, node->jobs.pending, now)) {
+    struct hf_instant now;
+    switch (hf_sql_node_admit(&node->base, &now)) {
     case HF_ADMISSION_SURVEY:
         hf_pg_survey(node, now);
         break;
     case HF_ADMISSION_REFUSE:
-        refuse_mismatch(node);
         break;
     case HF_ADMISSION_WRITE:
         write_marker(node, now);
         break;
     case HF_ADMISSION_OPEN:
-        become_ready(node, now);
+        hf_pg_node_arm(node);
+        hf_pg_jobs(node, now);
         break;
     }
 }
 
-void hf_pg_judge(struct hf_pg_node *node, struct hf_instant now)
+void hf_pg_judge(struct hf_pg_node *node)
 {
-    char why[sizeof(node->standing.reason)];
-    (void)now;
-    if (!is_eligible(node, why, sizeof(why))) {
-        hf_pg_refuse(node, HF_CONFIG, why);
-    } else if (node->greet_fault != HF_OK) {
-        hf_pg_connection_break(&node->connection, node->greet_fault,
-                               node->greet_reason);
-    } else {
-        hf_admission_read(&node->admission);
+    char why[HF_STANDING_REASON_MAX];
+    bool is_fit = is_eligible(node, why, sizeof(why));
+    if (hf_sql_node_judge(&node->base, is_fit ? NULL : why)) {
         go_on(node);
     }
 }
@@ -164,15 +100,13 @@ void hf_pg_marked(struct hf_pg_node *node, const struct hf_pg_reply *reply,
 {
     if (reply->error != NULL) {
         char words[160];
-        char why[sizeof(node->standing.reason)];
         enum hf_status fault = hf_pg_fault(reply->error, words, sizeof(words));
-        snprintf(why, sizeof(why), "its marker cannot be written: %s", words);
-        hf_pg_refuse(node, fault, why);
+        hf_sql_node_unmarked(&node->base, fault, words);
     } else if (hf_pg_integer(reply->rows, 0, 0) == 1 && !reply->is_unsure) {
-        hf_admission_wrote(&node->admission);
+        hf_admission_wrote(&node->base.admission);
         go_on(node);
     } else {
-        node->admission.is_declared = false;
+        node->base.admission.is_declared = false;
         hf_pg_handshake(node, now);
     }
 }

@@ -30,7 +30,7 @@ enum {
 
 static void give(struct hf_pg_node *node, const struct hf_answer *answer)
 {
-    node->store->env.answer(node->store->env.client, answer);
+    node->store->base.env.answer(node->store->base.env.client, answer);
 }
 
 static struct hf_answer answer_to(const struct hf_pg_pending *pending)
@@ -202,15 +202,15 @@ static void answer_queue(struct hf_pg_node *node,
     struct hf_pg *store = node->store;
     struct hf_answer answer = read_row(pending, rows, 0);
     int n = hf_pg_rows(rows);
-    if (!hf_seat_list_reserve(&store->seats, (size_t)n + 1)) {
+    if (!hf_seat_list_reserve(&store->base.seats, (size_t)n + 1)) {
         hf_pg_answer_none(node, pending, HF_VERDICT_ERROR, HF_NO_MEMORY,
                           "out of memory");
         return;
     }
-    hf_seat_list_begin(&store->seats, &answer);
+    hf_seat_list_begin(&store->base.seats, &answer);
     for (int i = 0; i < n; i++) {
         if (!hf_pg_is_null(rows, i, C_SEAT_OWNER)) {
-            store->seats.items[answer.n_seats++] = read_seat(rows, i);
+            store->base.seats.items[answer.n_seats++] = read_seat(rows, i);
         }
     }
     give(node, &answer);
@@ -225,7 +225,7 @@ static void answer_scan(struct hf_pg_node *node,
     struct hf_pg *store = node->store;
     struct hf_answer answer = answer_to(pending);
     int n = hf_pg_rows(rows);
-    if (!hf_name_list_reserve(&store->names, (size_t)n)) {
+    if (!hf_name_list_reserve(&store->base.names, (size_t)n)) {
         hf_pg_answer_none(node, pending, HF_VERDICT_ERROR, HF_NO_MEMORY,
                           "out of memory");
         return;
@@ -233,17 +233,17 @@ static void answer_scan(struct hf_pg_node *node,
     answer.verdict = HF_VERDICT_OK;
     for (int i = 0; i < n; i++) {
         struct hf_bytes name = hf_pg_bytes(rows, i, 0);
-        if (name.len > HF_PG_NAME_MAX || name.len <= store->prefix_len) {
+        if (name.len > HF_PG_NAME_MAX || name.len <= store->base.prefix_len) {
             continue;
         }
         if (i == n - 1) {
-            answer.counter = hf_cursors_keep(&store->cursors, name);
+            answer.counter = hf_cursors_keep(&store->base.cursors, name);
         }
-        store->names.items[answer.n_names++] =
-            (struct hf_bytes){(const char *)name.data + store->prefix_len,
-                              name.len - store->prefix_len};
+        store->base.names.items[answer.n_names++] =
+            (struct hf_bytes){(const char *)name.data + store->base.prefix_len,
+                              name.len - store->base.prefix_len};
     }
-    answer.names = store->names.items;
+    answer.names = store->base.names.items;
     give(node, &answer);
 }
 

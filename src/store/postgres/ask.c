@@ -81,8 +81,8 @@ static void acquire(struct call *call, const struct hf_pg_node *node,
     hf_pg_params_bytes(params, ask->owner, ask->owner_len);
     hf_pg_params_number(params, ask->ttl_ms);
     add_unsigned(params, is_yield ? 0 : ask->counter);
-    hf_pg_params_text(params, node->admission.known.value);
-    hf_pg_params_number(params, store->fence_keep_ms);
+    hf_pg_params_text(params, node->base.admission.known.value);
+    hf_pg_params_number(params, store->base.fence_keep_ms);
     add_mode(call, ask);
     hf_pg_params_flag(params, ask->is_unfair);
     hf_pg_params_number(params, ask->queue_ms);
@@ -102,8 +102,8 @@ static void confirm(struct call *call, const struct hf_pg_node *node,
     hf_pg_params_bytes(params, ask->owner, ask->owner_len);
     hf_pg_params_number(params, ask->ttl_ms);
     add_unsigned(params, ask->counter);
-    hf_pg_params_text(params, node->admission.known.value);
-    hf_pg_params_number(params, node->store->fence_keep_ms);
+    hf_pg_params_text(params, node->base.admission.known.value);
+    hf_pg_params_number(params, node->store->base.fence_keep_ms);
     hf_pg_params_flag(params, ask->holder);
     add_mode(call, ask);
 }
@@ -114,12 +114,13 @@ static void release(struct call *call, const struct hf_pg_node *node,
                     const struct hf_ask *ask)
 {
     struct hf_pg_params *params = &call->params;
-    bool may_serve = node->standing.status == HF_NODE_STATUS_VOTING;
+    bool may_serve = node->base.standing.status == HF_NODE_STATUS_VOTING;
     hf_pg_params_bytes(params, ask->owner, ask->owner_len);
     add_unsigned(params, ask->counter);
     hf_pg_params_number(params, ask->ttl_ms);
-    hf_pg_params_number(params, node->store->fence_keep_ms);
-    hf_pg_params_text(params, may_serve ? node->admission.known.value : "");
+    hf_pg_params_number(params, node->store->base.fence_keep_ms);
+    hf_pg_params_text(params,
+                      may_serve ? node->base.admission.known.value : "");
 }
 
 static void break_it(struct call *call, const struct hf_pg_node *node,
@@ -128,8 +129,8 @@ static void break_it(struct call *call, const struct hf_pg_node *node,
     struct hf_pg_params *params = &call->params;
     hf_pg_params_bytes(params, ask->owner, ask->owner_len);
     hf_pg_params_flag(params, ask->frees_now);
-    hf_pg_params_text(params, node->admission.known.value);
-    hf_pg_params_number(params, node->store->fence_keep_ms);
+    hf_pg_params_text(params, node->base.admission.known.value);
+    hf_pg_params_number(params, node->store->base.fence_keep_ms);
     hf_pg_params_number(params, ask->ttl_ms);
     hf_pg_params_bytes(params, ask->back, ask->back_len);
 }
@@ -138,7 +139,7 @@ static void mark(struct call *call, const struct hf_pg_node *node,
                  const struct hf_ask *ask)
 {
     struct hf_pg_params *params = &call->params;
-    hf_pg_params_text(params, node->admission.known.value);
+    hf_pg_params_text(params, node->base.admission.known.value);
     add_unsigned(params, ask->counter);
     hf_pg_params_number(params, ask->ttl_ms);
     hf_pg_params_bytes(params, ask->owner, ask->owner_len);
@@ -163,14 +164,14 @@ static bool make_key(struct call *call, const struct hf_pg *store,
     while (len < ask->name_len && !(is_scan && is_special(name[len]))) {
         len++;
     }
-    if (store->prefix_len + len > sizeof(call->key)) {
+    if (store->base.prefix_len + len > sizeof(call->key)) {
         return false;
     }
-    memcpy(call->key, store->prefix, store->prefix_len);
+    memcpy(call->key, store->base.prefix, store->base.prefix_len);
     if (len > 0) {
-        memcpy(call->key + store->prefix_len, name, len);
+        memcpy(call->key + store->base.prefix_len, name, len);
     }
-    call->key_len = store->prefix_len + len;
+    call->key_len = store->base.prefix_len + len;
     hf_pg_params_bytes(&call->params, call->key, call->key_len);
     return true;
 }
@@ -180,7 +181,7 @@ static bool scan(struct call *call, const struct hf_pg_node *node,
                  const struct hf_ask *ask)
 {
     struct hf_bytes after;
-    if (!hf_cursors_find(&node->store->cursors, ask->counter, &after)) {
+    if (!hf_cursors_find(&node->store->base.cursors, ask->counter, &after)) {
         return false;
     }
     hf_pg_params_bytes(&call->params, after.data, after.len);
@@ -236,10 +237,10 @@ bool hf_pg_ask_refuse(struct hf_pg_node *node,
                       const struct hf_pg_pending *pending)
 {
     const char *reason;
-    if (hf_pg_is_ready(node)) {
+    if (hf_sql_node_is_ready(&node->base)) {
         return false;
     }
-    enum hf_status fault = hf_standing_cause(&node->standing, &reason);
+    enum hf_status fault = hf_standing_cause(&node->base.standing, &reason);
     hf_pg_answer_none(node, pending, HF_VERDICT_UNSENT, fault, reason);
     return true;
 }
@@ -250,8 +251,8 @@ static void check_idle(struct hf_pg_node *node, struct hf_instant now)
     struct hf_pg_connection *connection = &node->connection;
     bool is_idle = hf_instant_until(connection->link.heard_at, now).ns >=
                    IDLE_MS * INT64_C(1000000);
-    if (hf_pg_is_ready(node) && is_idle && connection->count == 0 &&
-        hf_pg_connection_is_dead(connection)) {
+    if (hf_sql_node_is_ready(&node->base) && is_idle &&
+        connection->count == 0 && hf_pg_connection_is_dead(connection)) {
         hf_pg_connection_break(connection, HF_UNAVAILABLE,
                                "the server closed the idle connection");
     }
@@ -267,9 +268,9 @@ void hf_pg_ask(struct hf_pg_node *node, const struct hf_ask *ask,
     if (hf_pg_ask_refuse(node, &pending)) {
         return;
     }
-    if (asks && node->standing.status != HF_NODE_STATUS_VOTING) {
+    if (asks && node->base.standing.status != HF_NODE_STATUS_VOTING) {
         hf_pg_answer_none(node, &pending, HF_VERDICT_UNSENT, HF_QUARANTINED,
-                          node->standing.reason);
+                          node->base.standing.reason);
         return;
     }
     if (hf_pg_renew_gather(node, ask, now)) {

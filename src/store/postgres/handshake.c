@@ -89,19 +89,8 @@ static const char facts_sql[] =
 
 void hf_pg_handshake(struct hf_pg_node *node, struct hf_instant now)
 {
-    bool is_first = node->phase == HF_PG_CONNECTING;
-    HF_ASSERT(node->connection.link.is_open);
-    node->phase = HF_PG_GREETING;
-    node->connection.link.deadline =
-        hf_instant_add(now, node->store->connect_timeout);
-    node->greet_fault = HF_OK;
-    node->schema = node->serves = 0;
-    hf_admission_begin(&node->admission);
-    if (!is_first) { /* a query of all nodes then waits for the result */
-        hf_standing_set(&node->standing, &node->store->env, 0,
-                        HF_NODE_STATUS_CONNECTING, false, node->standing.fault,
-                        node->standing.reason);
-    }
+    node->serves = 0;
+    hf_sql_node_greet(&node->base, now);
     struct hf_pg_params params;
     hf_pg_params_init(&params);
     hf_pg_params_number(&params, PQbackendPID(node->connection.pq));
@@ -113,29 +102,21 @@ void hf_pg_handshake(struct hf_pg_node *node, struct hf_instant now)
 void hf_pg_reidentify(struct hf_pg_node *node, const char *why,
                       struct hf_instant now)
 {
-    if (hf_pg_is_ready(node)) {
-        hf_standing_set(&node->standing, &node->store->env, 0,
-                        HF_NODE_STATUS_CONNECTING, false, HF_UNAVAILABLE, why);
+    if (hf_sql_node_doubt(&node->base, why)) {
         hf_pg_handshake(node, now);
     }
 }
 
 void hf_pg_peek(struct hf_pg_node *node, struct hf_instant now)
 {
-    node->peek_at = hf_instant_add(now, hf_span_ms(HF_PG_PEEK_MS));
+    hf_sql_node_peek(&node->base, now);
     hf_pg_node_ask(node, HF_PG_PEEK, facts_sql, NULL, now);
 }
 
 static void install(struct hf_pg_node *node, struct hf_instant now)
 {
     struct hf_pg_pending pending = {.sent = now, .kind = HF_PG_INSTALL};
-    node->phase = HF_PG_INSTALLING;
-    node->has_installed = true;
-    node->connection.link.deadline =
-        hf_instant_add(now, hf_span_ms(INSTALL_MS_MAX));
-    hf_standing_set(&node->standing, &node->store->env, 0,
-                    HF_NODE_STATUS_CONNECTING, false, HF_UNAVAILABLE,
-                    HF_MAKES_SCHEMA);
+    hf_sql_node_install(&node->base, hf_span_ms(INSTALL_MS_MAX), now);
     if (!hf_pg_connection_run(&node->connection, &pending,
                               hf_postgres_text_schema)) {
         hf_pg_connection_break(&node->connection, HF_NO_MEMORY,
@@ -179,14 +160,14 @@ static void read_server_fact(struct hf_pg_node *node, struct facts *facts,
     } else if (strcmp(field, "timeline") == 0) {
         snprintf(facts->timeline, sizeof(facts->timeline), "%.8s", value);
     } else if (strcmp(field, "durable") == 0) {
-        node->admission.identity.knows_durability = true;
-        node->admission.identity.is_durable = value[0] == '1';
+        node->base.admission.identity.knows_durability = true;
+        node->base.admission.identity.is_durable = value[0] == '1';
     } else if (strcmp(field, "synchronous") == 0) {
         node->is_synchronous = value[0] == '1';
     } else if (strcmp(field, "now_us") == 0) {
-        node->time_ms = hf_marker_number(strtoll(value, NULL, 10) / 1000);
+        node->base.time_ms = hf_marker_number(strtoll(value, NULL, 10) / 1000);
     } else if (strcmp(field, "schema") == 0) {
-        node->schema = hf_marker_number(strtoll(value, NULL, 10));
+        node->base.schema = hf_marker_number(strtoll(value, NULL, 10));
     } else if (strcmp(field, "serves") == 0) {
         node->serves = hf_marker_number(strtoll(value, NULL, 10));
     }
@@ -205,7 +186,7 @@ static void read_facts(struct hf_pg_node *node, const struct pg_result *rows,
         if (strncmp(field, "server:", 7) == 0) {
             read_server_fact(node, facts, field + 7, value);
         } else {
-            hf_marker_read(marker, node->store->host, field, value);
+            hf_marker_read(marker, node->store->base.host, field, value);
         }
     }
 }
@@ -215,8 +196,8 @@ static void read_facts(struct hf_pg_node *node, const struct pg_result *rows,
 static void take_facts(struct hf_pg_node *node, const struct pg_result *rows)
 {
     struct facts facts;
-    struct hf_identity *identity = &node->admission.identity;
-    read_facts(node, rows, &facts, &node->admission.marker);
+    struct hf_identity *identity = &node->base.admission.identity;
+    read_facts(node, rows, &facts, &node->base.admission.marker);
     snprintf(identity->replid, sizeof(identity->replid), "%016" PRIx64 "-%s",
              facts.system, facts.timeline);
     snprintf(identity->run_id, sizeof(identity->run_id),
@@ -229,10 +210,10 @@ static void note_fault(struct hf_pg_node *node, const struct pg_result *error,
                        const char *hint)
 {
     char words[160];
-    if (node->greet_fault == HF_OK) {
-        node->greet_fault = hf_pg_fault(error, words, sizeof(words));
-        snprintf(node->greet_reason, sizeof(node->greet_reason), "%.80s%.118s",
-                 words, hint);
+    if (node->base.greet_fault == HF_OK) {
+        node->base.greet_fault = hf_pg_fault(error, words, sizeof(words));
+        snprintf(node->base.greet_reason, sizeof(node->base.greet_reason),
+                 "%.80s%.118s", words, hint);
     }
 }
 
@@ -246,24 +227,24 @@ static bool is_missing(const struct pg_result *error)
  * later version says which clients it still serves. */
 static bool is_too_new(const struct hf_pg_node *node)
 {
-    return node->schema > HF_PG_SCHEMA_VERSION &&
+    return node->base.schema > HF_PG_SCHEMA_VERSION &&
            (node->serves == 0 || node->serves > HF_PG_SCHEMA_VERSION);
 }
 
 static void refuse_schema(struct hf_pg_node *node)
 {
-    char why[sizeof(node->standing.reason)];
+    char why[sizeof(node->base.standing.reason)];
     if (is_too_new(node)) {
         snprintf(why, sizeof(why),
                  "has version %" PRId64 " of schema \"holdfast\" in database "
                  "%.40s, and this client knows %d: use a newer holdfast",
-                 node->schema, node->database, HF_PG_SCHEMA_VERSION);
-    } else if (node->schema > 0) {
+                 node->base.schema, node->database, HF_PG_SCHEMA_VERSION);
+    } else if (node->base.schema > 0) {
         snprintf(why, sizeof(why),
                  "has schema \"holdfast\" of version %" PRId64
                  " in database %.30s, this client needs %d: as its owner run "
                  "holdfast doctor --print-schema -u postgres: | psql",
-                 node->schema, node->database, HF_PG_SCHEMA_VERSION);
+                 node->base.schema, node->database, HF_PG_SCHEMA_VERSION);
     } else {
         snprintf(why, sizeof(why),
                  "has no schema \"holdfast\" in database %.30s, and role "
@@ -271,7 +252,7 @@ static void refuse_schema(struct hf_pg_node *node)
                  "one that may",
                  node->database, node->role);
     }
-    hf_pg_refuse(node, HF_CONFIG, why);
+    hf_sql_node_refuse(&node->base, HF_CONFIG, why);
 }
 
 /* The reply to facts() is the last of the handshake. Create the schema if it is
@@ -279,7 +260,7 @@ static void refuse_schema(struct hf_pg_node *node)
 static void complete(struct hf_pg_node *node, const struct hf_pg_reply *reply,
                      struct hf_instant now)
 {
-    char why[sizeof(node->standing.reason)];
+    char why[sizeof(node->base.standing.reason)];
     bool is_there = reply->error == NULL;
     if (is_there) {
         take_facts(node, reply->rows);
@@ -291,13 +272,13 @@ static void complete(struct hf_pg_node *node, const struct hf_pg_reply *reply,
     } else if (!is_missing(reply->error)) {
         note_fault(node, reply->error, "");
     }
-    bool is_usable =
-        node->greet_fault == HF_OK && !node->is_standby && !node->is_read_only;
-    bool is_old = node->schema < HF_PG_SCHEMA_VERSION;
-    bool may_install = node->may_create && !node->has_installed &&
-                       (node->schema == 0 || node->is_owner);
+    bool is_usable = node->base.greet_fault == HF_OK && !node->is_standby &&
+                     !node->is_read_only;
+    bool is_old = node->base.schema < HF_PG_SCHEMA_VERSION;
+    bool may_install = node->may_create && !node->base.has_installed &&
+                       (node->base.schema == 0 || node->is_owner);
     if (!is_usable || (!is_old && !is_too_new(node))) {
-        hf_pg_judge(node, now);
+        hf_pg_judge(node);
     } else if (is_old && may_install) {
         install(node, now);
     } else {
@@ -310,14 +291,11 @@ static void take_peek(struct hf_pg_node *node, const struct hf_pg_reply *reply,
 {
     struct facts facts;
     struct hf_marker marker;
-    if (!hf_pg_is_ready(node) || reply->error != NULL) {
+    if (!hf_sql_node_is_ready(&node->base) || reply->error != NULL) {
         return;
     }
     read_facts(node, reply->rows, &facts, &marker);
-    if (strcmp(marker.value, node->admission.known.value) != 0) {
-        hf_pg_reidentify(node, "its marker has changed", now);
-    } else if (marker.is_whole &&
-               node->standing.status == HF_NODE_STATUS_REPAIRING) {
+    if (hf_sql_node_peeked(&node->base, &marker)) {
         hf_pg_handshake(node, now);
     }
 }
@@ -325,7 +303,7 @@ static void take_peek(struct hf_pg_node *node, const struct hf_pg_reply *reply,
 static void take_install(struct hf_pg_node *node,
                          const struct hf_pg_reply *reply, struct hf_instant now)
 {
-    char words[160], why[sizeof(node->standing.reason)];
+    char words[160], why[sizeof(node->base.standing.reason)];
     if (reply->error == NULL) {
         hf_pg_handshake(node, now);
         return;
@@ -333,7 +311,7 @@ static void take_install(struct hf_pg_node *node,
     enum hf_status fault = hf_pg_fault(reply->error, words, sizeof(words));
     snprintf(why, sizeof(why), "its schema \"holdfast\" cannot be made: %s",
              words);
-    hf_pg_refuse(node, fault, why);
+    hf_sql_node_refuse(&node->base, fault, why);
 }
 
 void hf_pg_handshake_reply(struct hf_pg_node *node,

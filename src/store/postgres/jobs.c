@@ -24,16 +24,17 @@
 
 void hf_pg_survey(struct hf_pg_node *node, struct hf_instant now)
 {
-    enum hf_job job = node->admission.surveying;
+    enum hf_job job = node->base.admission.surveying;
     struct hf_pg_params params;
     hf_pg_params_init(&params);
     if (job == HF_JOB_LOOK) {
         hf_pg_params_number(&params, HF_LOOK_NAMES_MAX);
     } else {
-        hf_pg_params_text(
-            &params, job == HF_JOB_LOWER ? node->admission.marker.value : "");
-        hf_pg_params_number(&params, node->store->fence_keep_ms);
-        hf_pg_params_number(&params, node->store->shape.max_ttl_ms);
+        hf_pg_params_text(&params, job == HF_JOB_LOWER
+                                       ? node->base.admission.marker.value
+                                       : "");
+        hf_pg_params_number(&params, node->store->base.fence_keep_ms);
+        hf_pg_params_number(&params, node->store->base.shape.max_ttl_ms);
     }
     node->connection.link.deadline =
         hf_instant_add(now, hf_span_ms(SURVEY_MS_MAX));
@@ -48,7 +49,7 @@ void hf_pg_survey(struct hf_pg_node *node, struct hf_instant now)
 static void end_survey(struct hf_pg_node *node, enum hf_status status,
                        const char *why, struct hf_instant now)
 {
-    hf_jobs_end(&node->jobs, status, why);
+    hf_jobs_end(&node->base.jobs, status, why);
     hf_pg_handshake(node, now);
 }
 
@@ -63,8 +64,8 @@ static void take_look(struct hf_pg_node *node, const struct pg_result *rows,
         look.names[look.n_names++] = hf_pg_bytes(rows, i, 2);
     }
     enum hf_status status =
-        hf_findings_look(&node->jobs, &node->admission, &look,
-                         node->store->prefix, why, sizeof(why));
+        hf_findings_look(&node->base.jobs, &node->base.admission, &look,
+                         node->store->base.prefix, why, sizeof(why));
     end_survey(node, status, why, now);
 }
 
@@ -73,7 +74,7 @@ static void take_counters(struct hf_pg_node *node, const struct pg_result *rows,
 {
     const char *why;
     enum hf_status status =
-        hf_findings_counters(&node->jobs, node->admission.surveying,
+        hf_findings_counters(&node->base.jobs, node->base.admission.surveying,
                              hf_pg_integer(rows, 0, 0), &why);
     end_survey(node, status, why, now);
 }
@@ -83,13 +84,13 @@ static void take_survey(struct hf_pg_node *node,
 {
     if (reply->error != NULL) {
         char words[160];
-        char why[sizeof(node->standing.reason)];
+        char why[sizeof(node->base.standing.reason)];
         enum hf_status fault = hf_pg_fault(reply->error, words, sizeof(words));
         snprintf(why, sizeof(why), "its locks cannot be looked at: %s", words);
         end_survey(node, fault, why, now);
     } else if (hf_pg_rows(reply->rows) < 1) {
         end_survey(node, HF_UNAVAILABLE, "an answer that makes no sense", now);
-    } else if (node->admission.surveying == HF_JOB_LOOK) {
+    } else if (node->base.admission.surveying == HF_JOB_LOOK) {
         take_look(node, reply->rows, now);
     } else {
         take_counters(node, reply->rows, now);
@@ -100,29 +101,29 @@ static void take_survey(struct hf_pg_node *node,
 
 static void find_all(struct hf_pg_node *node, struct hf_instant now)
 {
-    int64_t wait_s = hf_admission_quarantine_s(&node->admission);
-    hf_jobs_find(&node->jobs, HF_FINDING_OK,
+    int64_t wait_s = hf_admission_quarantine_s(&node->base.admission);
+    hf_jobs_find(&node->base.jobs, HF_FINDING_OK,
                  "PostgreSQL %s, database %s, role %s, schema version %" PRId64
                  ", round trip %" PRId64 " us",
-                 node->version, node->database, node->role, node->schema,
-                 hf_span_us_floor(node->rtt));
+                 node->version, node->database, node->role, node->base.schema,
+                 hf_span_us_floor(node->base.rtt));
     if (node->is_pooled) {
         hf_jobs_find(
-            &node->jobs, HF_FINDING_OK,
+            &node->base.jobs, HF_FINDING_OK,
             "reached through a pooler: no grant is pushed, so the first "
             "waiter polls (40 ms), the others every 2 s, and each request is "
             "planned anew; name the server itself where waits must be short");
     }
-    if (!node->store->strict) {
-        hf_findings_unguarded(&node->jobs);
-    } else if (node->admission.identity.is_durable) {
+    if (!node->store->base.strict) {
+        hf_findings_unguarded(&node->base.jobs);
+    } else if (node->base.admission.identity.is_durable) {
         hf_jobs_find(
-            &node->jobs, HF_FINDING_OK,
+            &node->base.jobs, HF_FINDING_OK,
             "commits are on disk before their replies: a restart loses "
             "nothing");
     } else {
         hf_jobs_find(
-            &node->jobs, HF_FINDING_WARNING,
+            &node->base.jobs, HF_FINDING_WARNING,
             "commits may be lost in a crash (fsync, full_page_writes or "
             "synchronous_commit is off): after each restart it does not count "
             "for %" PRId64 " s",
@@ -130,17 +131,18 @@ static void find_all(struct hf_pg_node *node, struct hf_instant now)
     }
     if (!node->is_synchronous) {
         hf_jobs_find(
-            &node->jobs, HF_FINDING_OK,
+            &node->base.jobs, HF_FINDING_OK,
             "no synchronous standby: a failover can lose locks, so a promoted "
             "standby does not count for %" PRId64 " s",
             wait_s);
     }
-    hf_findings_clock(&node->jobs, node->time_ms);
-    hf_findings_probe(&node->jobs, node->probe_fault);
-    if (node->standing.status == HF_NODE_STATUS_REPAIRING) {
+    hf_findings_clock(&node->base.jobs, node->base.time_ms);
+    hf_findings_probe(&node->base.jobs, node->base.probe_fault);
+    if (node->base.standing.status == HF_NODE_STATUS_REPAIRING) {
         char text[200];
-        hf_pg_quarantine_text(node, text, sizeof(text));
-        hf_findings_quarantine(&node->jobs, &node->admission, text, now);
+        hf_sql_node_quarantine_text(&node->base, text, sizeof(text));
+        hf_findings_quarantine(&node->base.jobs, &node->base.admission, text,
+                               now);
     }
 }
 
@@ -174,7 +176,7 @@ static void find_bloat(struct hf_pg_node *node, const struct pg_result *rows)
                  open_s);
     }
     hf_jobs_find(
-        &node->jobs, HF_FINDING_WARNING,
+        &node->base.jobs, HF_FINDING_WARNING,
         "%" PRId64 " old versions of %" PRId64
         " rows cannot be removed and slow down each request: %s; end it "
         "(pg_stat_activity), or give Holdfast a database of its own",
@@ -203,28 +205,29 @@ static void take_probe(struct hf_pg_node *node,
                        const struct hf_pg_reply *reply, struct hf_instant now)
 {
     bool is_first = pending->kind == HF_PG_PROBE_ACQUIRE;
-    if (!node->is_examined) {
+    if (!node->base.is_examined) {
         return;
     }
     if (pending->kind == HF_PG_PROBE_BLOAT) {
-        node->is_examined = false;
+        node->base.is_examined = false;
         find_all(node, now);
         if (reply->error == NULL && hf_pg_rows(reply->rows) == 1) {
             find_bloat(node, reply->rows);
         }
-        hf_jobs_end(&node->jobs, HF_OK, "");
+        hf_jobs_end(&node->base.jobs, HF_OK, "");
         return;
     }
-    if (reply->error != NULL && node->probe_fault[0] == '\0') {
-        hf_pg_fault(reply->error, node->probe_fault, sizeof(node->probe_fault));
+    if (reply->error != NULL && node->base.probe_fault[0] == '\0') {
+        hf_pg_fault(reply->error, node->base.probe_fault,
+                    sizeof(node->base.probe_fault));
     } else if (reply->error == NULL && hf_pg_integer(reply->rows, 0, 0) != 1 &&
-               node->probe_fault[0] == '\0') {
-        snprintf(node->probe_fault, sizeof(node->probe_fault), "%s",
+               node->base.probe_fault[0] == '\0') {
+        snprintf(node->base.probe_fault, sizeof(node->base.probe_fault), "%s",
                  is_first ? "it was not granted" : "it was not released");
     }
     if (is_first) {
         struct hf_span took = hf_instant_until(pending->sent, now);
-        node->rtt = node->rtt.ns == 0 ? took : node->rtt;
+        node->base.rtt = node->base.rtt.ns == 0 ? took : node->base.rtt;
     }
 }
 
@@ -243,20 +246,20 @@ void hf_pg_job_reply(struct hf_pg_node *node,
 
 void hf_pg_jobs(struct hf_pg_node *node, struct hf_instant now)
 {
-    bool declares = hf_jobs_declare(&node->jobs);
-    if (declares && !node->admission.is_declared) {
+    bool declares = hf_jobs_declare(&node->base.jobs);
+    if (declares && !node->base.admission.is_declared) {
         /* Asked for since: do it now. */
         hf_pg_handshake(node, now);
         return;
     }
     if (declares) {
-        hf_findings_declared(&node->jobs, &node->admission);
+        hf_findings_declared(&node->base.jobs, &node->base.admission);
     }
-    if (!hf_jobs_has(&node->jobs, HF_JOB_EXAMINE)) {
-        hf_jobs_end(&node->jobs, HF_OK, "");
-    } else if (!node->is_examined) {
-        node->is_examined = true;
-        node->probe_fault[0] = '\0';
+    if (!hf_jobs_has(&node->base.jobs, HF_JOB_EXAMINE)) {
+        hf_jobs_end(&node->base.jobs, HF_OK, "");
+    } else if (!node->base.is_examined) {
+        node->base.is_examined = true;
+        node->base.probe_fault[0] = '\0';
         probe(node, now);
     }
 }

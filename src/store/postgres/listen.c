@@ -36,7 +36,7 @@ static const char unlisten_sql[] = "UNLISTEN *";
 
 static void report_state(struct hf_pg_node *node, bool is_listening)
 {
-    node->store->env.listen(node->store->env.client, 0, is_listening);
+    node->store->base.env.listen(node->store->base.env.client, 0, is_listening);
 }
 
 static void report(struct hf_pg_node *node, enum hf_log_level level,
@@ -45,7 +45,7 @@ static void report(struct hf_pg_node *node, enum hf_log_level level,
     char text[480];
     snprintf(text, sizeof(text), "%s: %s: %s", node->store->target.shown, event,
              detail);
-    node->store->env.log(node->store->env.client, level, text);
+    node->store->base.env.log(node->store->base.env.client, level, text);
 }
 
 static bool is_refused(const struct hf_pg_node *node, struct hf_instant now)
@@ -57,8 +57,9 @@ static bool is_refused(const struct hf_pg_node *node, struct hf_instant now)
 void hf_pg_listen_want(struct hf_pg_node *node, struct hf_instant now)
 {
     node->wanted_at = now;
-    if (node->listening != HF_PG_LISTEN_OFF || !hf_pg_is_ready(node) ||
-        node->is_pooled || is_refused(node, now)) {
+    if (node->listening != HF_PG_LISTEN_OFF ||
+        !hf_sql_node_is_ready(&node->base) || node->is_pooled ||
+        is_refused(node, now)) {
         return;
     }
     struct hf_pg_params params;
@@ -153,5 +154,6 @@ void hf_pg_listen_notified(struct hf_pg_node *node, const char *payload)
         report(node, HF_LOG_DEBUG, "ignored", "a push that is no grant");
         return;
     }
-    node->store->env.push(node->store->env.client, 0, cookie, counter);
+    node->store->base.env.push(node->store->base.env.client, 0, cookie,
+                               counter);
 }

@@ -1,17 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The PostgreSQL server as this client knows it: a connection that reconnects,
- * and the identity that the server reported.
- *
- *     WAITING ──▶ CONNECTING ──▶ GREETING ──▶ MARKING ──▶ READY
- *        ▲            │           │  ▲  ▲        │          │
- *        │            │           ▼  │  └────────┼──────────┤ marker changed
- *        │            │        INSTALLING        │          │
- *        └────────────┴───────────┴──────────────┴──────────┘ lost
- *
- * GREETING reads the server's identity, the schema's version and the marker.
- * INSTALLING makes the schema, if there is none and the role may.
- * core/quarantine.h decides whether the server votes; MARKING writes the
- * marker. Only a READY node gets requests about locks.
+ * and the identity that the server reported. store/sql/sql.h has its phases.
  *
  *     hf_pg_node_open(&node, now)      arms a timer; nothing is sent yet
  *     ... the loop connects: hf_pg_handshake(), _reply(), hf_pg_judge()
@@ -28,17 +17,13 @@
  * Texts are copied; the data of a reply is borrowed until the event ends.
  * Threads: the thread that holds the client. Errors: none is returned. A broken
  * connection is marked, and lost at the end of the event: its requests are
- * UNKNOWN, and hf_pg_node_set_status() reports the fault and its reason.
+ * UNKNOWN, and hf_sql_node_report() reports the fault and its reason.
  * Source: PostgreSQL manual, "libpq: Asynchronous Command Processing". */
 #ifndef HF_POSTGRES_NODE_H
 #define HF_POSTGRES_NODE_H
 
-#include "io/clock.h"
-#include "store/admission.h"
-#include "store/jobs.h"
 #include "store/postgres/connection.h"
-#include "store/records.h"
-#include "store/standing.h"
+#include "store/sql/sql.h"
 
 /* Bytes of a name with its prefix, in the schema's tables. */
 #define HF_PG_NAME_MAX HF_CURSOR_NAME_MAX
@@ -58,18 +43,6 @@
     " set_config('client_min_messages', 'warning', true) AS m,"                \
     " LATERAL (SELECT * FROM " call                                            \
     " WHERE c IS NOT NULL AND m IS NOT NULL OFFSET 0) AS a"
-
-/* While the node is in quarantine, how often to read its marker. */
-#define HF_PG_PEEK_MS 500
-
-enum hf_pg_phase {
-    HF_PG_WAITING,
-    HF_PG_CONNECTING,
-    HF_PG_GREETING,
-    HF_PG_INSTALLING,
-    HF_PG_MARKING,
-    HF_PG_READY
-};
 
 /* Kinds of pending requests, in addition to enum hf_verb. */
 enum hf_pg_request {
@@ -96,9 +69,8 @@ struct hf_pg_batch; /* renew_batch.c */
 
 struct hf_pg_node {
     struct hf_pg_connection connection; /* first: its handlers cast to this */
+    struct hf_sql_node base;
     struct hf_pg *store;
-    enum hf_pg_phase phase;
-    struct hf_span rtt; /* smoothed; 0: not measured */
 
     /* The server's replies in the last handshake. */
     bool is_standby;
@@ -108,23 +80,14 @@ struct hf_pg_node {
     char isolation[20]; /* default_transaction_isolation, if `is_pooled` */
     bool may_create;    /* schemas in the database */
     bool is_owner;      /* of the schema holdfast */
-    bool has_installed; /* this client made the schema on this connection */
     char role[64];
     char database[64];
     int server_version; /* 150018 */
     char version[40];
-    int64_t schema;             /* its version; 0: there is none */
-    int64_t serves;             /* a later one: the least client version
-                                   that it serves; 0: only its own */
-    bool is_synchronous;        /* a synchronous standby is configured */
-    int64_t time_ms;            /* its clock */
-    enum hf_status greet_fault; /* first error of the handshake, or HF_OK */
-    char greet_reason[200];
+    int64_t serves;      /* a later schema: the least client version that it
+                            serves; 0: only its own */
+    bool is_synchronous; /* a synchronous standby is configured */
 
-    struct hf_admission admission; /* also of these replies */
-    struct hf_standing standing;
-
-    struct hf_instant peek_at;
     enum hf_pg_listening listening;
     struct hf_instant wanted_at;  /* last answer QUEUED */
     struct hf_instant refused_at; /* LISTEN failed; HF_LONG_AGO */
@@ -136,29 +99,12 @@ struct hf_pg_node {
 
     struct hf_pg_batch *gathered; /* renewals to be sent; NULL: none */
     struct hf_pg_batch *sent;     /* the oldest batch that is not answered */
-
-    struct hf_jobs jobs;
-    bool is_examined; /* the examination is under way */
-    char probe_fault[160];
 };
 
 struct hf_pg {
-    struct hf_store base; /* first */
-    struct hf_store_env env;
+    struct hf_sql_store base; /* first */
     struct hf_pg_target target;
-    char *prefix;
-    size_t prefix_len;
-    int64_t fence_keep_ms;
-    struct hf_shape shape;
-    char host[HF_CLOCK_NAME_MAX + 3]; /* "at:" and the name of our clock; empty:
-                                       no name */
-    struct hf_span node_timeout;
-    struct hf_span connect_timeout;
-    bool strict;
-    char channel[40];          /* on which grants are pushed */
-    struct hf_cursors cursors; /* of SCAN */
-    struct hf_name_list names; /* of the reply to a SCAN */
-    struct hf_seat_list seats; /* of the reply to a QUEUE */
+    char channel[40]; /* on which grants are pushed */
     struct hf_pg_node node;
 };
 
@@ -169,11 +115,6 @@ void hf_pg_node_close(struct hf_pg_node *node, bool forked);
 
 /* If a timer was due and could not run, do its work now. */
 void hf_pg_node_resume(struct hf_pg_node *node, struct hf_instant now);
-
-static inline bool hf_pg_is_ready(const struct hf_pg_node *node)
-{
-    return node->phase == HF_PG_READY && !node->connection.link.is_broken;
-}
 
 /* The earliest event that is due in this phase. */
 struct hf_instant hf_pg_node_due(const struct hf_pg_node *node);
@@ -188,7 +129,8 @@ void hf_pg_node_ask(struct hf_pg_node *node, uint8_t kind, const char *sql,
 
 /* ---- node_check.c -------------------------------------------------------- */
 
-/* Assert PN-5 to PN-10, which hold between two events of the loop. */
+/* Assert PN-5, PN-6 and SN-1 to SN-6, which hold between two events of the
+ * loop. */
 void hf_pg_node_check(const struct hf_pg_node *node);
 
 /* ---- handshake.c --------------------------------------------------------- */
@@ -212,19 +154,11 @@ void hf_pg_handshake_reply(struct hf_pg_node *node,
 /* ---- admission.c --------------------------------------------------------- */
 
 /* The handshake is complete: decide whether the server votes. */
-void hf_pg_judge(struct hf_pg_node *node, struct hf_instant now);
+void hf_pg_judge(struct hf_pg_node *node);
 
 /* The reply to the writing of the marker. */
 void hf_pg_marked(struct hf_pg_node *node, const struct hf_pg_reply *reply,
                   struct hf_instant now);
-
-/* Refuse this server and close the connection. */
-void hf_pg_refuse(struct hf_pg_node *node, enum hf_status fault,
-                  const char *why);
-
-/* Why it has no vote, to follow the server's address in a message. */
-void hf_pg_quarantine_text(const struct hf_pg_node *node, char *out,
-                           size_t size);
 
 /* ---- ask.c: requests to statements --------------------------------------- */
 

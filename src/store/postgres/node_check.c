@@ -7,7 +7,7 @@
  * which a callback may call. PN-1 to PN-4 are of the connection alone: that of
  * the advisory locks has them too.
  *
- * Timers are in PN-2 and PN-10. The loop clears a timer before it fires, so an
+ * Timers are in PN-2 and SN-6. The loop clears a timer before it fires, so an
  * event of a timer is checked at its end only.
  *
  * Cost: no round trip, and no loop: a few comparisons for each event. */
@@ -44,63 +44,16 @@ void hf_pg_connection_check(const struct hf_pg_connection *connection)
     HF_ASSERT(!is_closed || connection->link.watch.fd < 0);
 }
 
-/* PN-5: the node is WAITING exactly while its connection is closed, and its
- *       handshake has begun exactly if the connection is open.
- * PN-6: a handshake waits for a reply. Else no event would end it but its
- *       deadline. An error of it is kept only until its end. */
-static void check_phase(const struct hf_pg_node *node)
+/* PN-5: the node is WAITING exactly while its connection is closed.
+ * PN-6: the state of a session ends with it: LISTEN, and batches that are not
+ *       answered. */
+void hf_pg_node_check(const struct hf_pg_node *node)
 {
     const struct hf_pg_connection *connection = &node->connection;
     bool is_closed = hf_pg_connection_is_closed(connection);
-    bool has_begun = node->phase >= HF_PG_GREETING;
-    bool is_over = node->phase == HF_PG_READY;
-    HF_ASSERT((node->phase == HF_PG_WAITING) == is_closed);
-    HF_ASSERT(connection->link.is_open == has_begun);
-    if (has_begun && !is_over) {
-        HF_ASSERT(connection->count > 0 || connection->link.is_broken);
-    } else {
-        HF_ASSERT(node->greet_fault == HF_OK);
-    }
-}
-
-/* PN-7: the node votes or is in quarantine exactly if its handshake is done.
- * PN-8: the fault that the client gets fits the status: none if it votes,
- *       and a quarantine has an end. A node that is down has another reason
- *       than a quarantine. */
-static void check_status(const struct hf_pg_node *node)
-{
-    bool is_voting = node->standing.status == HF_NODE_STATUS_VOTING;
-    bool is_repairing = node->standing.status == HF_NODE_STATUS_REPAIRING;
-    bool has_until = node->admission.quarantined_until.ns != HF_LONG_AGO.ns;
-    HF_ASSERT((is_voting || is_repairing) == (node->phase == HF_PG_READY));
-    if (is_voting) {
-        HF_ASSERT(node->standing.fault == HF_OK && !has_until);
-    } else if (is_repairing) {
-        HF_ASSERT(node->standing.fault == HF_QUARANTINED && has_until);
-    } else if (node->standing.status == HF_NODE_STATUS_DOWN) {
-        HF_ASSERT(node->standing.fault != HF_OK &&
-                  node->standing.fault != HF_QUARANTINED);
-    }
-}
-
-/* PN-9: the state of a session ends with it: LISTEN, the schema that this
- *       client has made, the examination, and batches that are not answered. */
-static void check_session(const struct hf_pg_node *node)
-{
-    bool is_open = node->connection.link.is_open;
+    bool is_open = connection->link.is_open;
+    HF_ASSERT((node->base.phase == HF_SQL_WAITING) == is_closed);
     HF_ASSERT(is_open || node->listening == HF_PG_LISTEN_OFF);
-    HF_ASSERT(is_open || !node->has_installed);
-    HF_ASSERT(is_open || !node->is_examined);
     HF_ASSERT(is_open || node->sent == NULL);
-}
-
-/* PN-10: the timer fires at the latest when something is due. One that fires
- *        too early is set again. */
-void hf_pg_node_check(const struct hf_pg_node *node)
-{
-    check_phase(node);
-    check_status(node);
-    check_session(node);
-    HF_ASSERT(!hf_instant_before(hf_pg_node_due(node),
-                                 node->connection.link.timer.at));
+    hf_sql_node_check(&node->base, connection->count > 0, hf_pg_node_due(node));
 }

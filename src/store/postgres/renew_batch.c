@@ -167,8 +167,9 @@ bool hf_pg_renew_gather(struct hf_pg_node *node, const struct hf_ask *ask,
         node->gathered = calloc(1, sizeof(*node->gathered));
     }
     struct hf_pg_batch *batch = node->gathered;
-    if (batch == NULL || !reserve_all(batch, store->prefix_len + ask->name_len,
-                                      ask->owner_len)) {
+    if (batch == NULL ||
+        !reserve_all(batch, store->base.prefix_len + ask->name_len,
+                     ask->owner_len)) {
         return false;
     }
     batch->renewals[batch->n++] = (struct renewal){
@@ -180,8 +181,8 @@ bool hf_pg_renew_gather(struct hf_pg_node *node, const struct hf_ask *ask,
         .counter = ask->counter,
         .holder = ask->holder,
     };
-    add(&batch->arrays[NAMES], store->prefix, store->prefix_len, ask->name,
-        ask->name_len);
+    add(&batch->arrays[NAMES], store->base.prefix, store->base.prefix_len,
+        ask->name, ask->name_len);
     add(&batch->arrays[OWNERS], ask->owner, ask->owner_len, "", 0);
     add_integer(&batch->arrays[LEASES], (uint64_t)ask->ttl_ms);
     add_integer(&batch->arrays[FENCES], ask->counter);
@@ -232,7 +233,7 @@ static void confirm(struct hf_pg_node *node, const struct hf_pg_batch *batch,
                     const struct renewal *renewal)
 {
     struct hf_pg_pending pending = pending_of(renewal);
-    size_t prefix_len = node->store->prefix_len;
+    size_t prefix_len = node->store->base.prefix_len;
     struct hf_bytes key = element(&batch->arrays[NAMES], renewal->name);
     struct hf_bytes owner = element(&batch->arrays[OWNERS], renewal->owner);
     const struct hf_ask ask = {
@@ -274,8 +275,8 @@ static bool send_batch(struct hf_pg_node *node, const struct hf_pg_batch *batch,
         put_header(array, types[i], batch->n);
         hf_pg_params_bytes(&params, array->data, array->len);
     }
-    hf_pg_params_text(&params, node->admission.known.value);
-    hf_pg_params_number(&params, node->store->fence_keep_ms);
+    hf_pg_params_text(&params, node->base.admission.known.value);
+    hf_pg_params_number(&params, node->store->base.fence_keep_ms);
     return hf_pg_connection_ask(&node->connection, &pending,
                                 node->is_pooled ? HF_PG_STATEMENTS_MAX
                                                 : HF_PG_STATEMENT_RENEW,
@@ -297,7 +298,7 @@ void hf_pg_renew_send(struct hf_pg_node *node, struct hf_instant now)
     struct hf_pg_batch *batch = take_gathered(node);
     if (batch == NULL || batch->n == 0) {
         node->gathered = batch; /* no memory for the first of it */
-    } else if (batch->n == 1 || !hf_pg_is_ready(node)) {
+    } else if (batch->n == 1 || !hf_sql_node_is_ready(&node->base)) {
         confirm_all(node, batch);
         free_batch(batch);
     } else if (send_batch(node, batch, now)) {
@@ -317,7 +318,7 @@ void hf_pg_renew_send(struct hf_pg_node *node, struct hf_instant now)
  * nothing, and make smaller batches. */
 void hf_pg_renew_flush(struct hf_pg_node *node, struct hf_instant now)
 {
-    if (node->connection.count == 0 || !hf_pg_is_ready(node)) {
+    if (node->connection.count == 0 || !hf_sql_node_is_ready(&node->base)) {
         hf_pg_renew_send(node, now);
     }
 }

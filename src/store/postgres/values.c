@@ -17,7 +17,7 @@ void hf_pg_value_params(struct hf_pg_params *params,
     }
     hf_pg_params_bytes(params, ask->owner, ask->owner_len);
     if (is_delete) {
-        hf_pg_params_number(params, node->store->fence_keep_ms);
+        hf_pg_params_number(params, node->store->base.fence_keep_ms);
         hf_pg_params_null(params);
     } else {
         hf_pg_params_null(params);
@@ -66,5 +66,5 @@ void hf_pg_value_answer(struct hf_pg_node *node,
     if (!hf_pg_is_null(rows, 0, C_DATA)) {
         answer.value = hf_pg_bytes(rows, 0, C_DATA);
     }
-    node->store->env.answer(node->store->env.client, &answer);
+    node->store->base.env.answer(node->store->base.env.client, &answer);
 }

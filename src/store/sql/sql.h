@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the stores have in common whose rules are functions or procedures in a
+ * database, postgres and mysql: the settings of the URL, and the node from its
+ * connection to its vote.
+ *
+ *     WAITING ──▶ CONNECTING ──▶ GREETING ──▶ MARKING ──▶ READY
+ *        ▲            │           │  ▲  ▲        │          │
+ *        │            │           ▼  │  └────────┼──────────┤ marker changed
+ *        │            │        INSTALLING        │          │
+ *        └────────────┴───────────┴──────────────┴──────────┘ lost
+ *
+ * GREETING reads the server's identity, the schema's version and the marker.
+ * INSTALLING makes the schema, if there is none and it may be made.
+ * core/quarantine.h decides whether the server votes; MARKING writes the
+ * marker. Only a READY node gets requests about locks.
+ *
+ * The store embeds both structs and its connection, whose link they use. It
+ * sends the requests and reads the replies; these functions keep the phase, the
+ * status and the decisions, and return what the store has to do next. They do
+ * not call the store.
+ *
+ *     hf_sql_store_init()      the URL; hf_sql_node_init(): WAITING
+ *     hf_sql_node_timed()      the timer: what is due
+ *     hf_sql_node_greet()      the connection is open: begin the handshake
+ *     hf_sql_node_admit()      its replies are complete: the next step
+ *     hf_sql_node_lose()       the link is broken; shut it, then
+ *     hf_sql_node_lost()       report that; answer the requests
+ *
+ * Owner: the store's struct. Threads: the thread that holds the client. */
+#ifndef HF_SQL_SQL_H
+#define HF_SQL_SQL_H
+
+#include "io/clock.h"
+#include "store/admission.h"
+#include "store/jobs.h"
+#include "store/records.h"
+#include "store/sql/link.h"
+#include "store/standing.h"
+
+/* Of the table of operations. A poll costs the server one call, and the waiter
+ * a round trip: first and longest wait between two, in milliseconds. */
+#define HF_SQL_RETRY_BASE_MS 10
+#define HF_SQL_RETRY_CAP_MS 500
+
+/* A commit may wait for a disk, or for a standby, much longer than a reply of
+ * a server in memory: milliseconds, if the URL has none. */
+#define HF_SQL_NODE_TIMEOUT_MS 500
+
+enum hf_sql_phase {
+    HF_SQL_WAITING,
+    HF_SQL_CONNECTING,
+    HF_SQL_GREETING,
+    HF_SQL_INSTALLING,
+    HF_SQL_MARKING,
+    HF_SQL_READY
+};
+
+struct hf_sql_store {
+    struct hf_store base; /* first */
+    struct hf_store_env env;
+    char *prefix;
+    size_t prefix_len;
+    int64_t fence_keep_ms;
+    struct hf_shape shape;
+    char host[HF_CLOCK_NAME_MAX + 3]; /* "at:" and the name of our clock; empty:
+                                       no name */
+    struct hf_span node_timeout;
+    struct hf_span connect_timeout;
+    bool strict;
+    struct hf_cursors cursors; /* of SCAN */
+    struct hf_name_list names; /* of the reply to a SCAN */
+    struct hf_seat_list seats; /* of the reply to a QUEUE */
+};
+
+struct hf_sql_node {
+    struct hf_sql_store *store;
+    struct hf_sql_link *link; /* of its connection */
+    enum hf_sql_phase phase;
+    struct hf_span rtt; /* smoothed; 0: not measured */
+
+    /* The server's replies in the last handshake. */
+    int64_t schema;             /* its version; 0: there is none */
+    int64_t time_ms;            /* its clock */
+    bool has_installed;         /* this client made the schema on this
+                                   connection */
+    enum hf_status greet_fault; /* first error of the handshake, or HF_OK */
+    char greet_reason[HF_STANDING_REASON_MAX];
+    struct hf_admission admission; /* also of these replies */
+
+    struct hf_standing standing;
+    struct hf_instant peek_at; /* in quarantine: the next read of the marker */
+    struct hf_jobs jobs;
+    bool is_examined; /* the examination is under way */
+    char probe_fault[160];
+};
+
+/* ---- store.c ------------------------------------------------------------- */
+
+/** Read the URL's settings, but the target. @return as open(). */
+enum hf_status
+hf_sql_store_init(struct hf_sql_store *store, const struct hf_store_ops *ops,
+                  const struct hf_url *url, const struct hf_store_env *env,
+                  struct hf_error *error);
+void hf_sql_store_fini(struct hf_sql_store *store);
+
+/* ---- node.c -------------------------------------------------------------- */
+
+/* WAITING, and due. The link is that of a connection that was initialised. */
+void hf_sql_node_init(struct hf_sql_node *node, struct hf_sql_store *store,
+                      struct hf_sql_link *link, struct hf_instant now);
+
+static inline bool hf_sql_node_is_ready(const struct hf_sql_node *node)
+{
+    return node->phase == HF_SQL_READY && !node->link->is_broken;
+}
+
+/* Report a status, which says nothing of lost data. */
+void hf_sql_node_report(struct hf_sql_node *node, enum hf_node_status status,
+                        enum hf_status fault, const char *reason);
+
+/* The earliest event that is due in this phase; `ready_due`: when READY, beside
+ * those of the quarantine. */
+struct hf_instant hf_sql_node_due(const struct hf_sql_node *node,
+                                  struct hf_instant ready_due);
+
+/* What is due. */
+enum hf_sql_step {
+    HF_SQL_REST,      /* nothing */
+    HF_SQL_CONNECT,   /* connect again */
+    HF_SQL_LATE,      /* the handshake has timed out: break, say so */
+    HF_SQL_HANDSHAKE, /* the quarantine is over: hf_sql_node_greet() */
+    HF_SQL_PEEK       /* read the marker: hf_sql_node_peek() */
+};
+enum hf_sql_step hf_sql_node_timed(const struct hf_sql_node *node,
+                                   struct hf_instant now);
+
+/* How long a server may be silent that owes a reply. */
+struct hf_span hf_sql_node_hang_span(const struct hf_sql_node *node);
+
+/* Break the link, if it is past this time. */
+void hf_sql_node_check_hang(struct hf_sql_node *node,
+                            struct hf_instant hangs_at, struct hf_instant now);
+
+/** The client was idle, and no timer ran. @return true: the node is not READY
+ * and past its time, so lose the connection, or connect. */
+bool hf_sql_node_is_overdue(const struct hf_sql_node *node,
+                            struct hf_instant now);
+
+/* The end of a connection. */
+struct hf_sql_loss {
+    enum hf_status fault; /* of the node, then of its requests */
+    bool is_quick;        /* connect at once */
+    char why[HF_STANDING_REASON_MAX];
+};
+
+/* The connection is to be shut: WAITING. An error of the handshake goes before
+ * `reason`: it is the cause of the end. */
+void hf_sql_node_lose(struct hf_sql_node *node, enum hf_status fault,
+                      const char *reason, struct hf_instant now,
+                      struct hf_sql_loss *out);
+
+/* It is shut: report the loss. Then answer the requests, with loss->fault. */
+void hf_sql_node_lost(struct hf_sql_node *node, struct hf_sql_loss *loss);
+
+/** Fill in `out`. @return true: its connection is opening; add for how long. */
+bool hf_sql_node_describe(const struct hf_sql_node *node, const char *address,
+                          struct hf_instant now, struct hf_node *out);
+
+/** Each job begins with a new handshake, or a new attempt to connect. @return
+ * true: begin the handshake, since hf_sql_node_doubt() would. */
+bool hf_sql_node_job(struct hf_sql_node *node, unsigned index, enum hf_job job,
+                     const struct hf_job_sink *sink);
+
+/* ---- admission.c: the handshake, and whether the server votes ------------ */
+
+/* GREETING: nothing is known of the server. Send the requests. */
+void hf_sql_node_greet(struct hf_sql_node *node, struct hf_instant now);
+
+/** The server's identity is in doubt. @return true: accept no requests, and
+ * begin the handshake; false: it is not READY. */
+bool hf_sql_node_doubt(struct hf_sql_node *node, const char *why);
+
+/* Set when the marker is to be read next. */
+void hf_sql_node_peek(struct hf_sql_node *node, struct hf_instant now);
+
+/** The marker was read in quarantine. @return true: begin the handshake. */
+bool hf_sql_node_peeked(struct hf_sql_node *node,
+                        const struct hf_marker *marker);
+
+/* INSTALLING. Send the schema. */
+void hf_sql_node_install(struct hf_sql_node *node, struct hf_span limit,
+                         struct hf_instant now);
+
+/* Refuse this server, and break the link. */
+void hf_sql_node_refuse(struct hf_sql_node *node, enum hf_status fault,
+                        const char *why);
+
+/** The handshake is complete. @param unfit  why this server cannot be the node;
+ * NULL: it can. @return true: hf_sql_node_admit() decides; false: refused. */
+bool hf_sql_node_judge(struct hf_sql_node *node, const char *unfit);
+
+/** The marker was just read or written. The next step: SURVEY, to be begun;
+ * WRITE, the verdict's marker, MARKING from now on; OPEN, the node is READY,
+ * and in quarantine has no vote; or it was refused. @return when that was. */
+enum hf_admission_next hf_sql_node_admit(struct hf_sql_node *node,
+                                         struct hf_instant *now);
+
+/* The marker could not be written, as the server says. */
+void hf_sql_node_unmarked(struct hf_sql_node *node, enum hf_status fault,
+                          const char *words);
+
+/* Why it has no vote, to follow the server's address in a message. */
+void hf_sql_node_quarantine_text(const struct hf_sql_node *node, char *out,
+                                 size_t size);
+
+/* ---- node_check.c -------------------------------------------------------- */
+
+/* Assert SN-1 to SN-6, which hold between two events of the loop. `is_asked`: a
+ * reply is pending, or a request is to be sent; `due`: of the timer. */
+void hf_sql_node_check(const struct hf_sql_node *node, bool is_asked,
+                       struct hf_instant due);
+
+#endif
