@@ -125,12 +125,12 @@ void hf_my_judge(struct hf_my_node *node)
 void hf_my_marked(struct hf_my_node *node, const struct hf_mysql_reply *reply,
                   struct hf_instant now)
 {
-    struct hf_my_row row;
+    struct hf_sql_row row;
     if (!hf_my_first(reply, &row)) {
         char words[160];
         enum hf_status fault = hf_my_fault(reply, words, sizeof(words));
         hf_sql_node_unmarked(&node->base, fault, words);
-    } else if (hf_my_integer(&row, 0) == 1) {
+    } else if (row.cells[0].number == 1) {
         hf_admission_wrote(&node->base.admission);
         go_on(node);
     } else {

@@ -95,19 +95,19 @@ static unsigned long number_of(const char *version)
     return major * 10000 + minor * 100 + patch;
 }
 
-static bool is_on(const struct hf_my_row *row, unsigned column)
+static bool is_on(const struct hf_sql_row *row, unsigned column)
 {
     char text[12];
-    hf_my_text_at(row, column, text, sizeof(text));
+    hf_sql_row_text(row, column, text, sizeof(text));
     return text[0] != '\0' && strcmp(text, "0") != 0 &&
            strcasecmp(text, "OFF") != 0;
 }
 
 /* app@% as GRANT takes it: 'app'@'%'. */
-static void read_role(struct hf_my_node *node, const struct hf_my_row *row)
+static void read_role(struct hf_my_node *node, const struct hf_sql_row *row)
 {
     char text[90];
-    hf_my_text_at(row, C_USER, text, sizeof(text));
+    hf_sql_row_text(row, C_USER, text, sizeof(text));
     char *host = strrchr(text, '@');
     if (host != NULL) {
         *host++ = '\0';
@@ -120,10 +120,10 @@ static void read_identity(struct hf_my_node *node,
                           const struct hf_mysql_reply *reply)
 {
     char format[20];
-    struct hf_my_row row;
+    struct hf_sql_row row;
     (void)hf_my_first(reply, &row);
-    hf_my_text_at(&row, C_VERSION, node->version, sizeof(node->version));
-    hf_my_text_at(&row, C_FORMAT, format, sizeof(format));
+    hf_sql_row_text(&row, C_VERSION, node->version, sizeof(node->version));
+    hf_sql_row_text(&row, C_FORMAT, format, sizeof(format));
     node->server_version = number_of(node->version);
     node->is_mariadb = strcasestr(node->version, "mariadb") != NULL;
     node->is_read_only = is_on(&row, C_READ_ONLY);
@@ -135,7 +135,7 @@ static void read_identity(struct hf_my_node *node,
 static void read_cluster(struct hf_my_node *node,
                          const struct hf_mysql_reply *reply)
 {
-    struct hf_my_row row;
+    struct hf_sql_row row;
     node->is_cluster = hf_my_first(reply, &row) && is_on(&row, 1);
 }
 
@@ -162,14 +162,14 @@ static void read_facts(struct hf_my_node *node,
                        const struct hf_mysql_reply *reply, bool is_all,
                        struct hf_marker *marker)
 {
-    struct hf_my_row row;
+    struct hf_sql_row row;
     memset(marker, 0, sizeof(*marker));
     for (bool is_there = hf_my_first(reply, &row); is_there;
          is_there = hf_my_next(reply, &row)) {
         char field[HF_CLOCK_NAME_MAX + 16];
         char value[80];
-        hf_my_text_at(&row, 0, field, sizeof(field));
-        hf_my_text_at(&row, 1, value, sizeof(value));
+        hf_sql_row_text(&row, 0, field, sizeof(field));
+        hf_sql_row_text(&row, 1, value, sizeof(value));
         if (strncmp(field, "server:", 7) != 0) {
             hf_marker_read(marker, node->store->base.host, field, value);
         } else if (is_all) {

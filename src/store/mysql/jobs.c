@@ -44,15 +44,15 @@ static void end_survey(struct hf_my_node *node, enum hf_status status,
 }
 
 static void take_look(struct hf_my_node *node,
-                      const struct hf_mysql_reply *reply, struct hf_my_row *row,
-                      struct hf_instant now)
+                      const struct hf_mysql_reply *reply,
+                      struct hf_sql_row *row, struct hf_instant now)
 {
     char why[480];
-    struct hf_look look = {.held = hf_my_integer(row, 0),
-                           .waited = hf_my_integer(row, 1)};
+    struct hf_look look = {.held = row->cells[0].number,
+                           .waited = row->cells[1].number};
     if (look.held > 0) {
         do {
-            look.names[look.n_names++] = hf_my_bytes_at(row, 2);
+            look.names[look.n_names++] = row->cells[2].bytes;
         } while (look.n_names < HF_LOOK_NAMES_MAX && hf_my_next(reply, row));
     }
     enum hf_status status =
@@ -61,13 +61,13 @@ static void take_look(struct hf_my_node *node,
     end_survey(node, status, why, now);
 }
 
-static void take_counters(struct hf_my_node *node, const struct hf_my_row *row,
+static void take_counters(struct hf_my_node *node, const struct hf_sql_row *row,
                           struct hf_instant now)
 {
     const char *why;
     enum hf_status status =
         hf_findings_counters(&node->base.jobs, node->base.admission.surveying,
-                             hf_my_integer(row, 0), &why);
+                             row->cells[0].number, &why);
     end_survey(node, status, why, now);
 }
 
@@ -75,7 +75,7 @@ static void take_survey(struct hf_my_node *node,
                         const struct hf_mysql_reply *reply,
                         struct hf_instant now)
 {
-    struct hf_my_row row;
+    struct hf_sql_row row;
     if (!hf_my_first(reply, &row)) {
         char words[160];
         char why[sizeof(node->base.standing.reason)];
@@ -165,7 +165,7 @@ static void
 take_probe(struct hf_my_node *node, const struct hf_my_request *request,
            const struct hf_mysql_reply *reply, struct hf_instant now)
 {
-    struct hf_my_row row;
+    struct hf_sql_row row;
     bool is_first = request->kind == HF_MY_PROBE_ACQUIRE;
     if (!node->base.is_examined) {
         return;
@@ -175,7 +175,7 @@ take_probe(struct hf_my_node *node, const struct hf_my_request *request,
     } else if (reply->error != 0) {
         hf_my_fault(reply, node->base.probe_fault,
                     sizeof(node->base.probe_fault));
-    } else if (!hf_my_first(reply, &row) || hf_my_integer(&row, 0) != 1) {
+    } else if (!hf_my_first(reply, &row) || row.cells[0].number != 1) {
         snprintf(node->base.probe_fault, sizeof(node->base.probe_fault), "%s",
                  is_first ? "it was not granted" : "it was not released");
     }

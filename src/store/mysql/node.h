@@ -211,9 +211,6 @@ void hf_my_answer_none(struct hf_my_node *node,
 void hf_my_value_arguments(struct hf_my_text *call,
                            const struct hf_my_node *node,
                            const struct hf_ask *ask);
-void hf_my_value_answer(struct hf_my_node *node,
-                        const struct hf_my_request *request,
-                        const struct hf_mysql_reply *reply);
 
 /* ---- fault.c: errors ----------------------------------------------------- */
 
@@ -236,28 +233,10 @@ bool hf_my_fault_is_identity(const struct hf_mysql_reply *reply);
 
 /* ---- rows.c: values of a reply ------------------------------------------- */
 
-/* A row, borrowed. */
-struct hf_my_row {
-    unsigned n;
-    char **columns;
-    const unsigned long *lens;
-};
-
 /** The first row of a reply. @return false: there is none. */
-bool hf_my_first(const struct hf_mysql_reply *reply, struct hf_my_row *out);
-bool hf_my_next(const struct hf_mysql_reply *reply, struct hf_my_row *out);
+bool hf_my_first(const struct hf_mysql_reply *reply, struct hf_sql_row *out);
+bool hf_my_next(const struct hf_mysql_reply *reply, struct hf_sql_row *out);
 size_t hf_my_rows(const struct hf_mysql_reply *reply);
-
-/* A column that is not there is NULL, 0 or empty. */
-bool hf_my_is_null(const struct hf_my_row *row, unsigned column);
-int64_t hf_my_integer(const struct hf_my_row *row, unsigned column);
-
-/* Borrowed; not NUL-terminated. */
-struct hf_bytes hf_my_bytes_at(const struct hf_my_row *row, unsigned column);
-
-/* Copy as text, cut to fit, made plain. */
-void hf_my_text_at(const struct hf_my_row *row, unsigned column, char *out,
-                   size_t size);
 
 /* ---- jobs.c -------------------------------------------------------------- */
 

@@ -210,7 +210,7 @@ void hf_pg_answer(struct hf_pg_node *node, const struct hf_pg_pending *pending,
 /* The same for one row of several, of a verb that is answered by a row. */
 void hf_pg_answer_row(struct hf_pg_node *node,
                       const struct hf_pg_pending *pending,
-                      const struct pg_result *rows, int row,
+                      const struct pg_result *rows, int n,
                       struct hf_instant now);
 
 /* Report a request that was not executed, or may not have been. */
@@ -225,11 +225,6 @@ void hf_pg_answer_none(struct hf_pg_node *node,
 void hf_pg_value_params(struct hf_pg_params *params,
                         const struct hf_pg_node *node,
                         const struct hf_ask *ask);
-
-/* Report the reply to a GET or PUT that was committed. */
-void hf_pg_value_answer(struct hf_pg_node *node,
-                        const struct hf_pg_pending *pending,
-                        const struct pg_result *rows);
 
 /* ---- listen.c: pushed grants --------------------------------------------- */
 
@@ -273,6 +268,9 @@ struct hf_bytes hf_pg_bytes(const struct pg_result *rows, int row, int column);
 void hf_pg_text(const struct pg_result *rows, int row, int column, char *out,
                 size_t size);
 int hf_pg_rows(const struct pg_result *rows);
+
+/* Row `n`, from 0. One that is not there has no columns. */
+void hf_pg_row(const struct pg_result *rows, int n, struct hf_sql_row *out);
 int hf_pg_columns(const struct pg_result *rows);
 
 /* ---- jobs.c -------------------------------------------------------------- */

@@ -70,3 +70,14 @@ int hf_pg_columns(const struct pg_result *rows)
 {
     return rows == NULL ? 0 : PQnfields(rows);
 }
+
+void hf_pg_row(const struct pg_result *rows, int n, struct hf_sql_row *out)
+{
+    int columns = n < hf_pg_rows(rows) ? hf_pg_columns(rows) : 0;
+    hf_sql_row_init(out, (unsigned)columns);
+    for (int i = 0; i < columns && i < HF_SQL_CELLS_MAX; i++) {
+        out->cells[i] = (struct hf_sql_cell){hf_pg_bytes(rows, n, i),
+                                             hf_pg_integer(rows, n, i),
+                                             is_there(rows, n, i)};
+    }
+}

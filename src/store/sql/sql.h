@@ -213,6 +213,91 @@ void hf_sql_node_unmarked(struct hf_sql_node *node, enum hf_status fault,
 void hf_sql_node_quarantine_text(const struct hf_sql_node *node, char *out,
                                  size_t size);
 
+/* ---- rows.c: a row of a reply -------------------------------------------- */
+
+/* Columns that are read: those of an answer, and of a seat after it. */
+#define HF_SQL_CELLS_MAX 16
+
+/* A column, as bytes and as a number. One that is NULL, or is not there, is
+ * empty and 0. */
+struct hf_sql_cell {
+    struct hf_bytes bytes; /* borrowed; not NUL-terminated */
+    int64_t number;
+    bool is_there;
+};
+
+struct hf_sql_row {
+    unsigned n; /* columns that it has */
+    struct hf_sql_cell cells[HF_SQL_CELLS_MAX];
+};
+
+/* No columns. The store sets those that are not NULL. */
+void hf_sql_row_init(struct hf_sql_row *row, unsigned n);
+
+/* Copy as text, cut to fit, made plain. */
+void hf_sql_row_text(const struct hf_sql_row *row, unsigned column, char *out,
+                     size_t size);
+
+/* ---- answer.c: replies to answers ---------------------------------------- */
+
+/* The reason of a request that found another marker. */
+#define HF_SQL_CHANGED                                                         \
+    "its marker has changed: restored, promoted, or declared new"
+
+/* Give an answer. All below get one that has the cookie, the verb and the time
+ * of sending. */
+void hf_sql_answer_give(const struct hf_sql_node *node,
+                        const struct hf_answer *answer);
+
+/* A request that was not executed, or may not have been. */
+void hf_sql_answer_none(const struct hf_sql_node *node,
+                        struct hf_answer *answer, enum hf_verdict verdict,
+                        enum hf_status fault, const char *reason);
+
+/* The reply makes no sense. */
+void hf_sql_answer_nonsense(const struct hf_sql_node *node,
+                            struct hf_answer *answer);
+
+/** What an error means. @param is_undone  a row was locked: the transaction was
+ * rolled back. @param is_unknown  the statement may have been executed, or may
+ * be repeated with success. */
+enum hf_verdict hf_sql_answer_verdict(enum hf_verb verb, bool is_undone,
+                                      bool is_unknown);
+
+/** Is it the row of a verb? @return false: it has too few columns. */
+bool hf_sql_answer_is_row(const struct hf_sql_row *row);
+
+/* Does the row of a verb say that the marker has changed? */
+bool hf_sql_answer_is_changed(const struct hf_sql_row *row);
+
+/** Read the row of a verb. @return false: it makes no sense, and is answered
+ * so; true: give it. */
+bool hf_sql_answer_read(const struct hf_sql_node *node,
+                        struct hf_answer *answer, const struct hf_sql_row *row);
+
+/** Begin the answer to a QUEUE of `n` rows. Each of them begins with the
+ * holder, as of INSPECT; the sharers and the waiters are one in each row: add
+ * all.
+ * @return false: no memory, and it is answered so; true: give it. */
+bool hf_sql_seats_begin(const struct hf_sql_node *node,
+                        struct hf_answer *answer, const struct hf_sql_row *row,
+                        size_t n);
+void hf_sql_seats_add(const struct hf_sql_node *node, struct hf_answer *answer,
+                      const struct hf_sql_row *row);
+
+/** The same of a SCAN: each row has a name. */
+bool hf_sql_names_begin(const struct hf_sql_node *node,
+                        struct hf_answer *answer, size_t n);
+void hf_sql_names_add(const struct hf_sql_node *node, struct hf_answer *answer,
+                      const struct hf_sql_row *row, bool is_last);
+
+/* ---- values.c ------------------------------------------------------------ */
+
+/* Answer a GET or PUT, with the only row of its reply. */
+void hf_sql_value_answer(const struct hf_sql_node *node,
+                         struct hf_answer *answer,
+                         const struct hf_sql_row *row);
+
 /* ---- node_check.c -------------------------------------------------------- */
 
 /* Assert SN-1 to SN-6, which hold between two events of the loop. `is_asked`: a
