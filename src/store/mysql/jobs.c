@@ -17,19 +17,10 @@
 
 void hf_my_survey(struct hf_my_node *node, struct hf_instant now)
 {
-    enum hf_job job = node->base.admission.surveying;
-    struct hf_my_text *call = &node->call;
-    hf_my_text_clear(call);
-    hf_my_call(call, job == HF_JOB_LOOK ? "look" : "ahead");
-    if (job == HF_JOB_LOOK) {
-        hf_my_number(call, HF_LOOK_NAMES_MAX);
-    } else {
-        hf_my_bytes_of(
-            call, job == HF_JOB_LOWER ? node->base.admission.marker.value : "");
-        hf_my_number(call, node->store->base.fence_keep_ms);
-        hf_my_number(call, node->store->base.shape.max_ttl_ms);
-    }
-    hf_my_end(call);
+    struct hf_sql_call call;
+    bool is_look = node->base.admission.surveying == HF_JOB_LOOK;
+    hf_sql_call_survey(&call, &node->base);
+    hf_my_text_call(&node->call, is_look ? "look" : "ahead", &call);
     node->connection.link.deadline =
         hf_instant_add(now, hf_span_ms(SURVEY_MS_MAX));
     hf_my_push_call(node, HF_MY_SURVEY);

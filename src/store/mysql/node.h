@@ -194,6 +194,10 @@ void hf_my_ask(struct hf_my_node *node, const struct hf_ask *ask,
 const char *hf_my_ask_verb(struct hf_my_node *node, const struct hf_ask *ask,
                            uint8_t kind);
 
+/* A call as a statement. */
+void hf_my_text_call(struct hf_my_text *text, const char *procedure,
+                     const struct hf_sql_call *call);
+
 /* ---- answer.c: replies to answers ---------------------------------------- */
 
 void hf_my_answer(struct hf_my_node *node, const struct hf_my_request *request,
@@ -204,13 +208,6 @@ void hf_my_answer_none(struct hf_my_node *node,
                        const struct hf_my_request *request,
                        enum hf_verdict verdict, enum hf_status fault,
                        const char *reason);
-
-/* ---- values.c: GET and PUT ----------------------------------------------- */
-
-/* The arguments of PUT, after the name. */
-void hf_my_value_arguments(struct hf_my_text *call,
-                           const struct hf_my_node *node,
-                           const struct hf_ask *ask);
 
 /* ---- fault.c: errors ----------------------------------------------------- */
 

@@ -80,23 +80,16 @@ static char *put_digits(char *at, const unsigned char *data, size_t len)
     return at;
 }
 
-void hf_my_bytes_joined(struct hf_my_text *text, const void *head,
-                        size_t head_len, const void *tail, size_t tail_len)
+void hf_my_bytes(struct hf_my_text *text, const void *data, size_t len)
 {
     separate(text);
-    char *at = grow(text, 3 + 2 * head_len + 2 * tail_len);
+    char *at = grow(text, 3 + 2 * len);
     if (at != NULL) {
         *at++ = 'x';
         *at++ = '\'';
-        at = put_digits(at, head, head_len);
-        at = put_digits(at, tail, tail_len);
+        at = put_digits(at, data, len);
         *at = '\'';
     }
-}
-
-void hf_my_bytes(struct hf_my_text *text, const void *data, size_t len)
-{
-    hf_my_bytes_joined(text, data, len, NULL, 0);
 }
 
 void hf_my_bytes_of(struct hf_my_text *text, const char *chars)
@@ -110,11 +103,6 @@ void hf_my_number(struct hf_my_text *text, int64_t number)
     separate(text);
     (void)snprintf(digits, sizeof(digits), "%" PRId64, number);
     add(text, digits);
-}
-
-void hf_my_unsigned(struct hf_my_text *text, uint64_t number)
-{
-    hf_my_number(text, number > INT64_MAX ? INT64_MAX : (int64_t)number);
 }
 
 void hf_my_null(struct hf_my_text *text)

@@ -33,14 +33,7 @@ void hf_my_text_add(struct hf_my_text *text, const char *data, size_t len);
 void hf_my_call(struct hf_my_text *text, const char *procedure);
 void hf_my_bytes(struct hf_my_text *text, const void *data, size_t len);
 void hf_my_bytes_of(struct hf_my_text *text, const char *chars);
-
-/* Of two parts. */
-void hf_my_bytes_joined(struct hf_my_text *text, const void *head,
-                        size_t head_len, const void *tail, size_t tail_len);
 void hf_my_number(struct hf_my_text *text, int64_t number);
-
-/* More than a BIGINT has is its most. */
-void hf_my_unsigned(struct hf_my_text *text, uint64_t number);
 void hf_my_null(struct hf_my_text *text);
 void hf_my_end(struct hf_my_text *text);
 

@@ -24,24 +24,16 @@
 
 void hf_pg_survey(struct hf_pg_node *node, struct hf_instant now)
 {
-    enum hf_job job = node->base.admission.surveying;
+    struct hf_sql_call call;
     struct hf_pg_params params;
-    hf_pg_params_init(&params);
-    if (job == HF_JOB_LOOK) {
-        hf_pg_params_number(&params, HF_LOOK_NAMES_MAX);
-    } else {
-        hf_pg_params_text(&params, job == HF_JOB_LOWER
-                                       ? node->base.admission.marker.value
-                                       : "");
-        hf_pg_params_number(&params, node->store->base.fence_keep_ms);
-        hf_pg_params_number(&params, node->store->base.shape.max_ttl_ms);
-    }
+    bool is_look = node->base.admission.surveying == HF_JOB_LOOK;
+    hf_sql_call_survey(&call, &node->base);
+    hf_pg_params_call(&params, &call);
     node->connection.link.deadline =
         hf_instant_add(now, hf_span_ms(SURVEY_MS_MAX));
     hf_pg_node_ask(node, HF_PG_SURVEY,
-                   job == HF_JOB_LOOK
-                       ? "SELECT held, waited, name FROM holdfast.look($1)"
-                       : HF_PG_CALL("a.*", "holdfast.ahead($1, $2, $3)"),
+                   is_look ? "SELECT held, waited, name FROM holdfast.look($1)"
+                           : HF_PG_CALL("a.*", "holdfast.ahead($1, $2, $3)"),
                    &params, now);
     hf_pg_node_arm(node);
 }

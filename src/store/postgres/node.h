@@ -173,7 +173,11 @@ bool hf_pg_ask_verb(struct hf_pg_node *node, const struct hf_ask *ask,
 /** Answer a request that cannot be sent now, with the reason. @return false: it
  * can be sent. */
 bool hf_pg_ask_refuse(struct hf_pg_node *node,
-                      const struct hf_pg_pending *pending);
+                      const struct hf_pg_pending *pending, bool needs_vote);
+
+/* The arguments of a call, which must stay, as parameters. */
+void hf_pg_params_call(struct hf_pg_params *params,
+                       const struct hf_sql_call *call);
 
 /* ---- renew_batch.c: many renewals in one request ------------------------- */
 
@@ -218,13 +222,6 @@ void hf_pg_answer_none(struct hf_pg_node *node,
                        const struct hf_pg_pending *pending,
                        enum hf_verdict verdict, enum hf_status fault,
                        const char *reason);
-
-/* ---- values.c: GET and PUT ----------------------------------------------- */
-
-/* The parameters of PUT, after the name. */
-void hf_pg_value_params(struct hf_pg_params *params,
-                        const struct hf_pg_node *node,
-                        const struct hf_ask *ask);
 
 /* ---- listen.c: pushed grants --------------------------------------------- */
 

@@ -247,7 +247,7 @@ static void confirm(struct hf_pg_node *node, const struct hf_pg_batch *batch,
         .ttl_ms = renewal->ttl_ms,
         .counter = renewal->counter,
     };
-    if (!hf_pg_ask_refuse(node, &pending)) {
+    if (!hf_pg_ask_refuse(node, &pending, false)) {
         (void)hf_pg_ask_verb(node, &ask, &pending);
     }
 }

@@ -32,6 +32,7 @@
 
 #include "io/clock.h"
 #include "store/admission.h"
+#include "store/findings.h"
 #include "store/jobs.h"
 #include "store/records.h"
 #include "store/sql/link.h"
@@ -212,6 +213,54 @@ void hf_sql_node_unmarked(struct hf_sql_node *node, enum hf_status fault,
 /* Why it has no vote, to follow the server's address in a message. */
 void hf_sql_node_quarantine_text(const struct hf_sql_node *node, char *out,
                                  size_t size);
+
+/* ---- call.c: a request as the call of a function, or of a procedure ------ */
+
+/** The server may have closed a connection that was silent for a while. Check
+ * it before sending: the request is then UNSENT instead of UNKNOWN. @return
+ * true: the node is READY, and its connection was idle. */
+bool hf_sql_node_is_idle(const struct hf_sql_node *node, struct hf_instant now);
+
+/** @return HF_OK: a request can be sent now; else why not, with the reason. */
+enum hf_status hf_sql_node_cause(const struct hf_sql_node *node,
+                                 bool needs_vote, const char **reason);
+
+enum hf_sql_type {
+    HF_SQL_NULL,
+    HF_SQL_BYTES,
+    HF_SQL_TEXT, /* NUL-terminated */
+    HF_SQL_NUMBER,
+    HF_SQL_FLAG
+};
+
+struct hf_sql_argument {
+    enum hf_sql_type type;
+    struct hf_bytes bytes; /* borrowed */
+    int64_t number;
+};
+
+/* The arguments, in the order of schema/. Must not be copied or moved: they
+ * point into it. */
+#define HF_SQL_ARGUMENTS_MAX 13
+struct hf_sql_call {
+    size_t n;
+    struct hf_sql_argument arguments[HF_SQL_ARGUMENTS_MAX];
+    char mode[8];
+    char key[HF_CURSOR_NAME_MAX];
+};
+
+void hf_sql_call_text(struct hf_sql_call *call, const char *text);
+
+/** Make that of a verb. @param channel  on which a grant of it is pushed, and
+ * empty: on none; NULL: the store pushes none, and its verbs have no such
+ * argument. @return NULL; or why the request cannot be made. */
+const char *hf_sql_call_make(struct hf_sql_call *call,
+                             const struct hf_sql_node *node,
+                             const struct hf_ask *ask, const char *channel);
+
+/* Make that of the survey which a job asks for. */
+void hf_sql_call_survey(struct hf_sql_call *call,
+                        const struct hf_sql_node *node);
 
 /* ---- rows.c: a row of a reply -------------------------------------------- */
 
