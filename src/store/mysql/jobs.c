@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs of `holdfast doctor`. LOOK, COUNT and LOWER are one call of a function
- * each, after the handshake and before the marker changes. admission.c does
- * INIT and QUARANTINE at the end of a handshake. EXAMINE reports the results of
- * the handshake, and acquires and releases a lock of its own. */
-#include "store/findings.h"
+/* Jobs of `holdfast doctor`: their requests and replies (store/sql/jobs.c). */
 #include "store/mysql/node.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
-
-/* Limit of a survey in milliseconds. */
-#define SURVEY_MS_MAX 60000
 
 /* ---- Surveys ------------------------------------------------------------ */
 
@@ -22,44 +14,19 @@ void hf_my_survey(struct hf_my_node *node, struct hf_instant now)
     hf_sql_call_survey(&call, &node->base);
     hf_my_text_call(&node->call, is_look ? "look" : "ahead", &call);
     node->connection.link.deadline =
-        hf_instant_add(now, hf_span_ms(SURVEY_MS_MAX));
+        hf_instant_add(now, hf_span_ms(HF_SQL_SURVEY_MS_MAX));
     hf_my_push_call(node, HF_MY_SURVEY);
     hf_my_node_arm(node);
 }
 
-static void end_survey(struct hf_my_node *node, enum hf_status status,
-                       const char *why, struct hf_instant now)
-{
-    hf_jobs_end(&node->base.jobs, status, why);
-    hf_my_handshake(node, now);
-}
-
 static void take_look(struct hf_my_node *node,
                       const struct hf_mysql_reply *reply,
-                      struct hf_sql_row *row, struct hf_instant now)
+                      struct hf_sql_row *row)
 {
-    char why[480];
-    struct hf_look look = {.held = row->cells[0].number,
-                           .waited = row->cells[1].number};
-    if (look.held > 0) {
-        do {
-            look.names[look.n_names++] = row->cells[2].bytes;
-        } while (look.n_names < HF_LOOK_NAMES_MAX && hf_my_next(reply, row));
+    struct hf_look look = {.n_names = 0};
+    while (hf_sql_look_add(&look, row) && hf_my_next(reply, row)) {
     }
-    enum hf_status status =
-        hf_findings_look(&node->base.jobs, &node->base.admission, &look,
-                         node->store->base.prefix, why, sizeof(why));
-    end_survey(node, status, why, now);
-}
-
-static void take_counters(struct hf_my_node *node, const struct hf_sql_row *row,
-                          struct hf_instant now)
-{
-    const char *why;
-    enum hf_status status =
-        hf_findings_counters(&node->base.jobs, node->base.admission.surveying,
-                             row->cells[0].number, &why);
-    end_survey(node, status, why, now);
+    hf_sql_node_looked(&node->base, &look);
 }
 
 static void take_survey(struct hf_my_node *node,
@@ -69,15 +36,14 @@ static void take_survey(struct hf_my_node *node,
     struct hf_sql_row row;
     if (!hf_my_first(reply, &row)) {
         char words[160];
-        char why[sizeof(node->base.standing.reason)];
         enum hf_status fault = hf_my_fault(reply, words, sizeof(words));
-        snprintf(why, sizeof(why), "its locks cannot be looked at: %s", words);
-        end_survey(node, fault, why, now);
+        hf_sql_node_unsurveyed(&node->base, fault, words);
     } else if (node->base.admission.surveying == HF_JOB_LOOK) {
-        take_look(node, reply, &row, now);
+        take_look(node, reply, &row);
     } else {
-        take_counters(node, &row, now);
+        hf_sql_node_counted(&node->base, row.cells[0].number);
     }
+    hf_my_handshake(node, now);
 }
 
 /* ---- The examination ---------------------------------------------------- */
@@ -98,43 +64,18 @@ static void find_server(struct hf_my_node *node)
     }
 }
 
-static void find_durability(struct hf_my_node *node)
+static void find_all(struct hf_my_node *node, struct hf_instant now)
 {
-    int64_t wait_s = hf_admission_quarantine_s(&node->base.admission);
-    if (!node->store->base.strict) {
-        hf_findings_unguarded(&node->base.jobs);
-    } else if (node->base.admission.identity.is_durable) {
-        hf_jobs_find(
-            &node->base.jobs, HF_FINDING_OK,
-            "commits are on disk before their replies: a restart loses "
-            "nothing");
-    } else {
-        hf_jobs_find(
-            &node->base.jobs, HF_FINDING_WARNING,
-            "commits may be lost in a crash (innodb_flush_log_at_trx_commit "
-            "or sync_binlog is not 1, or no doublewrite): after each restart "
-            "it does not count for %" PRId64 " s",
-            wait_s);
-    }
+    find_server(node);
+    hf_sql_find_durability(
+        &node->base, "innodb_flush_log_at_trx_commit or sync_binlog is not 1, "
+                     "or no doublewrite");
     hf_jobs_find(
         &node->base.jobs, HF_FINDING_OK,
         "a failover to a replica can lose locks, so a promoted one does not "
         "count for %" PRId64 " s",
-        wait_s);
-}
-
-static void find_all(struct hf_my_node *node, struct hf_instant now)
-{
-    find_server(node);
-    find_durability(node);
-    hf_findings_clock(&node->base.jobs, node->base.time_ms);
-    hf_findings_probe(&node->base.jobs, node->base.probe_fault);
-    if (node->base.standing.status == HF_NODE_STATUS_REPAIRING) {
-        char text[200];
-        hf_sql_node_quarantine_text(&node->base, text, sizeof(text));
-        hf_findings_quarantine(&node->base.jobs, &node->base.admission, text,
-                               now);
-    }
+        hf_admission_quarantine_s(&node->base.admission));
+    hf_sql_find_rest(&node->base, now);
 }
 
 /* Acquire and release a lock of a random name. In quarantine the server would
@@ -194,20 +135,14 @@ void hf_my_job_reply(struct hf_my_node *node,
 
 void hf_my_jobs(struct hf_my_node *node, struct hf_instant now)
 {
-    bool declares = hf_jobs_declare(&node->base.jobs);
-    if (declares && !node->base.admission.is_declared) {
-        /* Asked for since: do it now. */
+    switch (hf_sql_node_jobs(&node->base)) {
+    case HF_SQL_JOBS_NONE:
+        break;
+    case HF_SQL_JOBS_DECLARE:
         hf_my_handshake(node, now);
-        return;
-    }
-    if (declares) {
-        hf_findings_declared(&node->base.jobs, &node->base.admission);
-    }
-    if (!hf_jobs_has(&node->base.jobs, HF_JOB_EXAMINE)) {
-        hf_jobs_end(&node->base.jobs, HF_OK, "");
-    } else if (!node->base.is_examined) {
-        node->base.is_examined = true;
-        node->base.probe_fault[0] = '\0';
+        break;
+    case HF_SQL_JOBS_EXAMINE:
         probe(node);
+        break;
     }
 }

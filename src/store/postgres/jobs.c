@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs of `holdfast doctor`. LOOK, COUNT and LOWER are one call of a function
- * each, after the handshake and before the marker changes. admission.c does
- * INIT and QUARANTINE at the end of a handshake. EXAMINE reports the results of
- * the handshake, and acquires and releases a lock of its own. */
-#include "store/findings.h"
+/* Jobs of `holdfast doctor`: their requests and replies (store/sql/jobs.c). */
 #include "store/postgres/node.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
-
-/* Limit of a survey in milliseconds. */
-#define SURVEY_MS_MAX 60000
 
 /* Old row versions for each row, and besides, before they are reported: at
  * least ten times the rows that autovacuum leaves of 10,000 leases that are
@@ -30,7 +22,7 @@ void hf_pg_survey(struct hf_pg_node *node, struct hf_instant now)
     hf_sql_call_survey(&call, &node->base);
     hf_pg_params_call(&params, &call);
     node->connection.link.deadline =
-        hf_instant_add(now, hf_span_ms(SURVEY_MS_MAX));
+        hf_instant_add(now, hf_span_ms(HF_SQL_SURVEY_MS_MAX));
     hf_pg_node_ask(node, HF_PG_SURVEY,
                    is_look ? "SELECT held, waited, name FROM holdfast.look($1)"
                            : HF_PG_CALL("a.*", "holdfast.ahead($1, $2, $3)"),
@@ -38,37 +30,15 @@ void hf_pg_survey(struct hf_pg_node *node, struct hf_instant now)
     hf_pg_node_arm(node);
 }
 
-static void end_survey(struct hf_pg_node *node, enum hf_status status,
-                       const char *why, struct hf_instant now)
+static void take_look(struct hf_pg_node *node, const struct pg_result *rows)
 {
-    hf_jobs_end(&node->base.jobs, status, why);
-    hf_pg_handshake(node, now);
-}
-
-static void take_look(struct hf_pg_node *node, const struct pg_result *rows,
-                      struct hf_instant now)
-{
-    char why[480];
-    struct hf_look look = {.held = hf_pg_integer(rows, 0, 0),
-                           .waited = hf_pg_integer(rows, 0, 1)};
-    int n = look.held > 0 ? hf_pg_rows(rows) : 0;
-    for (int i = 0; i < n && i < HF_LOOK_NAMES_MAX; i++) {
-        look.names[look.n_names++] = hf_pg_bytes(rows, i, 2);
-    }
-    enum hf_status status =
-        hf_findings_look(&node->base.jobs, &node->base.admission, &look,
-                         node->store->base.prefix, why, sizeof(why));
-    end_survey(node, status, why, now);
-}
-
-static void take_counters(struct hf_pg_node *node, const struct pg_result *rows,
-                          struct hf_instant now)
-{
-    const char *why;
-    enum hf_status status =
-        hf_findings_counters(&node->base.jobs, node->base.admission.surveying,
-                             hf_pg_integer(rows, 0, 0), &why);
-    end_survey(node, status, why, now);
+    struct hf_look look = {.n_names = 0};
+    struct hf_sql_row row;
+    int i = 0;
+    do {
+        hf_pg_row(rows, i++, &row);
+    } while (hf_sql_look_add(&look, &row) && i < hf_pg_rows(rows));
+    hf_sql_node_looked(&node->base, &look);
 }
 
 static void take_survey(struct hf_pg_node *node,
@@ -76,24 +46,23 @@ static void take_survey(struct hf_pg_node *node,
 {
     if (reply->error != NULL) {
         char words[160];
-        char why[sizeof(node->base.standing.reason)];
         enum hf_status fault = hf_pg_fault(reply->error, words, sizeof(words));
-        snprintf(why, sizeof(why), "its locks cannot be looked at: %s", words);
-        end_survey(node, fault, why, now);
+        hf_sql_node_unsurveyed(&node->base, fault, words);
     } else if (hf_pg_rows(reply->rows) < 1) {
-        end_survey(node, HF_UNAVAILABLE, "an answer that makes no sense", now);
+        hf_jobs_end(&node->base.jobs, HF_UNAVAILABLE,
+                    "an answer that makes no sense");
     } else if (node->base.admission.surveying == HF_JOB_LOOK) {
-        take_look(node, reply->rows, now);
+        take_look(node, reply->rows);
     } else {
-        take_counters(node, reply->rows, now);
+        hf_sql_node_counted(&node->base, hf_pg_integer(reply->rows, 0, 0));
     }
+    hf_pg_handshake(node, now);
 }
 
 /* ---- The examination ---------------------------------------------------- */
 
 static void find_all(struct hf_pg_node *node, struct hf_instant now)
 {
-    int64_t wait_s = hf_admission_quarantine_s(&node->base.admission);
     hf_jobs_find(&node->base.jobs, HF_FINDING_OK,
                  "PostgreSQL %s, database %s, role %s, schema version %" PRId64
                  ", round trip %" PRId64 " us",
@@ -106,36 +75,16 @@ static void find_all(struct hf_pg_node *node, struct hf_instant now)
             "waiter polls (40 ms), the others every 2 s, and each request is "
             "planned anew; name the server itself where waits must be short");
     }
-    if (!node->store->base.strict) {
-        hf_findings_unguarded(&node->base.jobs);
-    } else if (node->base.admission.identity.is_durable) {
-        hf_jobs_find(
-            &node->base.jobs, HF_FINDING_OK,
-            "commits are on disk before their replies: a restart loses "
-            "nothing");
-    } else {
-        hf_jobs_find(
-            &node->base.jobs, HF_FINDING_WARNING,
-            "commits may be lost in a crash (fsync, full_page_writes or "
-            "synchronous_commit is off): after each restart it does not count "
-            "for %" PRId64 " s",
-            wait_s);
-    }
+    hf_sql_find_durability(
+        &node->base, "fsync, full_page_writes or synchronous_commit is off");
     if (!node->is_synchronous) {
         hf_jobs_find(
             &node->base.jobs, HF_FINDING_OK,
             "no synchronous standby: a failover can lose locks, so a promoted "
             "standby does not count for %" PRId64 " s",
-            wait_s);
+            hf_admission_quarantine_s(&node->base.admission));
     }
-    hf_findings_clock(&node->base.jobs, node->base.time_ms);
-    hf_findings_probe(&node->base.jobs, node->base.probe_fault);
-    if (node->base.standing.status == HF_NODE_STATUS_REPAIRING) {
-        char text[200];
-        hf_sql_node_quarantine_text(&node->base, text, sizeof(text));
-        hf_findings_quarantine(&node->base.jobs, &node->base.admission, text,
-                               now);
-    }
+    hf_sql_find_rest(&node->base, now);
 }
 
 /* Row versions that VACUUM has not removed, rows, and for how many seconds the
@@ -238,20 +187,14 @@ void hf_pg_job_reply(struct hf_pg_node *node,
 
 void hf_pg_jobs(struct hf_pg_node *node, struct hf_instant now)
 {
-    bool declares = hf_jobs_declare(&node->base.jobs);
-    if (declares && !node->base.admission.is_declared) {
-        /* Asked for since: do it now. */
+    switch (hf_sql_node_jobs(&node->base)) {
+    case HF_SQL_JOBS_NONE:
+        break;
+    case HF_SQL_JOBS_DECLARE:
         hf_pg_handshake(node, now);
-        return;
-    }
-    if (declares) {
-        hf_findings_declared(&node->base.jobs, &node->base.admission);
-    }
-    if (!hf_jobs_has(&node->base.jobs, HF_JOB_EXAMINE)) {
-        hf_jobs_end(&node->base.jobs, HF_OK, "");
-    } else if (!node->base.is_examined) {
-        node->base.is_examined = true;
-        node->base.probe_fault[0] = '\0';
+        break;
+    case HF_SQL_JOBS_EXAMINE:
         probe(node, now);
+        break;
     }
 }

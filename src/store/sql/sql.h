@@ -347,6 +347,36 @@ void hf_sql_value_answer(const struct hf_sql_node *node,
                          struct hf_answer *answer,
                          const struct hf_sql_row *row);
 
+/* ---- jobs.c: of `holdfast doctor` ---------------------------------------- */
+
+/* Limit of a survey in milliseconds. */
+#define HF_SQL_SURVEY_MS_MAX 60000
+
+/** One row of the reply to LOOK: the first has the numbers. @return true: add
+ * the next one, too, if there is one. */
+bool hf_sql_look_add(struct hf_look *look, const struct hf_sql_row *row);
+
+/* The ends of a survey, each of which ends the jobs: the reply to LOOK; that to
+ * COUNT or LOWER; or an error, in the server's words. Then begin the handshake.
+ */
+void hf_sql_node_looked(struct hf_sql_node *node, const struct hf_look *look);
+void hf_sql_node_counted(struct hf_sql_node *node, int64_t n);
+void hf_sql_node_unsurveyed(struct hf_sql_node *node, enum hf_status fault,
+                            const char *words);
+
+/* What the pending jobs of a READY node need. */
+enum hf_sql_jobs {
+    HF_SQL_JOBS_NONE,    /* nothing; they have ended, or wait for a reply */
+    HF_SQL_JOBS_DECLARE, /* asked for since: begin the handshake */
+    HF_SQL_JOBS_EXAMINE  /* acquire and release a lock */
+};
+enum hf_sql_jobs hf_sql_node_jobs(struct hf_sql_node *node);
+
+/* Findings of EXAMINE: are commits on the disk? `settings`: those that say no.
+ * And after all others the clock, the lock, and the quarantine. */
+void hf_sql_find_durability(struct hf_sql_node *node, const char *settings);
+void hf_sql_find_rest(struct hf_sql_node *node, struct hf_instant now);
+
 /* ---- node_check.c -------------------------------------------------------- */
 
 /* Assert SN-1 to SN-6, which hold between two events of the loop. `is_asked`: a
