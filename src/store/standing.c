@@ -44,3 +44,19 @@ enum hf_status hf_standing_cause(const struct hf_standing *standing,
                                           : "its identity is not known";
     return is_other ? HF_UNAVAILABLE : standing->fault;
 }
+
+void hf_standing_check(const struct hf_standing *standing, bool is_ready,
+                       bool has_until)
+{
+    bool is_voting = standing->status == HF_NODE_STATUS_VOTING;
+    bool is_repairing = standing->status == HF_NODE_STATUS_REPAIRING;
+    HF_ASSERT((is_voting || is_repairing) == is_ready);
+    if (is_voting) {
+        HF_ASSERT(standing->fault == HF_OK && !has_until);
+    } else if (is_repairing) {
+        HF_ASSERT(standing->fault == HF_QUARANTINED && has_until);
+    } else if (standing->status == HF_NODE_STATUS_DOWN) {
+        HF_ASSERT(standing->fault != HF_OK &&
+                  standing->fault != HF_QUARANTINED);
+    }
+}

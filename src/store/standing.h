@@ -31,4 +31,12 @@ void hf_standing_set(struct hf_standing *standing,
 enum hf_status hf_standing_cause(const struct hf_standing *standing,
                                  const char **reason);
 
+/* Assert the invariants of a node that may be in quarantine, between two events
+ * of the loop: it votes or is in quarantine exactly if it `is_ready`, its
+ * handshake is done. The fault that the client gets fits the status: none if it
+ * votes, and a quarantine `has_until`, an end. A node that is down has another
+ * reason than a quarantine. */
+void hf_standing_check(const struct hf_standing *standing, bool is_ready,
+                       bool has_until);
+
 #endif

@@ -71,23 +71,12 @@ static void check_phase(const struct hf_redis_node *node)
 }
 
 /* RN-7: a node votes or is in quarantine exactly if its handshake is done.
- * RN-8: the fault that the client gets fits the status: none if it votes,
- *       and a quarantine has an end. A node that is down has another reason
- *       than a quarantine. */
+ * RN-8: the fault that the client gets fits the status. */
 static void check_status(const struct hf_redis_node *node)
 {
-    bool is_voting = node->standing.status == HF_NODE_STATUS_VOTING;
-    bool is_repairing = node->standing.status == HF_NODE_STATUS_REPAIRING;
     bool has_until = node->admission.quarantined_until.ns != HF_LONG_AGO.ns;
-    HF_ASSERT((is_voting || is_repairing) == (node->phase == HF_REDIS_READY));
-    if (is_voting) {
-        HF_ASSERT(node->standing.fault == HF_OK && !has_until);
-    } else if (is_repairing) {
-        HF_ASSERT(node->standing.fault == HF_QUARANTINED && has_until);
-    } else if (node->standing.status == HF_NODE_STATUS_DOWN) {
-        HF_ASSERT(node->standing.fault != HF_OK &&
-                  node->standing.fault != HF_QUARANTINED);
-    }
+    hf_standing_check(&node->standing, node->phase == HF_REDIS_READY,
+                      has_until);
 }
 
 /* RN-9: a survey runs exactly in its phase, and an examination that waits for

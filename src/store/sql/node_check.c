@@ -27,23 +27,11 @@ static void check_phase(const struct hf_sql_node *node, bool is_asked)
 }
 
 /* SN-3: the node votes or is in quarantine exactly if its handshake is done.
- * SN-4: the fault that the client gets fits the status: none if it votes, and a
- *       quarantine has an end. A node that is down has another reason than a
- *       quarantine. */
+ * SN-4: the fault that the client gets fits the status. */
 static void check_status(const struct hf_sql_node *node)
 {
-    bool is_voting = node->standing.status == HF_NODE_STATUS_VOTING;
-    bool is_repairing = node->standing.status == HF_NODE_STATUS_REPAIRING;
     bool has_until = node->admission.quarantined_until.ns != HF_LONG_AGO.ns;
-    HF_ASSERT((is_voting || is_repairing) == (node->phase == HF_SQL_READY));
-    if (is_voting) {
-        HF_ASSERT(node->standing.fault == HF_OK && !has_until);
-    } else if (is_repairing) {
-        HF_ASSERT(node->standing.fault == HF_QUARANTINED && has_until);
-    } else if (node->standing.status == HF_NODE_STATUS_DOWN) {
-        HF_ASSERT(node->standing.fault != HF_OK &&
-                  node->standing.fault != HF_QUARANTINED);
-    }
+    hf_standing_check(&node->standing, node->phase == HF_SQL_READY, has_until);
 }
 
 /* SN-5: the state of a session ends with it: the schema that this client has

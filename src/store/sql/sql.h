@@ -130,7 +130,7 @@ enum hf_sql_step {
     HF_SQL_CONNECT,   /* connect again */
     HF_SQL_LATE,      /* the handshake has timed out: break, say so */
     HF_SQL_HANDSHAKE, /* the quarantine is over: hf_sql_node_greet() */
-    HF_SQL_PEEK       /* read the marker: hf_sql_node_peek() */
+    HF_SQL_PEEK       /* read the marker, and call hf_sql_node_peek() */
 };
 enum hf_sql_step hf_sql_node_timed(const struct hf_sql_node *node,
                                    struct hf_instant now);
@@ -149,7 +149,8 @@ bool hf_sql_node_is_overdue(const struct hf_sql_node *node,
 
 /* The end of a connection. */
 struct hf_sql_loss {
-    enum hf_status fault; /* of the node, then of its requests */
+    enum hf_status fault; /* of the node; after hf_sql_node_lost(): of its
+                             requests */
     bool is_quick;        /* connect at once */
     char why[HF_STANDING_REASON_MAX];
 };
@@ -167,8 +168,8 @@ void hf_sql_node_lost(struct hf_sql_node *node, struct hf_sql_loss *loss);
 bool hf_sql_node_describe(const struct hf_sql_node *node, const char *address,
                           struct hf_instant now, struct hf_node *out);
 
-/** Each job begins with a new handshake, or a new attempt to connect. @return
- * true: begin the handshake, since hf_sql_node_doubt() would. */
+/** Add a job. Each begins with a new handshake, or a new attempt to connect.
+ * @return true: begin the handshake. */
 bool hf_sql_node_job(struct hf_sql_node *node, unsigned index, enum hf_job job,
                      const struct hf_job_sink *sink);
 
@@ -181,10 +182,11 @@ void hf_sql_node_greet(struct hf_sql_node *node, struct hf_instant now);
  * begin the handshake; false: it is not READY. */
 bool hf_sql_node_doubt(struct hf_sql_node *node, const char *why);
 
-/* Set when the marker is to be read next. */
+/* In quarantine the marker is read now and then, since another client may have
+ * ended it. This sets when that is next. */
 void hf_sql_node_peek(struct hf_sql_node *node, struct hf_instant now);
 
-/** The marker was read in quarantine. @return true: begin the handshake. */
+/** It was read. @return true: begin the handshake. */
 bool hf_sql_node_peeked(struct hf_sql_node *node,
                         const struct hf_marker *marker);
 
@@ -200,9 +202,11 @@ void hf_sql_node_refuse(struct hf_sql_node *node, enum hf_status fault,
  * NULL: it can. @return true: hf_sql_node_admit() decides; false: refused. */
 bool hf_sql_node_judge(struct hf_sql_node *node, const char *unfit);
 
-/** The marker was just read or written. The next step: SURVEY, to be begun;
- * WRITE, the verdict's marker, MARKING from now on; OPEN, the node is READY,
- * and in quarantine has no vote; or it was refused. @return when that was. */
+/** The marker was just read or written: decide the next step.
+ * @param now  Gets the time of the decision.
+ * @return SURVEY: begin the one that is asked for; WRITE: write the verdict's
+ *         marker, the node is MARKING; OPEN: it is READY, with a vote or in
+ *         quarantine; begin the jobs; REFUSE: it was refused. */
 enum hf_admission_next hf_sql_node_admit(struct hf_sql_node *node,
                                          struct hf_instant *now);
 
@@ -367,7 +371,8 @@ void hf_sql_node_unsurveyed(struct hf_sql_node *node, enum hf_status fault,
 /* What the pending jobs of a READY node need. */
 enum hf_sql_jobs {
     HF_SQL_JOBS_NONE,    /* nothing; they have ended, or wait for a reply */
-    HF_SQL_JOBS_DECLARE, /* asked for since: begin the handshake */
+    HF_SQL_JOBS_DECLARE, /* to declare, asked for since the handshake began:
+                            begin it again */
     HF_SQL_JOBS_EXAMINE  /* acquire and release a lock */
 };
 enum hf_sql_jobs hf_sql_node_jobs(struct hf_sql_node *node);
