@@ -18,15 +18,18 @@ bool hf_my_next(const struct hf_mysql_reply *reply, struct hf_sql_row *out)
 {
     MYSQL_ROW columns =
         reply->rows == NULL ? NULL : mysql_fetch_row(reply->rows);
-    const unsigned long *lens =
-        columns == NULL ? NULL : mysql_fetch_lengths(reply->rows);
-    hf_sql_row_init(out, columns == NULL ? 0 : mysql_num_fields(reply->rows));
+    if (columns == NULL) {
+        hf_sql_row_init(out, 0);
+        return false;
+    }
+    const unsigned long *lens = mysql_fetch_lengths(reply->rows);
+    hf_sql_row_init(out, mysql_num_fields(reply->rows));
     for (unsigned i = 0; i < out->n && i < HF_SQL_CELLS_MAX; i++) {
         if (columns[i] != NULL) {
             out->cells[i] = cell_of(columns[i], lens[i]);
         }
     }
-    return columns != NULL;
+    return true;
 }
 
 bool hf_my_first(const struct hf_mysql_reply *reply, struct hf_sql_row *out)
