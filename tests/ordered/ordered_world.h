@@ -81,28 +81,30 @@ struct world_report {
     uint64_t renewals;
     uint64_t waits; /* answers QUEUED */
     uint64_t pushes;
-    uint64_t refusals; /* of tries */
-    uint64_t expiries; /* of sessions with an entry */
-    uint64_t revokes;  /* the same */
-    uint64_t losses;   /* CONFIRMs refused */
-    uint64_t doubts;   /* pushes to holders */
-    uint64_t errors;   /* requests refused, and not executed */
-    uint64_t lost;     /* calls with a lost answer */
-    uint64_t late;     /* calls executed after their connection broke */
-    uint64_t ghosts;   /* of them, CREATEs of attempts that were over */
-    uint64_t stale;    /* renewals answered for a session that had ended */
-    uint64_t deposed;  /* renewals answered by a leader that was replaced */
-    uint64_t wakes;    /* lists for the end of an entry */
-    uint64_t narrow;   /* watches of one entry alone */
-    uint64_t handed;   /* locks that another client has taken over */
-    uint64_t longer;   /* locks that have outgrown their session */
-    uint64_t reserved; /* names */
-    uint64_t broken;   /* entries that got a note */
-    uint64_t returned; /* of them, those that lost it */
-    uint64_t forced;   /* entries that were removed by a break */
-    uint64_t marks;    /* answered */
-    uint64_t found;    /* of them, by a later read in time */
-    uint64_t unmarked; /* names without a mark, read after one */
+    uint64_t refusals;  /* of tries */
+    uint64_t expiries;  /* of sessions with an entry */
+    uint64_t revokes;   /* the same */
+    uint64_t losses;    /* CONFIRMs refused */
+    uint64_t doubts;    /* pushes to holders */
+    uint64_t errors;    /* requests refused, and not executed */
+    uint64_t lost;      /* calls with a lost answer */
+    uint64_t late;      /* calls executed after their connection broke */
+    uint64_t ghosts;    /* of them, CREATEs of attempts that were over */
+    uint64_t stale;     /* renewals answered for a session that had ended */
+    uint64_t deposed;   /* renewals answered by a leader that was replaced */
+    uint64_t unchanged; /* reads that found each entry as it was */
+    uint64_t changed;   /* those that found another one */
+    uint64_t wakes;     /* lists for the end of an entry */
+    uint64_t narrow;    /* watches of one entry alone */
+    uint64_t handed;    /* locks that another client has taken over */
+    uint64_t longer;    /* locks that have outgrown their session */
+    uint64_t reserved;  /* names */
+    uint64_t broken;    /* entries that got a note */
+    uint64_t returned;  /* of them, those that lost it */
+    uint64_t forced;    /* entries that were removed by a break */
+    uint64_t marks;     /* answered */
+    uint64_t found;     /* of them, by a later read in time */
+    uint64_t unmarked;  /* names without a mark, read after one */
     uint64_t withdrawn;
     uint64_t swept; /* marks that were removed */
     uint64_t gets;

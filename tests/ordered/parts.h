@@ -125,7 +125,8 @@ struct key {
     enum hf_mode mode;
     uint16_t permits;
     int64_t ttl_s;
-    unsigned under; /* REMOVE: SESSIONS_MAX: under any session */
+    unsigned under;   /* REMOVE: SESSIONS_MAX: under any session */
+    uint64_t version; /* READ: 0: not known */
 };
 
 /* A call under way: its request, later the reply to it. */
@@ -153,6 +154,7 @@ struct letter {
     struct key keys[SLOTS_MAX + 1];
     size_t n_keys;
     enum hf_wire_outcome outcome;
+    bool is_unchanged;
     bool has_changed;
     uint64_t revision;
     struct mark mark;

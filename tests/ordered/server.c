@@ -300,10 +300,31 @@ static void create(struct world *world, struct letter *letter)
     list(world, letter);
 }
 
+/* Whether the versions are compared, and no entry is read. */
+static bool compare_keys(struct world *world, struct letter *letter)
+{
+    bool is_unchanged = true;
+    for (size_t i = 0; i < letter->n_keys; i++) {
+        const struct entry *entry = find(&world->server, &letter->keys[i]);
+        if (world->plan->stays || letter->keys[i].version == 0) {
+            return false;
+        }
+        is_unchanged &=
+            entry != NULL && entry->version == letter->keys[i].version;
+    }
+    letter->is_unchanged = is_unchanged;
+    world->report->unchanged += is_unchanged;
+    world->report->changed += !is_unchanged;
+    return true;
+}
+
 static void read_keys(struct world *world, struct letter *letter)
 {
     struct server *server = &world->server;
     letter->revision = world->plan->stays ? 0 : server->revision;
+    if (compare_keys(world, letter)) {
+        return;
+    }
     letter->n_listed = letter->n_keys;
     for (size_t i = 0; i < letter->n_keys; i++) {
         const struct entry *entry = find(server, &letter->keys[i]);

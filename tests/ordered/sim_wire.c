@@ -87,7 +87,8 @@ static struct key key_of(const struct hf_wire_key *key)
                         key->permits,
                         key->ttl_s,
                         key->under == NULL ? SESSIONS_MAX
-                                           : session_of(key->under)};
+                                           : session_of(key->under),
+                        key->version};
 }
 
 /* ---- Primitives ---------------------------------------------------------- */
@@ -255,6 +256,7 @@ static void finish(struct client *client, struct letter *letter)
         .outcome = letter->outcome,
         .sent = letter->sent,
         .ttl_ms = letter->ttl_s * 1000,
+        .is_unchanged = letter->is_unchanged,
         .has_changed = letter->has_changed,
         .revision = letter->revision,
         .term = letter->kind == KIND_OPEN ? HF_WIRE_TERM_ANY : letter->term,

@@ -85,6 +85,8 @@ static void add(struct world_report *sum, const struct world_report *report)
     sum->ghosts += report->ghosts;
     sum->stale += report->stale;
     sum->deposed += report->deposed;
+    sum->unchanged += report->unchanged;
+    sum->changed += report->changed;
     sum->wakes += report->wakes;
     sum->narrow += report->narrow;
     sum->unheard += report->unheard;
@@ -132,6 +134,8 @@ static void print(const struct world_report *sum)
         {"creates after release", sum->ghosts},
         {"stale renewals", sum->stale},
         {"renewals by a leader that was replaced", sum->deposed},
+        {"reads that found all unchanged", sum->unchanged},
+        {"reads that found a change", sum->changed},
         {"wakes", sum->wakes},
         {"watches of one entry", sum->narrow},
         {"events lost", sum->unheard},
@@ -235,6 +239,8 @@ static void check_revokes(struct world_plan plan)
     struct world_report sum = run_seeds(plan);
     assert_int_equal(sum.lost + sum.late, 0);
     assert_true(sum.revokes > SEEDS);
+    assert_true(plan.stays || sum.unchanged > SEEDS * 20);
+    assert_true(plan.stays || sum.changed > SEEDS / 2);
     assert_true(sum.doubts > SEEDS * 4);
     assert_true(sum.losses > SEEDS / 4);
 }
@@ -271,6 +277,7 @@ static void with_all_faults_the_guarantees_hold(void **state)
     assert_true(sum.errors > SEEDS);
     assert_true(sum.stale > SEEDS / 4);
     assert_true(sum.deposed > SEEDS);
+    assert_true(sum.changed > SEEDS / 2);
     assert_true(sum.unheard > SEEDS / 4);
     assert_true(sum.handed > SEEDS / 2);
     assert_true(sum.broken > SEEDS / 2);

@@ -4,7 +4,8 @@
  *   open    lease/grant                       renew   lease/keepalive
  *   close   lease/revoke                      owned   lease/timetolive
  *   create  kv/txn: if (when) put, range; else range
- *   list    kv/range of the folder            read    kv/txn of ranges
+ *   list    kv/range of the folder            read    kv/txn of ranges, or of
+ *                                                     comparisons
  *   replace kv/txn: if it has that mod_revision, put or delete_range
  *   scan    kv/range of all keys, a page      remove  kv/deleterange
  *   mark    read: kv/range of its key; write: kv/txn: if it has that
@@ -202,12 +203,42 @@ static bool call_list(struct hf_wire *wire, struct hf_bytes name,
     return post(etcd, HF_ETCD_LIST, "/v3/kv/range", call, now);
 }
 
+/* No values pass, in either direction. A transaction without a range that must
+ * be up to date would be answered by this member alone (etcd 3.4.23:
+ * isTxnSerializable), also if what it compares differs. */
+static bool compare_versions(struct hf_etcd *etcd,
+                             const struct hf_wire_key *keys, size_t n,
+                             struct hf_wire_call *call, struct hf_instant now)
+{
+    hf_wire_text_say(begin(etcd), "{\"compare\":[");
+    for (size_t i = 0; i < n; i++) {
+        hf_wire_text_say(&etcd->body, i == 0 ? "{\"target\":\"MOD\","
+                                             : ",{\"target\":\"MOD\",");
+        say_key(etcd, &keys[i]);
+        hf_wire_text_say(&etcd->body, ",\"mod_revision\":\"");
+        hf_wire_text_number(&etcd->body, keys[i].version);
+        hf_wire_text_say(&etcd->body, "\"}");
+    }
+    hf_wire_text_say(&etcd->body, "],\"success\":[{\"request_range\":{");
+    say_key(etcd, &keys[0]);
+    hf_wire_text_say(&etcd->body, ",\"count_only\":true}}]}");
+    call->note = 0;
+    return post(etcd, HF_ETCD_READ, "/v3/kv/txn", call, now);
+}
+
 static bool call_read(struct hf_wire *wire, const struct hf_wire_key *keys,
                       size_t n, struct hf_wire_call *call,
                       struct hf_instant now)
 {
     struct hf_etcd *etcd = hf_etcd_of_wire(wire);
     HF_ASSERT(n >= 1 && n <= HF_WIRE_READ_MAX);
+    size_t n_known = 0;
+    while (n_known < n && keys[n_known].version != 0) {
+        n_known++;
+    }
+    if (n_known == n) {
+        return compare_versions(etcd, keys, n, call, now);
+    }
     hf_wire_text_say(begin(etcd), "{\"success\":[");
     for (size_t i = 0; i < n; i++) {
         hf_wire_text_say(&etcd->body, i == 0 ? "{\"request_range\":{"

@@ -217,6 +217,10 @@ static bool take_read(struct hf_etcd *etcd, const json_t *body, size_t body_len,
 {
     const json_t *responses = json_object_get(body, "responses");
     size_t begin = 0;
+    if (count == 0) { /* versions were compared */
+        reply->is_unchanged = json_is_true(json_object_get(body, "succeeded"));
+        return true;
+    }
     if (json_array_size(responses) != count ||
         !reserve(etcd, body_len + 1, count)) {
         return false;
@@ -228,6 +232,7 @@ static bool take_read(struct hf_etcd *etcd, const json_t *body, size_t body_len,
         struct hf_wire_entry *entry = &etcd->entries[i];
         *entry = (struct hf_wire_entry){.born_ttl_s = 1}; /* it is ours */
         entry->entry.number = hf_etcd_number(kv, "create_revision");
+        entry->version = hf_etcd_number(kv, "mod_revision");
         begin += take_state(kv, etcd->arena + begin, entry);
         if (range == NULL) {
             return false;

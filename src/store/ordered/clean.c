@@ -41,9 +41,13 @@ static void
 remove_stranger(struct hf_ordered *store, struct hf_ordered_session *session,
                 const struct hf_wire_entry *entry, struct hf_instant now)
 {
-    struct hf_wire_key key = {
-        entry->name,    entry->born,       entry->owner, entry->entry.mode,
-        entry->permits, entry->born_ttl_s, session->id};
+    struct hf_wire_key key = {.name = entry->name,
+                              .session = entry->born,
+                              .owner = entry->owner,
+                              .mode = entry->entry.mode,
+                              .permits = entry->permits,
+                              .ttl_s = entry->born_ttl_s,
+                              .under = session->id};
     struct hf_ordered_call *call =
         hf_ordered_call_new(store, on_cleaned, session, NULL, NULL);
     if (call != NULL &&

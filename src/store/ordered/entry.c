@@ -251,6 +251,7 @@ static void take_entry(struct hf_ordered *store, struct hf_ordered_seat *seat,
     }
     HF_ASSERT(own != NULL);
     seat->number = own->entry.number;
+    seat->version = 0;
     seat->rounds = 0;
     if (verdict.turn == HF_ENTRY_HOLDS) {
         seat->state = HF_ORDERED_HELD;

@@ -101,12 +101,13 @@ struct hf_ordered_seat {
                         its owner has stopped */
     bool is_moving;  /* to another session */
     bool may_have_moved; /* the reply to that was lost */
-    bool leaves;     /* the client detaches it when this CONFIRM is answered */
-    unsigned calls;  /* under way */
-    unsigned rounds; /* of a shared try */
-    uint64_t number; /* of its entry; 0: not known */
-    uint64_t proves; /* number in its CONFIRM */
-    uint64_t behind; /* WAITING: number of the entry that it waits for */
+    bool leaves;      /* the client detaches it when this CONFIRM is answered */
+    unsigned calls;   /* under way */
+    unsigned rounds;  /* of a shared try */
+    uint64_t number;  /* of its entry; 0: not known */
+    uint64_t version; /* of its entry when it was proven last; 0: not known */
+    uint64_t proves;  /* number in its CONFIRM */
+    uint64_t behind;  /* WAITING: number of the entry that it waits for */
     int64_t ttl_ms;
     struct hf_instant left_at;       /* LEAVING: since when */
     uint8_t born[HF_SESSION_ID_LEN]; /* of its entry: hf_wire_entry */

@@ -18,6 +18,9 @@
  * only with a reply of the term in which it was sent (wire.h); else it is sent
  * again.
  *
+ * A read may compare the versions of entries that were proven before. Nothing
+ * was written to them since then if all are the same; else they are read.
+ *
  * An entry that was broken stays until its owner must have stopped: the session
  * that other locks keep alive removes it a ttl later, if nothing else did. */
 #include "store/ordered/ordered.h"
@@ -88,8 +91,9 @@ static uint64_t watched_from(const struct hf_wire_reply *reply,
 }
 
 static void give_proof(struct hf_ordered_call *call,
-                       struct hf_ordered_seat *seat, uint64_t revision,
-                       struct hf_instant now)
+                       struct hf_ordered_seat *seat,
+                       const struct hf_wire_entry *entry,
+                       const struct hf_wire_reply *reply, struct hf_instant now)
 {
     struct hf_answer answer = {.verdict = HF_VERDICT_OK,
                                .sent = call->renewed,
@@ -97,11 +101,13 @@ static void give_proof(struct hf_ordered_call *call,
     struct hf_ordered *store = call->store;
     uint64_t cookie = seat->cookie;
     bool is_doubted = seat->must_doubt;
+    seat->version = entry->version;
     seat->must_doubt = false;
     if (seat->leaves && seat->state == HF_ORDERED_HELD) {
         hf_ordered_seat_detach(seat);
     } else if (seat->state == HF_ORDERED_HELD) {
-        hf_ordered_watch_held(store, seat->name, revision, now);
+        hf_ordered_watch_held(store, seat->name, watched_from(reply, entry),
+                              now);
     }
     hf_ordered_give(store, seat, HF_VERB_CONFIRM, &answer);
     if (is_doubted) { /* since it was read; the seat may be freed */
@@ -132,9 +138,36 @@ judge_proof(struct hf_ordered_call *call, struct hf_ordered_seat *seat,
         hf_ordered_session_proves(seat);
         return true;
     }
-    give_proof(call, seat, watched_from(reply, entry), now);
+    give_proof(call, seat, entry, reply, now);
     return false;
 }
+
+/* The entry that a seat has proven, and that is unchanged. */
+static struct hf_wire_entry as_proven(const struct hf_ordered_seat *seat)
+{
+    struct hf_wire_entry entry = {.version = seat->version};
+    entry.entry.number = seat->number;
+    if (seat->session != NULL) {
+        memcpy(entry.entry.owner.session, seat->session->id, HF_SESSION_ID_LEN);
+    }
+    return entry;
+}
+
+/** @return true: the session is to be renewed once more. */
+static bool
+judge_unchanged(struct hf_ordered_call *call, struct hf_ordered_seat *seat,
+                const struct hf_wire_reply *reply, struct hf_instant now)
+{
+    struct hf_wire_entry entry = as_proven(seat);
+    if (seat->session == call->session && entry.version == 0) {
+        hf_ordered_session_proves(seat); /* it was written since it was asked */
+        return true;
+    }
+    return judge_proof(call, seat, &entry, reply, now);
+}
+
+static void read_all(struct hf_ordered_call *from, struct hf_instant renewed,
+                     uint64_t term, struct hf_instant now);
 
 static void on_read(struct hf_wire_call *wire_call,
                     const struct hf_wire_reply *reply, struct hf_instant now)
@@ -142,14 +175,24 @@ static void on_read(struct hf_wire_call *wire_call,
     struct hf_ordered_call *call = (struct hf_ordered_call *)(void *)wire_call;
     struct hf_ordered *store = call->store;
     struct hf_ordered_seat *seat;
+    bool is_done = reply->outcome == HF_WIRE_DONE;
     bool must_renew = false;
-    for (size_t i = 0; (seat = pop_proof(call)) != NULL; i++) {
-        if (reply->outcome != HF_WIRE_DONE) {
-            hf_ordered_give_undone(store, seat, HF_VERB_CONFIRM, reply);
-            continue;
+    if (is_done && !reply->is_unchanged && reply->n_entries == 0) {
+        for (seat = call->seats; seat != NULL; seat = seat->next_proving) {
+            seat->version = 0;
         }
-        HF_ASSERT(i < reply->n_entries);
-        must_renew |= judge_proof(call, seat, &reply->entries[i], reply, now);
+        read_all(call, call->renewed, call->term, now);
+    }
+    for (size_t i = 0; (seat = pop_proof(call)) != NULL; i++) {
+        if (!is_done) {
+            hf_ordered_give_undone(store, seat, HF_VERB_CONFIRM, reply);
+        } else if (reply->is_unchanged) {
+            must_renew |= judge_unchanged(call, seat, reply, now);
+        } else {
+            HF_ASSERT(i < reply->n_entries);
+            must_renew |=
+                judge_proof(call, seat, &reply->entries[i], reply, now);
+        }
     }
     hf_ordered_call_free(call);
     if (must_renew) {
@@ -160,9 +203,8 @@ static void on_read(struct hf_wire_call *wire_call,
 /* ---- Reading ------------------------------------------------------------- */
 
 /** Read the first of `from`, which are moved. @return false: no memory. */
-static bool read_some(struct hf_ordered_call *from,
-                      const struct hf_wire_reply *renewal,
-                      struct hf_instant now)
+static bool read_some(struct hf_ordered_call *from, struct hf_instant renewed,
+                      uint64_t term, struct hf_instant now)
 {
     struct hf_wire_key keys[HF_WIRE_READ_MAX];
     struct hf_ordered *store = from->store;
@@ -179,13 +221,14 @@ static bool read_some(struct hf_ordered_call *from,
             hf_ordered_give_refusal(store, seat, HF_VERB_CONFIRM);
             continue;
         }
-        keys[n++] = hf_ordered_key(seat);
+        keys[n] = hf_ordered_key(seat);
+        keys[n++].version = seat->version;
         seat->next_proving = NULL;
         *end = seat;
         end = &seat->next_proving;
     }
-    call->renewed = renewal->sent;
-    call->term = renewal->term;
+    call->renewed = renewed;
+    call->term = term;
     if (n == 0) {
         hf_ordered_call_free(call);
     } else if (!store->wire_ops->read(store->wire, keys, n, &call->wire, now)) {
@@ -208,16 +251,25 @@ static void fail_proofs(struct hf_ordered_call *call,
     }
 }
 
+static void read_all(struct hf_ordered_call *from, struct hf_instant renewed,
+                     uint64_t term, struct hf_instant now)
+{
+    static const struct hf_wire_reply gone = {.outcome = HF_WIRE_GONE};
+    if (from->session->phase == HF_ORDERED_GONE) {
+        fail_proofs(from, &gone);
+        return;
+    }
+    while (from->seats != NULL && read_some(from, renewed, term, now)) {
+    }
+    fail_proofs(from, &no_memory);
+}
+
 void hf_ordered_prove(struct hf_ordered_call *renewal,
                       const struct hf_wire_reply *reply, struct hf_instant now)
 {
-    static const struct hf_wire_reply gone = {.outcome = HF_WIRE_GONE};
-    if (renewal->session->phase == HF_ORDERED_GONE) {
-        fail_proofs(renewal, &gone);
-    } else if (reply->outcome == HF_WIRE_DONE) {
-        while (renewal->seats != NULL && read_some(renewal, reply, now)) {
-        }
-        fail_proofs(renewal, &no_memory);
+    if (reply->outcome == HF_WIRE_DONE ||
+        renewal->session->phase == HF_ORDERED_GONE) {
+        read_all(renewal, reply->sent, reply->term, now);
     } else {
         fail_proofs(renewal, reply);
     }

@@ -140,6 +140,7 @@ void hf_ordered_seat_detach(struct hf_ordered_seat *seat)
         seat->session = NULL;
     }
     seat->number = 0;
+    seat->version = 0;
     seat->is_broken = false;
     seat->behind = 0;
     seat->must_push = false;

@@ -53,6 +53,8 @@ struct hf_wire_key {
     int64_t ttl_s; /* of that session: others see how long it may outlive us */
     const uint8_t *under; /* REMOVE: only if it is under this session now; NULL:
                              in any case */
+    uint64_t version; /* READ: of the entry when it was read last; 0: not known
+                       */
 };
 
 /* An entry in a reply. */
@@ -110,19 +112,21 @@ struct hf_wire_reply {
     uint64_t term;  /* OPEN: HF_WIRE_TERM_ANY. CREATE, LIST, READ, REPLACE: the
                        term  of the leader that executed it. RENEW: of the last
                        of  these on its connection, before it; 0: none */
-    bool has_changed;      /* CREATE: created; REPLACE, MARK_WRITE, VALUE_WRITE:
-                              done; REMOVE: there was one without a note */
-    struct hf_bytes mark;  /* MARK_READ, VALUE_READ; data NULL: there is none */
-    uint64_t version;      /* the same, and a VALUE_WRITE that was done: for the
-                              next write; 0: there is none */
-    int64_t clock_ms;      /* MARK_READ: Unix time by the server, when it has
-                              read or later; 0: not known. It shows whole steps:
-                              the time is less than */
-    int64_t clock_step_ms; /* one step later */
-    struct hf_bytes next;  /* SCAN: of the next page; len 0: none */
-    uint64_t revision;     /* CREATE, LIST, READ: the moment of it; READ
-                              may have none: 0. VALUE_READ, VALUE_WRITE:
-                              the moment of the value's last write */
+    bool is_unchanged;    /* READ of keys that all have a version: each entry is
+                             as it was then, and none is in the reply */
+    bool has_changed;     /* CREATE: created; REPLACE, MARK_WRITE, VALUE_WRITE:
+                             done; REMOVE: there was one without a note */
+    struct hf_bytes mark; /* MARK_READ, VALUE_READ; data NULL: there is none */
+    uint64_t version;     /* the same, and a VALUE_WRITE that was done: for the
+                             next write; 0: there is none */
+    int64_t clock_ms;     /* MARK_READ: Unix time by the server, when it has
+                             read or later; 0: not known. It shows whole steps:
+                             the time is less than */
+    int64_t clock_step_ms;         /* one step later */
+    struct hf_bytes next;          /* SCAN: of the next page; len 0: none */
+    uint64_t revision;             /* CREATE, LIST, READ: the moment of it; READ
+                                      may have none: 0. VALUE_READ, VALUE_WRITE:
+                                      the moment of the value's last write */
     struct hf_wire_entry *entries; /* CREATE, LIST: live entries of the name, in
                                       any order; READ: as asked; OWNED; MARKS;
                                       SCAN: a page of names. Borrowed until
@@ -173,7 +177,9 @@ hf_wire_create_fn(struct hf_wire *wire, const struct hf_wire_key *key,
 typedef bool hf_wire_list_fn(struct hf_wire *wire, struct hf_bytes name,
                              struct hf_wire_call *call, struct hf_instant now);
 
-/* The numbers of up to HF_WIRE_READ_MAX entries, at one moment. */
+/* Up to HF_WIRE_READ_MAX entries, at one moment. If all keys have a version, a
+ * wire may compare these alone: then a reply without entries says whether each
+ * is unchanged. */
 typedef bool hf_wire_read_fn(struct hf_wire *wire,
                              const struct hf_wire_key *keys, size_t n,
                              struct hf_wire_call *call, struct hf_instant now);
