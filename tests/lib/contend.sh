@@ -35,6 +35,7 @@ contend() {
 
 contend_start() {
     local i
+    rm -f "$W/stop"
     for ((i = 0; i < $1; i++)); do
         contend &
         contenders[i]=$!
@@ -56,6 +57,7 @@ contend_end() {
     for pid in "${contenders[@]}"; do
         wait "$pid"
     done
+    contenders=()
     is "$(cat "$W/trouble" 2>/dev/null)" '' 'never two at once, and each command is run'
     ok 'fences rise' sort -nCu "$W/grants"
     diag "$(wc -l <"$W/grants") grants; $(sort "$W/complaints" 2>/dev/null | uniq -c)"
