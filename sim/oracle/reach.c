@@ -75,6 +75,9 @@ static int64_t end_of(const struct sim_story *story,
         fault->kind == SIM_FAULT_GHOST && fault->amount > fault->span_ns
             ? fault->amount
             : fault->span_ns;
+    if (fault->kind == SIM_FAULT_SLOW) {
+        span_ns += 2 * fault->amount; /* the last request, and its reply */
+    }
     int64_t end_ns = fault->at_ns + span_ns;
     bool goes_on = (OF_MEMORY & BIT(fault->kind)) != 0;
     return !goes_on && end_ns > story->calm_ns ? story->calm_ns : end_ns;
