@@ -5,61 +5,15 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/mariadb.sh"
 . "$(dirname "$0")/../lib/servers.sh"
+. "$(dirname "$0")/../lib/session_locks.sh"
 
 ok 'the server starts' mariadb_start
 maria=$W/maria
 plain="mysql://root@/?socket=$maria/s&node_timeout=3s&connect_timeout=10s"
 export HOLDFAST_URL="$plain&lock=named"
 
-# A try ends after 0.9 s if the server does not answer, as where the machine stands
-# still: that shows nothing, and it is made again.
-is_late() {
-    [[ $code = 69 && $err =~ 'no answer'|'no connection'|'did not answer' ]]
-}
-says() { # CODE PATTERN TITLE COMMAND...
-    local want=$1 pattern=$2 title=$3
-    shift 3
-    for _ in 1 2 3 4 5; do
-        capture timeout 60 "$@"
-        [ "$want" != 69 ] && is_late || break
-    done
-    is "$code" "$want" "$title: exit $want"
-    like "$err$out" "$pattern" "$title: the message"
-}
 sql_is() { # CONDITION
     [ "$(sql -e "SELECT $1" 2>/dev/null)" = 1 ]
-}
-
-runs=()
-end_runs() {
-    kill "${runs[@]}" 2>/dev/null
-    wait "${runs[@]}" 2>/dev/null
-}
-at_exit end_runs
-
-# A holder: its command ends when $W/NAME.end exists. Its code is in $W/NAME.code.
-hold() { # NAME [ARG...]
-    local name=$1
-    shift
-    rm -f "$W/$name."*
-    {
-        holdfast run "$@" "$name" -- bash -c 'touch "$0.held"
-            until [ -e "$0.end" ]; do sleep 0.02; done' "$W/$name" \
-            2>"$W/$name.err"
-        echo $? >"$W/$name.code"
-    } 2>/dev/null &
-    runs+=($!)
-}
-is_held() { [ -e "$W/$1.held" ]; }
-has_ended() { [ -s "$W/$1.code" ]; }
-let_end() { # NAME
-    touch "$W/$1.end"
-    wait_until 20 has_ended "$1"
-    cat "$W/$1.code"
-}
-held() { # NAME [ARG...]
-    hold "$@"
-    wait_until 20 is_held "$1" || fail "$1 is not acquired"
 }
 
 # The documented mapping, as anyone computes it.
@@ -270,26 +224,10 @@ is "$(cat "$W/job.code")" 76 'as of any lock that was lost'
 ok 'the server starts again' mariadb_restart
 says 0 ran 'its locks are free' holdfast run -n job -- echo ran
 
-# For longer than ten node_timeouts, here a second, and for less than the lease: a
-# session that holds locks is kept (hf_session_patience()).
-quick="${HOLDFAST_URL/node_timeout=3s/node_timeout=100ms}"
-holder() { sql -e "SELECT id $sessions"; }
-passed() { [ $(($(now_ms) - start)) -gt "$1" ]; } # MS
-renewals() { grep -c '"event":"renewed"' "$W/events"; }
-renews() { [ "$(renewals)" -gt "$n" ]; }
-held steady -u "$quick" -t 15 --status-fd 9 9>"$W/events"
-id=$(holder)
-kill -STOP "$MARIADB_PID"
-ok 'the server stands still: a renewal waits in its socket' wait_until 20 sent
-start=$(now_ms)
-ok 'for longer than ten node_timeouts' wait_until 5 passed 1500
-n=$(renewals)
-kill -CONT "$MARIADB_PID"
-ok 'it goes on: the lock is renewed' wait_until 10 renews
-is "$(holder)" "$id" 'in the same session'
-unlike "$(cat "$W/events")" '"event":"lost"' 'and was not lost'
-ok 'the client mariadb does not get the name' taken_for_mariadb "$(key_of steady)"
-is "$(let_end steady)" 0 'we release'
+session() { sql -e "SELECT id $sessions"; }
+serving() { echo "$MARIADB_PID"; }
+is_taken() { taken_for_mariadb "$(key_of "$1")"; }
+outlasts_stop 'the server'
 
 # For longer than the lease: the holder ends first.
 held job -t 3

@@ -27,9 +27,11 @@
 #   contenders_end
 #   leader_is_among TITLE TTL CUT...  leader_is beside four contenders and a holder, who
 #                        know all servers
+#   leader_is_one_way TTL         leader_is_among, in one direction, drawn from the
+#                        sources (drawn.sh); HF_TEST_ALL=1: in each
 #
 # Each command locks a witness file of its lock's name, which shows two at once.
-for part in servers holders contend "$KIND"; do
+for part in servers holders contend drawn "$KIND"; do
     # shellcheck source=/dev/null
     . "$(dirname "${BASH_SOURCE[0]}")/$part.sh"
 done
@@ -363,6 +365,11 @@ leader_is_among() { # TITLE TTL CUT...
     wait "$kept"
     is $? 0 '... and is released'
     contenders_end
+}
+
+leader_is_one_way() { # TTL
+    ! drawn_half 0 || leader_is_among 'the leader is not heard' "$1" cut_from
+    ! drawn_half 1 || leader_is_among 'the leader hears nothing' "$1" cut_to
 }
 
 # ---- The servers ------------------------------------------------------------------------
