@@ -4,6 +4,7 @@
  * story when it begins; most end when calm begins, at the latest. It reads from
  * the client whether a node votes. Both are conservative: a time may count as
  * disturbed though it is not, never the other way round. */
+#include "oracle/reach.h"
 #include "oracle/state.h"
 
 /* Blocked data is retransmitted at most this much after the block ends. */
@@ -65,14 +66,7 @@ static bool touches(const struct sim_oracle *oracle,
 
 static void note_fault(struct sim_oracle *oracle, const struct sim_fault *fault)
 {
-    int64_t span_ns = fault->span_ns;
-    if (fault->kind == SIM_FAULT_GHOST) {
-        span_ns = most(span_ns, fault->amount);
-    }
-    if (fault->kind == SIM_FAULT_SLOW) {
-        span_ns += 2 * fault->amount; /* the last request, and its reply */
-    }
-    int64_t until_ns = fault->at_ns + span_ns + RETRANSMIT_NS;
+    int64_t until_ns = fault->at_ns + sim_reach_span_ns(fault) + RETRANSMIT_NS;
     const struct sim_story *story = oracle->world->story;
     if (fault->at_ns < story->calm_ns && story->regime != SIM_FAILOVER &&
         until_ns > story->calm_ns) {

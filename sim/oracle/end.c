@@ -46,31 +46,37 @@ static struct load load_of(const struct sim_story *story)
     return load;
 }
 
-/* The difference between a node's clock and its greatest earlier offset: a
- * lease that was set at that offset lasts longer by the difference. A fault
- * that sets an outlier's clock right does not count: outliers are a minority,
- * and not needed. */
-static int64_t behind_ns(const struct sim_story *story, int node)
+/* The sum of a node's clock faults, and its greatest value. A fault that sets
+ * an outlier's clock right does not count: outliers are a minority, and not
+ * needed. */
+struct offset {
+    int64_t ns;
+    int64_t peak_ns;
+};
+
+static struct offset offset_of(const struct sim_story *story, unsigned node)
 {
-    int64_t off_ns = 0;
-    int64_t peak_ns = 0;
+    struct offset offset = {0};
     for (size_t i = 0; i < story->n_faults; i++) {
         const struct sim_fault *fault = &story->faults[i];
         if (fault->kind == SIM_FAULT_NODE_CLOCK &&
-            (fault->node == node || fault->node < 0) &&
+            (fault->node == (int)node || fault->node < 0) &&
             !sim_is_set_back(story, fault)) {
-            off_ns += fault->amount;
-            peak_ns = most(peak_ns, off_ns);
+            offset.ns += fault->amount;
+            offset.peak_ns = most(offset.peak_ns, offset.ns);
         }
     }
-    return peak_ns - off_ns;
+    return offset;
 }
 
+/* A lease that was set at a clock's greatest offset lasts longer by the
+ * difference. */
 static int64_t set_back_ns(const struct sim_story *story)
 {
     int64_t sum_ns = 0;
     for (unsigned i = 0; i < story->n_nodes; i++) {
-        sum_ns += behind_ns(story, (int)i);
+        struct offset offset = offset_of(story, i);
+        sum_ns += offset.peak_ns - offset.ns;
     }
     for (size_t i = 0; i < story->n_faults; i++) {
         const struct sim_fault *fault = &story->faults[i];
@@ -81,22 +87,6 @@ static int64_t set_back_ns(const struct sim_story *story)
     return sum_ns;
 }
 
-/* The greatest offset of a node's clock. */
-static int64_t ahead_ns(const struct sim_story *story, unsigned node)
-{
-    int64_t off_ns = story->node_wall_ns[node];
-    int64_t peak_ns = off_ns;
-    for (size_t i = 0; i < story->n_faults; i++) {
-        const struct sim_fault *fault = &story->faults[i];
-        if (fault->kind == SIM_FAULT_NODE_CLOCK &&
-            (fault->node == (int)node || fault->node < 0)) {
-            off_ns += fault->amount;
-            peak_ns = most(peak_ns, off_ns);
-        }
-    }
-    return peak_ns;
-}
-
 /* An outlier and a node that is less far ahead may have agreed on a counter
  * that the other nodes refuse until their clocks are near it (docs/caveats.md).
  */
@@ -105,10 +95,11 @@ static int64_t out_of_reach_ns(const struct sim_story *story)
     const int64_t reach_ns = (int64_t)HF_FENCE_AHEAD_MAX * 1000;
     int64_t most_ns = 0;
     for (unsigned i = 0; i < story->n_nodes; i++) {
-        for (unsigned j = 0; j < story->n_nodes; j++) {
-            int64_t off_ns = story->node_wall_ns[i];
-            if (sim_is_outlier(story, i) && !sim_is_outlier(story, j) &&
-                off_ns > reach_ns && off_ns - ahead_ns(story, j) <= reach_ns) {
+        int64_t off_ns = story->node_wall_ns[i];
+        for (unsigned j = 0; off_ns > reach_ns && j < story->n_nodes; j++) {
+            int64_t ahead_ns =
+                story->node_wall_ns[j] + offset_of(story, j).peak_ns;
+            if (!sim_is_outlier(story, j) && off_ns - ahead_ns <= reach_ns) {
                 most_ns = most(most_ns, off_ns - reach_ns);
             }
         }

@@ -66,19 +66,24 @@ static bool concerns(const struct sim_process *process, int node,
     return (OF_NODE & bit) == 0 || is_meant(fault->node, node);
 }
 
+int64_t sim_reach_span_ns(const struct sim_fault *fault)
+{
+    int64_t span_ns = fault->span_ns;
+    if (fault->kind == SIM_FAULT_GHOST && fault->amount > span_ns) {
+        return fault->amount;
+    }
+    if (fault->kind == SIM_FAULT_SLOW) {
+        span_ns += 2 * fault->amount; /* the last request, and its reply */
+    }
+    return span_ns;
+}
+
 /* Faults end when calm begins, at the latest; but a fault of memory lasts its
  * whole time, since a node that is down then starts later. */
 static int64_t end_of(const struct sim_story *story,
                       const struct sim_fault *fault)
 {
-    int64_t span_ns =
-        fault->kind == SIM_FAULT_GHOST && fault->amount > fault->span_ns
-            ? fault->amount
-            : fault->span_ns;
-    if (fault->kind == SIM_FAULT_SLOW) {
-        span_ns += 2 * fault->amount; /* the last request, and its reply */
-    }
-    int64_t end_ns = fault->at_ns + span_ns;
+    int64_t end_ns = fault->at_ns + sim_reach_span_ns(fault);
     bool goes_on = (OF_MEMORY & BIT(fault->kind)) != 0;
     return !goes_on && end_ns > story->calm_ns ? story->calm_ns : end_ns;
 }

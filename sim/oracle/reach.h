@@ -12,6 +12,10 @@
  * retransmit. */
 #define SIM_SETTLE_NS INT64_C(3000000000)
 
+/* How long a fault has an effect: a message that it delays, or sends again,
+ * comes after its end, and holds up those behind it. */
+int64_t sim_reach_span_ns(const struct sim_fault *fault);
+
 /* Has the process run without a pause since `from_ns`? */
 bool sim_reach_is_running(const struct sim_process *process, int64_t from_ns);
 
