@@ -86,6 +86,17 @@ static void answer_changed(struct hf_pg_node *node,
 
 /* ---- Rows --------------------------------------------------------------- */
 
+static void answer_verb(struct hf_pg_node *node, struct hf_answer *answer,
+                        const struct hf_sql_row *row, struct hf_instant now)
+{
+    if (hf_sql_answer_read(&node->base, answer, row)) {
+        if (answer->verdict == HF_VERDICT_QUEUED) {
+            hf_pg_listen_want(node, now); /* only waiters need pushes */
+        }
+        hf_sql_answer_give(&node->base, answer);
+    }
+}
+
 void hf_pg_answer_row(struct hf_pg_node *node,
                       const struct hf_pg_pending *pending,
                       const struct pg_result *rows, int n,
@@ -94,24 +105,19 @@ void hf_pg_answer_row(struct hf_pg_node *node,
     struct hf_sql_row row;
     struct hf_answer answer = answer_to(pending);
     hf_pg_row(rows, n, &row);
-    if (hf_sql_answer_read(&node->base, &answer, &row)) {
-        if (answer.verdict == HF_VERDICT_QUEUED) {
-            hf_pg_listen_want(node, now); /* only waiters need pushes */
-        }
-        hf_sql_answer_give(&node->base, &answer);
-    }
+    answer_verb(node, &answer, &row, now);
 }
 
+/* `row` is the first of them. */
 static void answer_queue(struct hf_pg_node *node, struct hf_answer *answer,
-                         const struct pg_result *rows)
+                         const struct pg_result *rows, struct hf_sql_row *row)
 {
-    struct hf_sql_row row;
     int n = hf_pg_rows(rows);
-    hf_pg_row(rows, 0, &row);
-    if (hf_sql_seats_begin(&node->base, answer, &row, (size_t)n)) {
-        for (int i = 0; i < n; i++) {
-            hf_pg_row(rows, i, &row);
-            hf_sql_seats_add(&node->base, answer, &row);
+    if (hf_sql_seats_begin(&node->base, answer, row, (size_t)n)) {
+        hf_sql_seats_add(&node->base, answer, row);
+        for (int i = 1; i < n; i++) {
+            hf_pg_row(rows, i, row);
+            hf_sql_seats_add(&node->base, answer, row);
         }
         hf_sql_answer_give(&node->base, answer);
     }
@@ -154,8 +160,8 @@ void hf_pg_answer(struct hf_pg_node *node, const struct hf_pg_pending *pending,
     } else if (hf_sql_answer_is_changed(&row)) {
         answer_changed(node, pending, now);
     } else if (pending->kind == HF_VERB_QUEUE) {
-        answer_queue(node, &answer, reply->rows);
+        answer_queue(node, &answer, reply->rows, &row);
     } else {
-        hf_pg_answer_row(node, pending, reply->rows, 0, now);
+        answer_verb(node, &answer, &row, now);
     }
 }
