@@ -142,23 +142,15 @@ judge_proof(struct hf_ordered_call *call, struct hf_ordered_seat *seat,
     return false;
 }
 
-/* The entry that a seat has proven, and that is unchanged. */
-static struct hf_wire_entry as_proven(const struct hf_ordered_seat *seat)
-{
-    struct hf_wire_entry entry = {.version = seat->version};
-    entry.entry.number = seat->number;
-    if (seat->session != NULL) {
-        memcpy(entry.entry.owner.session, seat->session->id, HF_SESSION_ID_LEN);
-    }
-    return entry;
-}
-
-/** @return true: the session is to be renewed once more. */
+/** The entry that the seat has proven is unchanged: under the call's session,
+ * if the seat is. @return true: the session is to be renewed once more. */
 static bool
 judge_unchanged(struct hf_ordered_call *call, struct hf_ordered_seat *seat,
                 const struct hf_wire_reply *reply, struct hf_instant now)
 {
-    struct hf_wire_entry entry = as_proven(seat);
+    struct hf_wire_entry entry = {.entry.number = seat->number,
+                                  .version = seat->version};
+    memcpy(entry.entry.owner.session, call->session->id, HF_SESSION_ID_LEN);
     if (seat->session == call->session && entry.version == 0) {
         hf_ordered_session_proves(seat); /* it was written since it was asked */
         return true;
