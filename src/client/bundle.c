@@ -22,7 +22,7 @@
  *
  * A try that has some of its parts waits PATIENCE_MS for the others: their
  * holder may be another sweep that is about to release them. Without this wait,
- * two tries in conflict could both fail.
+ * two tries in conflict could both fail. It ends with the try's own time.
  *
  * Each member is an ordinary acquisition (acquire.c) with `bundle` set: it
  * keeps the lock that it acquires until the bundle has all its parts.
@@ -212,8 +212,9 @@ static void on_missing(struct hf_bundle *bundle, struct hf_part *part)
     hf_bundle_drop_from(bundle, bundle->at + 1);
     if (is_try && bundle->at > 0 && !bundle->is_patient) {
         bundle->is_patient = true;
-        bundle->until =
-            hf_instant_add(bundle->op.client->now, hf_span_ms(PATIENCE_MS));
+        bundle->until = hf_instant_min(
+            hf_instant_add(bundle->op.client->now, hf_span_ms(PATIENCE_MS)),
+            hf_instant_add(bundle->began, hf_span_ms(SWEEP_MS_MAX)));
         hf_timer_heap_set(&bundle->op.client->heap, &bundle->op.item,
                           bundle->until);
     }
