@@ -34,7 +34,8 @@ HOLDFAST_URL+='&session_ttl_min=2s'
 capture timeout 60 holdfast doctor
 like "$code $out" '^0 .*the ttl, 2 s at least' '... with it: they are'
 unlike "$out" 'as short as' '... and it is not named again'
-gives 0 '... and a lock is granted' run -n -t 2s job -- true
+# Not -n: an answer is waited for as long as a twentieth of the ttl.
+gives 0 '... and a lock is granted' run -w 15s -t 2s job -- true
 consul_stop c1
 
 ok 'half a minute' examines 30s
@@ -43,5 +44,5 @@ like "$out" 'warning: .*no session may be shorter than 30s here' '... of that'
 capture timeout 60 holdfast run -n -t 10s job -- true
 is "$code" 78 '... a shorter ttl is refused'
 like "$err" 'Session TTL' '... as such'
-gives 0 '... and one of that length is granted' run -n -t 30s job -- true
+gives 0 '... and one of that length is granted' run -w 15s -t 30s job -- true
 finish

@@ -101,6 +101,15 @@ trial '[ "${HF_BUILD##*/}" = build-c ] || echo 0 >'"'$W/made'"'
 [ -e '"'$W/made'"' ] && echo "ok 1 - a"; echo 1..1'
 is "$code $out" "0 2 passed, 0 failed, 0 skipped" "one that is made meanwhile is awaited"
 
+# A device that cannot be synced shows whether syncs reach the kernel.
+syncs() {
+    dd if=/dev/zero of=/dev/null count=1 conv=fsync 2>/dev/null
+    echo $?
+}
+export -f syncs
+is "$(syncs)" "$("$HF_BUILD/tests/lib/no_sync" bash -c syncs)" \
+    "no sync of a test reaches the disk, if the kernel has filters"
+
 # Where the time goes: the ten of more than ten tests that took the most of it.
 options=(-b "$W/tree/build" -j 4)
 unlike "$lines" 'most CPU' "of a few tests none is named for its time"

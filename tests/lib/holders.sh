@@ -21,6 +21,8 @@ gives() {
     capture timeout "$gives_s" holdfast "$@"
     # shellcheck disable=SC2154 # capture's
     is "$code" "$want" "$title"
+    # shellcheck disable=SC2154
+    [ "$code" = "$want" ] || diag "$err"
 }
 
 pids=()
