@@ -288,6 +288,7 @@ static inline void await_granted(struct hf_client *client, const char *name)
         seen += hf_holder_kind(hf_info_holder(info)) != HF_HOLDER_NONE;
         hf_info_free(info);
         assert_true(now_ms() < end);
+        pause_ms(2);
     }
 }
 
