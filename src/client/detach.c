@@ -175,11 +175,13 @@ static enum hf_status begin(struct hf_detach *detach, struct hf_lock *lock,
     if (!hf_op_list(&detach->op)) {
         return hf_fail_memory(error);
     }
+    /* before the operation is its own: a look may be what ends the lease */
+    bool is_lost = hf_lock_state_now(lock) == HF_STATE_LOST;
     detach->lock = lock;
     detach->op.lock = lock;
     lock->op = &detach->op;
     detach->stage = UNBIND;
-    if (hf_lock_state_now(lock) == HF_STATE_LOST) {
+    if (is_lost) {
         on_due(&detach->op);
     } else {
         unbind(detach);
