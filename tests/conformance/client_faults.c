@@ -287,7 +287,6 @@ static void await_everywhere(struct hf_client *client, const char *name)
                        HF_HOLDER_HOLDFAST;
         }
         hf_info_free(info);
-        pause_ms(1);
     }
     assert_int_equal(holders, hf_client_nodes(client));
 }
