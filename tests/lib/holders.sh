@@ -15,13 +15,12 @@
 # $W/held has a line for each acquisition: NAME and its fence.
 
 gives_s=20
+# shellcheck disable=SC2154 # capture's
 gives() {
     local want=$1 title=$2
     shift 2
     capture timeout "$gives_s" holdfast "$@"
-    # shellcheck disable=SC2154 # capture's
     is "$code" "$want" "$title"
-    # shellcheck disable=SC2154
     [ "$code" = "$want" ] || diag "$err"
 }
 

@@ -25,7 +25,6 @@ static struct sock_filter filter[] = {
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
     SUCCEEDS(SYS_fsync),
     SUCCEEDS(SYS_fdatasync),
-    SUCCEEDS(SYS_msync),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 };
 
