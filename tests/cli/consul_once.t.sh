@@ -11,10 +11,7 @@
 
 have_consul || skip_all 'no Consul'
 unset "${!CONSUL_HTTP_@}"
-# In memory: Consul syncs each write to its disk.
-memory=$(mktemp -d /dev/shm/hf.XXXXXX) || { fail 'a folder in memory'; finish; }
-at_exit rm -rf "$memory"
-consul_start -- -data-dir "$memory" || { fail 'Consul starts'; finish; }
+consul_start || { fail 'Consul starts'; finish; }
 # shellcheck disable=SC2034 # once.sh's
 KIND=consul NODE=c1
 export HOLDFAST_URL="$CONSUL_URL?node_timeout=3s&connect_timeout=5s"
