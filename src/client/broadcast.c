@@ -12,6 +12,8 @@
  * A reply may be lost with its connection, and the request executed anyway,
  * also later. Such nodes are in `unknown`: if the request changes something,
  * the caller must not take them for unchanged. Nodes in `unsent` are unchanged.
+ * A request that only reads is sent again: a pooler, a proxy or a fail-over may
+ * have closed a connection that was idle until then.
  *
  * Cost: one round trip, and one timeout if a node is slow or dead. A paged
  * query (SCAN) costs one round trip a page. */
@@ -139,6 +141,12 @@ static const struct hf_op_handlers handlers = {
     .node = on_node,
 };
 
+static bool only_reads(enum hf_verb verb)
+{
+    return verb == HF_VERB_INSPECT || verb == HF_VERB_QUEUE ||
+           verb == HF_VERB_SCAN;
+}
+
 void hf_broadcast_init(struct hf_broadcast *query, struct hf_client *client,
                        enum hf_verb verb, const void *name, size_t name_len)
 {
@@ -150,6 +158,7 @@ void hf_broadcast_init(struct hf_broadcast *query, struct hf_client *client,
     query->op.order.name_len = name_len;
     query->op.order.ttl_ms = client->url->max_ttl_ms;
     query->verb = verb;
+    query->repeats = only_reads(verb) ? client->nodes.count : 0;
     query->op.patience = hf_span_ms(LOOK_MS_MAX);
 }
 
@@ -187,12 +196,13 @@ void hf_broadcast_answer(struct hf_broadcast *query,
     client->has_reply = true;
     if (answer->verdict != HF_VERDICT_OK &&
         answer->verdict != HF_VERDICT_REFUSED) {
-        query->op.refusing |= bit;
         query->unknown |= answer->verdict == HF_VERDICT_UNKNOWN ? bit : 0;
         query->unsent |= answer->verdict == HF_VERDICT_UNSENT ? bit : 0;
         if (query->repeats > 0) {
             query->repeats--;
             query->asked &= (uint16_t)~bit;
+        } else {
+            query->op.refusing |= bit;
         }
         return;
     }

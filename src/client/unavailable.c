@@ -120,8 +120,7 @@ static void add_reason(struct line *line, const struct hf_op *op, unsigned node)
     struct hf_node info = {0};
     client->store->ops->describe(client->store, node, client->now, &info);
     add(line, is_in(op->apart, node) ? "%s: " : "%s ", info.address);
-    if (status == HF_NODE_STATUS_VOTING && is_in(op->refusing, node) &&
-        client->peers[node].reason[0] != '\0') {
+    if (is_in(op->refusing, node) && client->peers[node].reason[0] != '\0') {
         add(line, "%s", client->peers[node].reason);
     } else if (status == HF_NODE_STATUS_VOTING) {
         struct hf_span timeout = hf_nodes_timeout(&client->nodes, node,
