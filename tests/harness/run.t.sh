@@ -22,6 +22,9 @@ is "$code $out" "1 0 passed, 1 failed, 0 skipped" "a failure"
 trial 'echo "ok 1 - a"; echo "not ok 2 - b"; echo "# got: c"; echo 1..2; exit 1'
 like "$lines" $'\nfailed: cli/x:\n    not ok 2 - b\n    # got: c\n1 programs' \
     "its cases are named again at the end"
+trial 'echo "# ERROR: d, by cmocka"; echo "not ok 1 - a"; echo 1..1; exit 1'
+like "$lines" $'\nfailed: cli/x:\n    d, by cmocka\n    not ok 1 - a\n' \
+    "and the text of a failure that comes before"
 trial 'echo "ok 1 - a"; echo 1..1; kill -SEGV $$'
 is "$code $out" "1 1 passed, 1 failed, 0 skipped" "a crash after its plan"
 trial 'echo "ok 1 - a"'
