@@ -333,7 +333,7 @@ static enum hf_status fail_boot(int number, struct hf_error *error)
     if (number == EMFILE || number == ENFILE) {
         return hf_folder_fail(BOOT_FILE, number, "open", error);
     }
-    return hf_fail(error, HF_UNSUPPORTED,
+    return hf_fail(error, HF_CONFIG,
                    "cannot read " BOOT_FILE " and /proc/self/ns/time (%s): the "
                    "embedded store needs /proc",
                    hf_errno_text(number));
@@ -385,12 +385,15 @@ static enum hf_status lock_and_open(struct hf_gate *gate,
     if (status != HF_OK) {
         return status;
     }
-    return lock_file(gate->fd, LOCK_SH) == 0
-               ? open_locked(gate, make, error)
-               : hf_fail(error, HF_UNAVAILABLE,
-                         "%s is being set up by a process that does not get on "
-                         "(is it stopped?)",
-                         gate->gate_path);
+    int number = lock_file(gate->fd, LOCK_SH);
+    if (number == EWOULDBLOCK) {
+        return hf_fail(error, HF_UNAVAILABLE,
+                       "%s is being set up by a process that does not get on "
+                       "(is it stopped?)",
+                       gate->gate_path);
+    }
+    return number == 0 ? open_locked(gate, make, error)
+                       : hf_folder_fail(gate->gate_path, number, "lock", error);
 }
 
 enum hf_status hf_gate_open(struct hf_gate *gate,
