@@ -329,12 +329,21 @@ static void judge_unreached(struct sim_oracle *oracle,
     }
 }
 
+/* @return the nodes that do not have its owner, and did not free it for it: a
+ * repetition of a RELEASE whose reply was lost is denied, too. */
+static unsigned losers(const struct sim_asking *call,
+                       const struct sim_target *target)
+{
+    return call->kind == SIM_CALL_RELEASE ? target->denied & ~target->done
+                                          : target->denied;
+}
+
 static void judge_lost(struct sim_oracle *oracle, const struct sim_asking *call,
                        const struct hf_lock *lock)
 {
     for (unsigned i = 0; i < call->n_targets; i++) {
         const struct sim_target *target = &call->targets[i];
-        if (target->was_lost || is_many(oracle, target->denied)) {
+        if (target->was_lost || is_many(oracle, losers(call, target))) {
             return;
         }
     }

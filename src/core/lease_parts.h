@@ -38,8 +38,9 @@ enum hf_vote_flags {
     HF_VOTE_OLD_TTL_ASK = (1 << 5), /* its ACQUIRE or YIELD was sent before the
                                    ttl changed, perhaps in that instant */
     HF_VOTE_OLD_TTL_CONFIRM = (1 << 6), /* the same of its CONFIRM */
-    HF_VOTE_IN_DOUBT = (1 << 7) /* the reply to a raise was lost: the node may
+    HF_VOTE_IN_DOUBT = (1 << 7), /* the reply to a raise was lost: the node may
                                     still execute it, at any later time */
+    HF_VOTE_MAY_BE_FREED = (1 << 8) /* the reply to a RELEASE was lost */
 };
 
 enum hf_lease_flags {

@@ -9,6 +9,9 @@
  * caller gets a result after a majority, or after one timeout; the remaining
  * nodes are released in the background.
  *
+ * A RELEASE whose reply was lost may have freed the lock. Then "not yours", the
+ * reply to its repetition, is neither RELEASED nor LOST: it is UNKNOWN.
+ *
  * RELEASE carries the largest counter seen. A node where the name is free
  * raises its counter to it, so the next acquisition finds equal counters and
  * needs one round trip (simulated: second round trips fall from 7% to 1.5%).
@@ -116,7 +119,8 @@ static void begin(struct hf_step *step, uint16_t mask, bool reports,
                       ? HF_NEVER
                       : hf_instant_add(step->event->now, patience);
     for (unsigned i = 0; i < lease->n_nodes; i++) {
-        lease->votes[i].flags &= (uint16_t)~HF_VOTE_IN_ROUND;
+        lease->votes[i].flags &=
+            (uint16_t) ~(HF_VOTE_IN_ROUND | HF_VOTE_MAY_BE_FREED);
         if ((mask & hf_node_bit(i)) != 0) {
             lease->votes[i].flags |= HF_VOTE_UNRELEASED;
             send_release(step, i);
@@ -186,14 +190,18 @@ void hf_release_answer(struct hf_step *step)
         break;
     case HF_VERDICT_REFUSED:
     case HF_VERDICT_QUEUED:
-        vote->said = HF_SAID_NOT_YOURS;
+        vote->said = (vote->flags & HF_VOTE_MAY_BE_FREED) == 0
+                         ? HF_SAID_NOT_YOURS
+                         : HF_SAID_UNKNOWN;
         vote->flags |= HF_VOTE_IN_ROUND;
         break;
     case HF_VERDICT_UNSENT:
     case HF_VERDICT_UNKNOWN:
     case HF_VERDICT_ERROR:
     default:
-        vote->flags |= HF_VOTE_UNRELEASED;
+        vote->flags |= event->verdict == HF_VERDICT_UNKNOWN
+                           ? HF_VOTE_UNRELEASED | HF_VOTE_MAY_BE_FREED
+                           : HF_VOTE_UNRELEASED;
         if (hf_instant_is_never(step->lease->next)) {
             step->lease->next = hf_instant_add(
                 event->now, hf_span_min(step->nodes->node_timeout,

@@ -12,8 +12,8 @@ pty=$HF_BUILD/tests/lib/pty
 # than a second, so that it does not count as failed.
 cat >"$W/lead" <<'X'
 #!/bin/sh
-echo "$1 $HOLDFAST_FENCE" >>"$2/led"
 echo $$ >"$2/pid.$1"
+echo "$1 $HOLDFAST_FENCE" >>"$2/led"
 sleep 1.1 # sleeps: for longer than a leader that failed
 until rm "$2/out.$1" 2>/dev/null; do sleep 0.02; done
 exit 3

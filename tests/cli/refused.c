@@ -92,10 +92,11 @@ static void read_error(char *out, size_t size)
     close(fd);
 }
 
-/* The exit codes of holdfast(1), and those of the command. */
+/* The exit codes of holdfast(1), and those of the command; not that of a lock
+ * that was lost: none is. */
 static bool is_known(int code)
 {
-    static const int known[] = {0, 69, 70, 75, 76, 77, 78, 126, 127};
+    static const int known[] = {0, 69, 70, 75, 77, 78, 126, 127};
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (code == known[i]) {
             return true;

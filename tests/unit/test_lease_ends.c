@@ -156,6 +156,28 @@ static void who_could_not_release_tries_again(void **state)
           "[53] 1 R ok          | done\n");
 }
 
+/* The reply to the first RELEASE was lost, and it may have freed the lock. */
+static void denied_once_it_may_be_freed(void **state)
+{
+    (void)state;
+    trace(1, 3000,
+          "[0] acquire          | 0A\n"
+          "[1] 0 A ok 7         | held 7 till 2968\n"
+          "[2] release          | 0R7\n"
+          "[3] node 0 connecting | \n"
+          "[4] 0 R unknown      | \n"
+          "[5] node 0 voting    | 0R7\n"
+          "[6] 0 R no 7         | unknown done\n");
+    trace(1, 3000,
+          "[0] acquire          | 0A\n"
+          "[1] 0 A ok 7         | held 7 till 2968\n"
+          "[2] release          | 0R7\n"
+          "[3] node 0 connecting | \n"
+          "[4] 0 R unsent       | \n"
+          "[5] node 0 voting    | 0R7\n"
+          "[6] 0 R no 7         | lost done\n");
+}
+
 static void denied_by_some_and_one_to_come(void **state)
 {
     (void)state;
@@ -334,6 +356,7 @@ int main(void)
         cmocka_unit_test(answer_at_the_end_of_the_waiting),
         cmocka_unit_test(release_waits_for_no_node_that_is_down),
         cmocka_unit_test(who_could_not_release_tries_again),
+        cmocka_unit_test(denied_once_it_may_be_freed),
         cmocka_unit_test(denied_by_some_and_one_to_come),
         cmocka_unit_test(refused_node_with_request_in_flight_is_released),
         cmocka_unit_test(any_refused_node_with_request_in_flight),
