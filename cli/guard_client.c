@@ -112,10 +112,16 @@ static bool has_reply_error(struct cli_guard_client *client)
 static void find_code(struct cli_guard_client *client)
 {
     const struct cli_guard_error *error = client->guard->client->errors;
+    const struct cli_guard_remedy *one = client->guard->client->remedies;
     while (error->part != NULL && strstr(client->error, error->part) == NULL) {
         error++;
     }
     client->code = error->code;
+    while (one != NULL && one->part != NULL &&
+           strstr(client->error, one->part) == NULL) {
+        one++;
+    }
+    client->remedy = one != NULL ? one->text : NULL;
 }
 
 static bool fail(struct cli_guard_client *client, int code, const char *subject,
@@ -127,6 +133,7 @@ static bool fail(struct cli_guard_client *client, int code, const char *subject,
     cli_out_text(&out, text);
     cli_out_text(&out, more);
     client->code = code;
+    client->remedy = NULL;
     return false;
 }
 

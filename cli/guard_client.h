@@ -35,12 +35,19 @@ struct cli_guard_client {
     char err[CLI_GUARD_ERR_ROOM + 1];
     char error[CLI_GUARD_ERR_ROOM]; /* the first line of an error */
     int code;                       /* its exit code */
+    const char *remedy;             /* of this error; NULL: none is known */
 };
 
 /* The exit code for a line of an error. */
 struct cli_guard_error {
     const char *part; /* of the line; NULL: any */
     int code;
+};
+
+/* What to do about a line of an error. */
+struct cli_guard_remedy {
+    const char *part; /* of the line; NULL: the end */
+    const char *text;
 };
 
 struct cli_guard_program {
@@ -50,7 +57,8 @@ struct cli_guard_program {
     const char *file_options; /* the first option, if an address is given */
     /* Add the words of an address, and export its password. */
     int (*address)(struct cli_guard_client *client, char *target);
-    const struct cli_guard_error *errors; /* the first that fits */
+    const struct cli_guard_error *errors;    /* the first that fits */
+    const struct cli_guard_remedy *remedies; /* or NULL */
     bool has_replies; /* errors are on stdout, and its status is 0 */
 };
 

@@ -50,6 +50,7 @@ int cli_guard_install_fail(const struct cli_guard_client *client,
     struct cli_out out;
     cli_guard_install_begin(&out, client->guard);
     cli_out_plain(&out, client->error);
+    remedy = remedy != NULL ? remedy : client->remedy;
     if (remedy != NULL && remedy[0] != '\0') {
         cli_out_text(&out, "; ");
         cli_out_plain(&out, remedy);
@@ -76,6 +77,7 @@ static bool run_texts(struct cli_guard_client *client,
     if (strlen(text) + 1 >= sizeof(text)) {
         (void)strcpy(client->error, "the names are too long");
         client->code = CLI_EXIT_USAGE;
+        client->remedy = NULL;
         return false;
     }
     return cli_guard_client_run(client, text, strlen(text));
@@ -243,6 +245,7 @@ static int run_install(struct cli_guard_client *client,
                      "was installed, and is not whole: does another program "
                      "change it? Repeat the installation");
         client->code = CLI_EXIT_INTERNAL;
+        client->remedy = NULL;
         code = cli_guard_install_fail(client, NULL);
     }
     if (code == 0) {

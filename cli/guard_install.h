@@ -11,7 +11,7 @@
 void cli_guard_install_begin(struct cli_out *out,
                              const struct cli_guard *guard);
 
-/* One line with client->error and, unless NULL, the remedy.
+/* One line with client->error and the remedy; NULL: client->remedy.
  * @return client->code. */
 int cli_guard_install_fail(const struct cli_guard_client *client,
                            const char *remedy);

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The database of holdfast guard --install: a URL, a file, or the client
- * program's default, as words of that program.
- *
- * ps shows words, so a password is exported in the variable that the program
- * reads, and overwritten where it was typed. */
-#include "guard_client.h"
+ * program's default, as words of that program. */
+#include "guard_address.h"
 
 #include "exit_code.h"
 #include "message.h"
@@ -16,258 +13,49 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- A URL in pieces --------------------------------------------------- */
-
-struct piece {
-    char *at; /* NULL: not there */
-    size_t len;
-};
-
-/* SCHEME://USER:PASSWORD@HOST:PORT/PATH?QUERY */
-struct address {
-    struct piece scheme, user, password, host, port, path, query;
-};
-
-static struct piece piece_of(char *at, size_t len)
-{
-    return (struct piece){.at = at, .len = len};
-}
-
-static void split_host(struct address *address, char *at, size_t len)
-{
-    char *end = len > 0 && at[0] == '[' ? memchr(at, ']', len) : NULL;
-    char *from = end != NULL ? end : at;
-    char *colon = memrchr(from, ':', len - (size_t)(from - at));
-    size_t host_len = colon != NULL ? (size_t)(colon - at) : len;
-    if (colon != NULL) {
-        address->port = piece_of(colon + 1, len - host_len - 1);
-    }
-    address->host = end != NULL ? piece_of(at + 1, (size_t)(end - at) - 1)
-                                : piece_of(at, host_len);
-}
-
-static void split(struct address *address, char *url)
-{
-    char *at = strstr(url, "://");
-    *address = (struct address){.scheme = piece_of(url, (size_t)(at - url))};
-    at += strlen("://");
-    size_t len = strcspn(at, "/?");
-    char *next = at + len;
-    char *sign = memrchr(at, '@', len);
-    if (sign != NULL) {
-        char *colon = memchr(at, ':', (size_t)(sign - at));
-        char *end = colon != NULL ? colon : sign;
-        address->user = piece_of(at, (size_t)(end - at));
-        if (colon != NULL) {
-            address->password = piece_of(colon + 1, (size_t)(sign - colon) - 1);
-        }
-        at = sign + 1;
-    }
-    split_host(address, at, (size_t)(next - at));
-    if (*next == '/') {
-        address->path = piece_of(next, strcspn(next, "?"));
-        next += address->path.len;
-    }
-    if (*next == '?') {
-        address->query = piece_of(next + 1, strlen(next + 1));
-    }
-}
-
-/* The next NAME=VALUE of the query. */
-static bool next_parameter(struct piece *query, struct piece *name,
-                           struct piece *value)
-{
-    if (query->at == NULL || query->len == 0) {
-        return false;
-    }
-    char *at = query->at;
-    char *end = memchr(at, '&', query->len);
-    size_t len = end != NULL ? (size_t)(end - at) : query->len;
-    char *equals = memchr(at, '=', len);
-    *name = piece_of(at, equals != NULL ? (size_t)(equals - at) : len);
-    *value = equals != NULL ? piece_of(equals + 1, len - name->len - 1)
-                            : piece_of(at + len, 0);
-    len += end != NULL;
-    *query = piece_of(at + len, query->len - len);
-    return true;
-}
-
-static bool is(const struct piece *piece, const char *text)
-{
-    return piece->len == strlen(text) &&
-           memcmp(piece->at, text, piece->len) == 0;
-}
-
-/* ---- Words ------------------------------------------------------------- */
-
-static void hide(struct piece *secret)
-{
-    if (secret->at != NULL) {
-        memset(secret->at, '*', secret->len);
-    }
-}
-
-/* No password must be in a message. */
-static void hide_all(char *url)
-{
-    struct address address;
-    struct piece name, value;
-    split(&address, url);
-    hide(&address.password);
-    while (next_parameter(&address.query, &name, &value)) {
-        if (memmem(name.at, name.len, "pass", 4) != NULL) {
-            hide(&value);
-        }
-    }
-}
-
-static int refuse(char *target, const char *reason)
-{
-    struct cli_out out;
-    if (strstr(target, "://") != NULL) {
-        hide_all(target);
-    }
-    cli_message_begin(&out);
-    cli_out_text(&out, "guard: --install ");
-    (void)cli_out_shown(&out, target, strlen(target));
-    cli_out_text(&out, ": ");
-    cli_out_text(&out, reason);
-    return cli_message_end(&out, CLI_EXIT_USAGE);
-}
-
-/* Append BEFORE and the bytes. @return NULL: no room. */
-static char *keep(struct cli_guard_client *client, const char *before,
-                  const char *bytes, size_t len)
-{
-    size_t n = strlen(before);
-    char *text = client->text + client->used;
-    if (n + len + 1 > sizeof(client->text) - client->used) {
-        return NULL;
-    }
-    memcpy(text, before, n);
-    memcpy(text + n, bytes, len);
-    text[n + len] = '\0';
-    client->used += n + len + 1;
-    return text;
-}
-
-static int digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
-/* BEFORE and the decoded piece. @return NULL: too long, a % without two hex
- * digits, or a NUL. */
-static char *decode(struct cli_guard_client *client, const char *before,
-                    const struct piece *piece)
-{
-    char *text = keep(client, before, piece->at, piece->len);
-    if (text == NULL) {
-        return NULL;
-    }
-    char *to = text + strlen(before);
-    for (const char *at = to; *at != '\0'; at++) {
-        if (*at == '%') {
-            int high = digit(at[1]);
-            int low = high < 0 ? -1 : digit(at[2]);
-            if (low < 0 || high + low == 0) {
-                return NULL;
-            }
-            *to++ = (char)(high * 16 + low);
-            at += 2;
-        } else {
-            *to++ = *at;
-        }
-    }
-    *to = '\0';
-    return text;
-}
-
-/* Nothing if the piece is empty. */
-static bool add(struct cli_guard_client *client, const char *before,
-                const struct piece *piece)
-{
-    if (piece->at == NULL || piece->len == 0) {
-        return true;
-    }
-    char *text = decode(client, before, piece);
-    if (text != NULL) {
-        cli_guard_client_add(client, text);
-    }
-    return text != NULL;
-}
-
-static bool add_two(struct cli_guard_client *client, const char *option,
-                    const struct piece *piece)
-{
-    if (piece->at != NULL && piece->len > 0) {
-        cli_guard_client_add(client, option);
-    }
-    return add(client, "", piece);
-}
-
-/* Export it, and overwrite it. */
-static bool take_password(struct cli_guard_client *client, const char *name,
-                          struct piece *password)
-{
-    if (password->at == NULL || password->len == 0) {
-        return true;
-    }
-    size_t used = client->used;
-    char *text = decode(client, "", password);
-    bool is_set = text != NULL && setenv(name, text, 1) == 0;
-    explicit_bzero(client->text + used, sizeof(client->text) - used);
-    client->used = used;
-    hide(password);
-    return is_set;
-}
-
-#define BAD_URL                                                                \
-    "a URL has at most 8000 bytes, and behind each % two hex digits, not 00"
-
 /* ---- PostgreSQL -------------------------------------------------------- */
 
 /* The URL is libpq's, and goes to psql without the password. */
 static int add_conninfo(struct cli_guard_client *client, char *target)
 {
-    struct address address;
-    struct piece name, value;
+    struct cli_guard_address address;
+    struct cli_guard_piece name, value;
     char *start = client->text + client->used;
-    split(&address, target);
+    cli_guard_split(&address, target);
     bool has_user = address.password.at != NULL;
-    bool is_good = take_password(client, "PGPASSWORD", &address.password);
+    bool is_good =
+        cli_guard_take_password(client, "PGPASSWORD", &address.password);
     size_t head =
         (size_t)((has_user                   ? address.password.at - 1
                   : address.query.at != NULL ? address.query.at - 1
                                              : target + strlen(target)) -
                  target);
-    is_good = is_good && keep(client, "", target, head) != NULL;
+    is_good = is_good && cli_guard_keep(client, "", target, head) != NULL;
     if (has_user && is_good) {
         const char *rest = address.password.at + address.password.len;
         client->used--;
-        is_good = keep(client, "", rest, strcspn(rest, "?")) != NULL;
+        is_good = cli_guard_keep(client, "", rest, strcspn(rest, "?")) != NULL;
     }
     for (const char *before = "?";
-         is_good && next_parameter(&address.query, &name, &value);) {
-        if (is(&name, "password")) {
-            is_good = take_password(client, "PGPASSWORD", &value);
+         is_good && cli_guard_next(&address.query, &name, &value);) {
+        if (cli_guard_piece_is(&name, "password")) {
+            is_good = cli_guard_take_password(client, "PGPASSWORD", &value);
             continue;
         }
-        if (is(&name, "sslpassword")) {
-            return refuse(target, "ps would show the sslpassword: name it in a "
-                                  "service file (?service=NAME)");
+        if (cli_guard_piece_is(&name, "sslpassword")) {
+            return cli_guard_refuse(
+                target, "ps would show the sslpassword: name it in a "
+                        "service file (?service=NAME)");
         }
         client->used--;
-        is_good = keep(client, before, name.at,
-                       (size_t)(value.at - name.at) + value.len) != NULL;
+        is_good =
+            cli_guard_keep(client, before, name.at,
+                           (size_t)(value.at - name.at) + value.len) != NULL;
         before = "&";
     }
     cli_guard_client_add(client, "-d");
     cli_guard_client_add(client, start);
-    return is_good ? 0 : refuse(target, BAD_URL);
+    return is_good ? 0 : cli_guard_refuse(target, CLI_GUARD_BAD_URL);
 }
 
 static int address_postgres(struct cli_guard_client *client, char *target)
@@ -281,7 +69,8 @@ static int address_postgres(struct cli_guard_client *client, char *target)
         return add_conninfo(client, target);
     }
     if (strstr(target, "://") != NULL) {
-        return refuse(target, "must be postgres://USER@HOST/DATABASE");
+        return cli_guard_refuse(target,
+                                "must be postgres://USER@HOST/DATABASE");
     }
     if (strchr(target, '=') != NULL && strstr(target, "password") != NULL) {
         return cli_message(CLI_EXIT_USAGE, "guard: --install",
@@ -317,7 +106,9 @@ const struct cli_guard_program cli_guard_psql = {
 
 /* ---- MySQL ------------------------------------------------------------- */
 
-static int address_mysql(struct cli_guard_client *client, char *target)
+/* Without TLS, or with as much of it as the client program checks. */
+static int add_mysql_options(struct cli_guard_client *client, char *target,
+                             struct cli_guard_piece *query)
 {
     static const struct {
         const char *name, *option;
@@ -325,8 +116,49 @@ static int address_mysql(struct cli_guard_client *client, char *target)
                    {"ssl-ca", "--ssl-ca="},
                    {"ssl-cert", "--ssl-cert="},
                    {"ssl-key", "--ssl-key="}};
-    struct address address;
-    struct piece name, value;
+    struct cli_guard_piece name, value;
+    while (cli_guard_next(query, &name, &value)) {
+        size_t i = 0;
+        while (i < 4 && !cli_guard_piece_is(&name, options[i].name)) {
+            i++;
+        }
+        if (i == 4) {
+            return cli_guard_refuse(target,
+                                    "its parameters may be socket, ssl-ca, "
+                                    "ssl-cert and ssl-key; those of mysqls:// "
+                                    "tls_ca, tls_cert and tls_key");
+        }
+        if (!cli_guard_add(client, options[i].option, &value)) {
+            return cli_guard_refuse(target, CLI_GUARD_BAD_URL);
+        }
+    }
+    return 0;
+}
+
+/* As store/mysql/target.c: a server without TLS is refused, and its certificate
+ * and name are checked before the login; over TCP, also to localhost. */
+static int add_mysql_tls(struct cli_guard_client *client, char *target,
+                         struct cli_guard_address *address)
+{
+    static const char *const fixed[] = {"--protocol=TCP", "--ssl",
+                                        "--ssl-verify-server-cert",
+                                        "--tls-version=TLSv1.2,TLSv1.3"};
+    static const char *const options[] = {"--ssl-ca", "--ssl-cert",
+                                          "--ssl-key"};
+    if (address->host.len == 0) {
+        return cli_guard_refuse(target,
+                                "a unix socket has no TLS: write mysql://, or "
+                                "the host and port of the server");
+    }
+    for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
+        cli_guard_client_add(client, fixed[i]);
+    }
+    return cli_guard_add_tls(client, target, &address->query, options);
+}
+
+static int address_mysql(struct cli_guard_client *client, char *target)
+{
+    struct cli_guard_address address;
     if (target == NULL) {
         return 0;
     }
@@ -334,30 +166,31 @@ static int address_mysql(struct cli_guard_client *client, char *target)
         cli_guard_client_add(client, target);
         return 0;
     }
-    split(&address, target);
-    bool is_good = take_password(client, "MYSQL_PWD", &address.password);
-    if (!is(&address.scheme, "mysql") && !is(&address.scheme, "mariadb")) {
-        return refuse(target, "must be mysql://USER@HOST/DATABASE");
+    cli_guard_split(&address, target);
+    bool is_good =
+        cli_guard_take_password(client, "MYSQL_PWD", &address.password);
+    bool is_tls = cli_guard_piece_is(&address.scheme, "mysqls") ||
+                  cli_guard_piece_is(&address.scheme, "mariadbs");
+    if (!is_tls && !cli_guard_piece_is(&address.scheme, "mysql") &&
+        !cli_guard_piece_is(&address.scheme, "mariadb")) {
+        return cli_guard_refuse(target,
+                                "must be mysql://USER@HOST/DATABASE, or mysqls "
+                                "with TLS");
     }
-    is_good = is_good && add(client, "--user=", &address.user) &&
-              add(client, "--host=", &address.host) &&
-              add(client, "--port=", &address.port);
-    while (is_good && next_parameter(&address.query, &name, &value)) {
-        size_t i = 0;
-        while (i < 4 && !is(&name, options[i].name)) {
-            i++;
-        }
-        if (i == 4) {
-            return refuse(target, "its parameters may be socket, ssl-ca, "
-                                  "ssl-cert and ssl-key");
-        }
-        is_good = add(client, options[i].option, &value);
-    }
+    is_good = is_good && cli_guard_add(client, "--user=", &address.user) &&
+              cli_guard_add(client, "--host=", &address.host) &&
+              cli_guard_add(client, "--port=", &address.port);
     if (address.path.len > 1) {
-        address.path = piece_of(address.path.at + 1, address.path.len - 1);
-        is_good = is_good && add(client, "--database=", &address.path);
+        address.path.at++;
+        address.path.len--;
+        is_good =
+            is_good && cli_guard_add(client, "--database=", &address.path);
     }
-    return is_good ? 0 : refuse(target, BAD_URL);
+    if (!is_good) {
+        return cli_guard_refuse(target, CLI_GUARD_BAD_URL);
+    }
+    return is_tls ? add_mysql_tls(client, target, &address)
+                  : add_mysql_options(client, target, &address.query);
 }
 
 static const struct cli_guard_error mysql_errors[] = {
@@ -376,6 +209,19 @@ static const struct cli_guard_error mysql_errors[] = {
     {NULL, CLI_EXIT_CONFIG},
 };
 
+#define ADD_CA "name its authority with tls_ca"
+
+static const struct cli_guard_remedy mysql_remedies[] = {
+    {"signed certificate", ADD_CA},
+    {"issuer certificate", ADD_CA},
+    {"Validation of SSL",
+     "the certificate is of another host: write a host that it names"},
+    {"does not support it",
+     "give the server a certificate, or write mysql:// if the network is your "
+     "own"},
+    {NULL, NULL},
+};
+
 /* A URL replaces all: settings of another server in option files, such as its
  * password, would go before it. */
 const struct cli_guard_program cli_guard_mariadb = {
@@ -386,6 +232,7 @@ const struct cli_guard_program cli_guard_mariadb = {
     .file_options = "--no-defaults",
     .address = address_mysql,
     .errors = mysql_errors,
+    .remedies = mysql_remedies,
 };
 
 /* ---- SQLite ------------------------------------------------------------ */
@@ -431,10 +278,10 @@ static int address_sqlite(struct cli_guard_client *client, char *target)
         return cli_message_end(&out, code);
     }
     /* Not an option of the shell, nor a file: URL. */
-    char *path =
-        keep(client, target[0] == '/' ? "" : "./", target, strlen(target));
+    char *path = cli_guard_keep(client, target[0] == '/' ? "" : "./", target,
+                                strlen(target));
     if (path == NULL) {
-        return refuse(target, cli_message_of(ENAMETOOLONG));
+        return cli_guard_refuse(target, cli_message_of(ENAMETOOLONG));
     }
     cli_guard_client_add(client, path);
     return 0;
@@ -457,62 +304,43 @@ const struct cli_guard_program cli_guard_sqlite3 = {
 
 /* ---- Redis ------------------------------------------------------------- */
 
-static bool add_redis_options(struct cli_guard_client *client,
-                              struct piece *query)
-{
-    static const struct {
-        const char *name, *option;
-    } options[] = {
-        {"tls_ca", "--cacert"}, {"tls_cert", "--cert"}, {"tls_key", "--key"}};
-    struct piece name, value;
-    bool is_good = true;
-    while (is_good && next_parameter(query, &name, &value)) {
-        size_t i = 0;
-        while (i < 3 && !is(&name, options[i].name)) {
-            i++;
-        }
-        is_good = i < 3 && add_two(client, options[i].option, &value);
-    }
-    return is_good;
-}
-
 static int address_redis(struct cli_guard_client *client, char *target)
 {
-    struct address address;
+    static const char *const options[] = {"--cacert", "--cert", "--key"};
+    struct cli_guard_address address;
     if (target == NULL) {
         return cli_message(CLI_EXIT_USAGE, NULL,
                            "guard: which server? holdfast guard redis "
                            "--install redis://HOST");
     }
     if (strstr(target, "://") == NULL) {
-        return refuse(target, "must be redis://HOST");
+        return cli_guard_refuse(target, "must be redis://HOST");
     }
-    split(&address, target);
-    bool is_good = take_password(client, "REDISCLI_AUTH", &address.password);
-    bool is_tls =
-        is(&address.scheme, "rediss") || is(&address.scheme, "valkeys");
-    bool is_unix =
-        is(&address.scheme, "redis+unix") || is(&address.scheme, "valkey+unix");
-    if (!is_tls && !is_unix && !is(&address.scheme, "redis") &&
-        !is(&address.scheme, "valkey")) {
-        return refuse(target, "must be redis://HOST, rediss://HOST or "
-                              "redis+unix:///SOCKET");
+    cli_guard_split(&address, target);
+    bool is_good =
+        cli_guard_take_password(client, "REDISCLI_AUTH", &address.password);
+    bool is_tls = cli_guard_piece_is(&address.scheme, "rediss") ||
+                  cli_guard_piece_is(&address.scheme, "valkeys");
+    bool is_unix = cli_guard_piece_is(&address.scheme, "redis+unix") ||
+                   cli_guard_piece_is(&address.scheme, "valkey+unix");
+    if (!is_tls && !is_unix && !cli_guard_piece_is(&address.scheme, "redis") &&
+        !cli_guard_piece_is(&address.scheme, "valkey")) {
+        return cli_guard_refuse(target,
+                                "must be redis://HOST, rediss://HOST or "
+                                "redis+unix:///SOCKET");
     }
     if (strpbrk(target, ", ") != NULL) {
-        return refuse(target, "one server, that of the data");
+        return cli_guard_refuse(target, "one server, that of the data");
     }
     if (is_tls) {
         cli_guard_client_add(client, "--tls");
     }
-    is_good = is_good && add_two(client, "--user", &address.user) &&
-              (is_unix ? add_two(client, "-s", &address.path)
-                       : add_two(client, "-h", &address.host) &&
-                             add_two(client, "-p", &address.port));
-    if (is_good && !add_redis_options(client, &address.query)) {
-        return refuse(target,
-                      "its parameters may be tls_ca, tls_cert and tls_key");
-    }
-    return is_good ? 0 : refuse(target, BAD_URL);
+    is_good = is_good && cli_guard_add_two(client, "--user", &address.user) &&
+              (is_unix ? cli_guard_add_two(client, "-s", &address.path)
+                       : cli_guard_add_two(client, "-h", &address.host) &&
+                             cli_guard_add_two(client, "-p", &address.port));
+    return is_good ? cli_guard_add_tls(client, target, &address.query, options)
+                   : cli_guard_refuse(target, CLI_GUARD_BAD_URL);
 }
 
 static const struct cli_guard_error redis_errors[] = {

@@ -3,6 +3,7 @@
 # holdfast guard postgres --install, on a real server.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/databases.sh"
+. "$(dirname "$0")/../lib/servers.sh"
 # timeout: 240
 postgres_start || skip_all "no PostgreSQL"
 export PGUSER=postgres PGOPTIONS='-c client_min_messages=warning'
@@ -174,4 +175,46 @@ refused 64 '--install mysql://u:\*+@h: must be postgres://' 'one in another URL'
     mysql://u:secret@h
 refused 64 '--install postgres://app:\*+@/app: a URL has' 'a bad one' \
     'postgres://app:%zz@/app'
+
+# ---- TLS: psql checks the certificate and the name before the login
+issue() { # NAME HOST: a certificate of its own authority
+    openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=$2" \
+        -addext "subjectAltName=DNS:$2" -keyout "$W/$1.key" -out "$W/$1.crt" 2>/dev/null
+}
+serve() { # NAME
+    command install -m 600 "$W/$1.key" "$W/pg/data/server.key"
+    command install -m 600 "$W/$1.crt" "$W/pg/data/server.crt"
+    [ "$(id -u)" != 0 ] || chown postgres:postgres "$W"/pg/data/server.*
+    postgres_stop
+    PGPORT=$port postgres_restart -c listen_addresses=127.0.0.1 -c "port=$port" \
+        -c ssl=on -c ssl_cert_file=server.crt -c ssl_key_file=server.key \
+        -c log_connections=on
+}
+on_server() {
+    PGPORT=$port pg -d app "$@"
+}
+schemas() {
+    on_server -c "SELECT COUNT(*) FROM pg_namespace WHERE nspname = 'holdfast'"
+}
+port=$(free_port)
+issue good localhost
+issue elsewhere elsewhere
+sed -i '1i hostssl all app 127.0.0.1/32 scram-sha-256' "$W/pg/data/pg_hba.conf"
+verify="localhost:$port/app?sslmode=verify-full&sslrootcert=$W"
+app='postgres://app:s3cr%40t%2f%25'
+ok 'a server of another name' serve elsewhere
+on_server -c 'DROP SCHEMA holdfast CASCADE'
+refused 69 'PostgreSQL: connection to server at .* failed: .*certificate.* does not match host name' \
+    'another name' "$app@$verify/elsewhere.crt"
+is "$(schemas)" 0 '... and nothing is installed'
+ok 'the right server' serve good
+refused 69 'PostgreSQL: connection to server at .* failed: SSL error: certificate verify failed' \
+    'another authority' "$app@$verify/elsewhere.crt"
+refused 78 'PostgreSQL: connection to server at .*root certificate file .* does not exist' \
+    'no such file' "$app@$verify/none.crt"
+is "$(schemas)" 0 '... and nothing is installed'
+refused 77 'PostgreSQL: .*password authentication failed' 'a wrong password over TLS' \
+    "postgres://app:wrong@$verify/good.crt"
+installs 'verify-full' 'is installed:' "$app@$verify/good.crt"
+is "$(schemas)" 1 'the guard is there'
 finish
