@@ -10,7 +10,8 @@
  *       CALL is the longest call of the client that connects, CHILD and CLOSE
  *       the time of hf_client_close() in a forked child and here, all in ms;
  *       THREADS are those left of that client, half a second later.
- *   mysql_tls holds URL   holds a lock there, and prints "held", and "lost"
+ *   mysql_tls listens PORT  the kernel accepts at 127.0.0.1, and nothing is
+ * sent mysql_tls holds URL   holds a lock there, and prints "held", and "lost"
  * when it is
  *
  * The handling of signals is the default one: SIGPIPE ends it. */
@@ -62,10 +63,10 @@ static void *greet_all(void *arg)
     }
 }
 
-/* Listens; the kernel accepts. @return the port, 0: failed. */
-static int listen_to(int *listener)
+/* Listens; the kernel accepts. @param port  0: any. @return it, 0: failed. */
+static int listen_to(int *listener, uint16_t port)
 {
-    struct sockaddr_in at = {.sin_family = AF_INET};
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port)};
     socklen_t len = sizeof(at);
     at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     *listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -207,7 +208,7 @@ static int meet_server(const char *kind, int64_t ms)
 {
     static int listener, greeted;
     pthread_t thread;
-    int port = listen_to(&listener);
+    int port = listen_to(&listener, 0);
     greeted = strcmp(kind, "greets") == 0 ? listener : -1;
     if (port == 0 || pthread_create(&thread, NULL, greet_all, &greeted) != 0) {
         return 2;
@@ -238,10 +239,24 @@ static int hold_until_lost(const char *url)
     return 0;
 }
 
+static int listen_on(uint16_t port)
+{
+    int listener;
+    if (listen_to(&listener, port) == 0) {
+        return 2;
+    }
+    for (;;) {
+        pause();
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3) {
         return 2;
+    }
+    if (strcmp(argv[1], "listens") == 0) {
+        return listen_on((uint16_t)strtoul(argv[2], NULL, 10));
     }
     return strcmp(argv[1], "holds") == 0
                ? hold_until_lost(argv[2])

@@ -294,18 +294,11 @@ static void begin_connect(struct hf_mysql_connection *connection,
     wait_for(connection, waits);
 }
 
-/* An address that never answers must not keep the host's other ones from being
- * tried: every other attempt leaves time for them. */
 static void begin_dial(struct hf_mysql_connection *connection)
 {
-    const struct hf_mysql_target *target = connection->target;
-    int64_t half_ms = hf_span_ms_ceil(connection->link.connect_timeout) / 2;
-    bool is_only = hf_resolve_numeric(target->host, target->port,
-                                      &connection->link.addresses) &&
-                   connection->link.addresses.n == 1;
-    bool hurries = connection->link.reconnect.failures % 2 == 1 && !is_only;
-    connection->dial = hf_mysql_dial_start(
-        target, connection->sql, &connection->login, hurries ? half_ms : 0);
+    connection->dial = hf_mysql_dial_start(connection->target, connection->sql,
+                                           &connection->login,
+                                           connection->link.reconnect.failures);
     if (connection->dial == NULL) {
         hf_mysql_connection_break(
             connection, errno == ENOMEM ? HF_NO_MEMORY : HF_UNAVAILABLE,

@@ -29,6 +29,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <mysql.h>
+#include <netdb.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ struct hf_mysql_dial {
     atomic_int socket; /* libmariadb's, for a forked child; -1: none */
     int keep;          /* a duplicate of it; before, of /dev/null */
     int event_fd;
-    int64_t patience_ms;
+    unsigned turn, skips; /* addresses not to wait for */
     struct st_mysql *sql; /* NULL: taken */
     bool is_open, has_settings;
     struct hf_mysql_target target; /* its texts are copies */
@@ -99,18 +100,17 @@ static int wait_for(struct hf_mysql_dial *dial, int waits)
     bool connects = (waits & MYSQL_WAIT_WRITE) != 0;
     struct pollfd fd = {.fd = atomic_load(&dial->socket),
                         .events = connects ? POLLOUT : POLLIN};
-    bool hurries = connects && dial->patience_ms > 0;
     int n;
     atomic_store(&dial->stage,
                  connects ? HF_MYSQL_STAGE_CONNECT : HF_MYSQL_STAGE_GREETING);
-    do {
-        n = poll(&fd, 1, hurries ? (int)dial->patience_ms : -1);
-    } while (n < 0 && errno == EINTR);
-    if (n <= 0) {
-        dial->patience_ms = (dial->patience_ms + 1) / 2;
+    if (connects && dial->skips > 0) {
+        dial->skips--;
         errno = ETIMEDOUT; /* for the message, if there is no other address */
         return MYSQL_WAIT_TIMEOUT;
     }
+    do {
+        n = poll(&fd, 1, -1);
+    } while (n < 0 && errno == EINTR);
     /* Or the greeting, if that is not there yet: then it waits again. */
     atomic_store(&dial->stage, HF_MYSQL_STAGE_HANDSHAKE);
     return connects ? MYSQL_WAIT_WRITE : MYSQL_WAIT_READ;
@@ -123,9 +123,31 @@ static void set_nonblocking(struct st_mysql *sql)
     (void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
+/* libmariadb begins with the first address of the host, and goes on to the next
+ * only if the connection is not made. One that is made and never answers, or
+ * has the certificate of another host, would keep the others from being tried.
+ * So each attempt passes over as many as have failed before. */
+static unsigned count_skips(const struct hf_mysql_dial *dial)
+{
+    struct addrinfo hints = {.ai_family = AF_UNSPEC,
+                             .ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    unsigned n = 0;
+    if (dial->turn == 0 ||
+        getaddrinfo(dial->target.host, NULL, &hints, &found) != 0) {
+        return 0;
+    }
+    for (const struct addrinfo *at = found; at != NULL; at = at->ai_next) {
+        n++;
+    }
+    freeaddrinfo(found);
+    return dial->turn % n;
+}
+
 static void connect_all(struct hf_mysql_dial *dial)
 {
     struct st_mysql *made = NULL;
+    dial->skips = count_skips(dial);
     int waits = hf_mysql_target_connect(&dial->target, dial->sql, NULL,
                                         &dial->login, &made);
     dial->has_settings =
@@ -168,14 +190,14 @@ static bool set_up(struct hf_mysql_dial *dial,
 
 struct hf_mysql_dial *
 hf_mysql_dial_start(const struct hf_mysql_target *target, struct st_mysql *sql,
-                    struct hf_mysql_login *login, int64_t patience_ms)
+                    struct hf_mysql_login *login, unsigned turn)
 {
     struct hf_mysql_dial *dial = calloc(1, sizeof(*dial));
     if (dial == NULL) {
         return NULL;
     }
     int error = 0;
-    dial->patience_ms = patience_ms;
+    dial->turn = turn;
     if (!set_up(dial, target)) {
         error = errno;
     } else {

@@ -29,12 +29,12 @@ enum hf_mysql_stage {
 /** Begin to connect. @param sql    of hf_mysql_target_new(); the dial's if it
  * is made.
  * @param login  the same; wiped by the dial.
- * @param patience_ms  how long to wait for the first address of the host; half
- *        of it for the second, and so on. 0: no limit.
+ * @param turn  how many attempts have failed: each begins with the next of the
+ *        host's addresses.
  * @return NULL with errno set. */
 struct hf_mysql_dial *
 hf_mysql_dial_start(const struct hf_mysql_target *target, struct st_mysql *sql,
-                    struct hf_mysql_login *login, int64_t patience_ms);
+                    struct hf_mysql_login *login, unsigned turn);
 
 /* Readable once it is done. Owned by the dial. */
 int hf_mysql_dial_fd(const struct hf_mysql_dial *dial);
