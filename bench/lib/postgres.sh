@@ -34,11 +34,11 @@ with_server() { # COMMAND...
 
 postgres_raw() {
     with_server "$bin/postgres_raw" --conninfo "user=postgres" \
-        --seconds "$postgres_seconds" "$@"
+        --seconds "$database_seconds" "$@"
 }
 
 postgres_ours() {
-    with_server "$bin/ours" --url "$postgres_url" --seconds "$postgres_seconds" "$@"
+    with_server "$bin/ours" --url "$postgres_url" --seconds "$database_seconds" "$@"
 }
 
 row_postgres() {
