@@ -12,6 +12,9 @@
 static inline MYSQL *maria_open(const char *socket)
 {
     MYSQL *sql = mysql_init(NULL);
+    if (sql != NULL) {
+        mysql_options(sql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+    }
     if (sql == NULL ||
         mysql_real_connect(sql, "localhost", "root", NULL, NULL, 0, socket,
                            CLIENT_MULTI_RESULTS) == NULL) {
