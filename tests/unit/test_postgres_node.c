@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The node of PostgreSQL and the session of advisory locks without a server:
- * PN-1 to PN-6, SN-1 to SN-6 and AD-1 to AD-5, each of which fails its
+ * PN-1 to PN-6, SN-1 to SN-6 and SE-1 to SE-5, each of which fails its
  * assertion when it is violated, and a program that did not poll during a
  * handshake. No reply leads to the states of the first tests, so they are
  * written by hand. */
@@ -309,7 +309,7 @@ static void ready(void)
 static void holding(void)
 {
     ready();
-    on.advisory->n_seats = 1;
+    on.advisory->session.n_seats = 1;
 }
 
 static void ended(void)
@@ -319,40 +319,40 @@ static void ended(void)
     on.advisory->session.turn_at = on.connection->link.timer.at;
 }
 
-static void ad_1_ready_while_closed(void)
+static void se_1_ready_while_closed(void)
 {
     on.advisory->session.phase = HF_SESSION_READY;
 }
 
-static void ad_1_ready_unopened(void)
+static void se_1_ready_unopened(void)
 {
     ready();
     on.connection->link.is_open = false;
 }
 
-static void ad_2_greeting_without_reply(void)
+static void se_2_greeting_without_reply(void)
 {
     opened();
     on.advisory->session.phase = HF_SESSION_GREETING;
 }
 
-static void ad_2_old_error(void)
+static void se_2_old_error(void)
 {
     on.advisory->session.refusal = HF_DENIED;
 }
 
-static void ad_3_votes_while_waiting(void)
+static void se_3_votes_while_waiting(void)
 {
     on.advisory->session.standing.status = HF_NODE_STATUS_VOTING;
 }
 
-static void ad_4_seats_of_old(void)
+static void se_4_seats_of_old(void)
 {
     ended();
-    on.advisory->n_seats = 1;
+    on.advisory->session.n_seats = 1;
 }
 
-static void ad_5_late_timer(void)
+static void se_5_late_timer(void)
 {
     on.connection->link.timer.at = HF_NEVER;
 }
@@ -406,14 +406,14 @@ static const struct row of_session[] = {
     {"ready", ready, NULL},
     {"holding", holding, NULL},
     {"ended", ended, NULL},
-    {"AD-1, closed", ad_1_ready_while_closed, "is_closed == is_between"},
-    {"AD-1, open", ad_1_ready_unopened, "connection->link.is_open == (is_"},
-    {"AD-2, reply", ad_2_greeting_without_reply, "connection->count > 0 ||"},
-    {"AD-2, error", ad_2_old_error, "store->session.refusal == HF_OK"},
-    {"AD-3", ad_3_votes_while_waiting,
-     "(store->session.standing.status == HF_NODE_ST"},
-    {"AD-4", ad_4_seats_of_old, "is_ready || store->n_seats == 0"},
-    {"AD-5", ad_5_late_timer, "!hf_instant_before(hf_advisory_session_due"},
+    {"SE-1, closed", se_1_ready_while_closed, "is_closed == is_between"},
+    {"SE-1, open", se_1_ready_unopened, "link->is_open == (is_"},
+    {"SE-2, reply", se_2_greeting_without_reply, "!is_greeting || is_asked"},
+    {"SE-2, error", se_2_old_error, "is_greeting || session->refusal == HF_OK"},
+    {"SE-3", se_3_votes_while_waiting,
+     "(session->standing.status == HF_NODE_ST"},
+    {"SE-4", se_4_seats_of_old, "is_ready || session->n_seats == 0"},
+    {"SE-5", se_5_late_timer, "!hf_instant_before(hf_session_due"},
 };
 
 static void check(void *user)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* For how long a server may be silent before its session is given up. That
  * frees its locks: while it holds some, not before a lease would have ended. */
-#include "store/session.h"
+/* library: store-postgres-objects */
+#include "store/session/session.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,14 +3,13 @@
  * exclude, and are excluded by, each program that locks the same key: psql,
  * Rails, Django. Part of the module of the postgres store, whose connection
  * it uses.
- * The session is the lease (store/session.h).
+ * The session is the lease (store/session/session.h).
  *
  *     key.c       which key a name has
  *     seats.c     the locks that the session holds or has requested
  *     ask.c       requests to statements
  *     answer.c    replies to answers
  *     session.c   the connection, its settings, its end
- *     check.c     the invariants between two events of the loop
  *     store.c     the entry points for the client; the table of operations */
 #ifndef HF_ADVISORY_ADVISORY_H
 #define HF_ADVISORY_ADVISORY_H
@@ -19,7 +18,7 @@
 #include "store/advisory/key.h"
 #include "store/postgres/connection.h"
 #include "store/records.h"
-#include "store/session.h"
+#include "store/session/session.h"
 
 /* A power of two: 10,000 locks are found fast. */
 #define HF_ADVISORY_BUCKETS 4096
@@ -61,60 +60,35 @@ struct hf_advisory_seat {
 };
 
 struct hf_advisory {
-    struct hf_store base;               /* first */
+    struct hf_session session;          /* first */
     struct hf_pg_connection connection; /* session.c has its handlers */
-    struct hf_store_env env;
     struct hf_pg_target target;
     struct hf_advisory_rule rule;
-    char *prefix;
-    struct hf_span node_timeout;
-    struct hf_span connect_timeout;
-    int64_t max_ttl_ms;
 
-    struct hf_session session;
-    struct hf_span rtt; /* smoothed; 0: not measured */
-    int64_t pid;        /* of the server's process */
+    int64_t pid; /* of the server's process */
     char role[64];
     char database[64];
     char version[40];
     int server_version; /* 150018 */
     bool has_watch;     /* the server notices a dead client while busy */
 
-    uint64_t counter; /* of the last grant: core orders replies by it */
-    size_t n_seats;
     struct hf_advisory_seat *seats[HF_ADVISORY_BUCKETS];
     struct hf_seat_list listed; /* of the reply to a QUEUE */
-    struct hf_jobs jobs;
 };
 
 /* ---- store.c ------------------------------------------------------------- */
 
 extern const struct hf_store_ops hf_store_advisory;
 
-/* The node is READY, or cannot be: end the pending jobs. */
-void hf_advisory_jobs(struct hf_advisory *store);
+/* Report the findings of `holdfast doctor`. */
+hf_session_examine_fn hf_advisory_examine;
 
 /* ---- session.c ----------------------------------------------------------- */
 
+extern const struct hf_session_ops hf_advisory_session;
+
 void hf_advisory_session_open(struct hf_advisory *store, struct hf_instant now);
 void hf_advisory_session_close(struct hf_advisory *store, bool forked);
-void hf_advisory_session_resume(struct hf_advisory *store,
-                                struct hf_instant now);
-
-/* When the timer must fire, at the latest; and set it to that. */
-struct hf_instant hf_advisory_session_due(const struct hf_advisory *store);
-void hf_advisory_session_arm(struct hf_advisory *store);
-
-static inline bool hf_advisory_is_ready(const struct hf_advisory *store)
-{
-    return store->session.phase == HF_SESSION_READY &&
-           !store->connection.link.is_broken;
-}
-
-/* ---- check.c ------------------------------------------------------------- */
-
-/* Assert AD-1 to AD-5, which hold between two events of the loop. */
-void hf_advisory_check(const struct hf_advisory *store);
 
 /* ---- seats.c ------------------------------------------------------------- */
 

@@ -14,7 +14,7 @@ enum { C_GRANTED = 1, C_SHARED = 2, C_NAMED = 3 }; /* of a list */
 
 void hf_advisory_give(struct hf_advisory *store, struct hf_answer *answer)
 {
-    store->env.answer(store->env.client, answer);
+    store->session.env.answer(store->session.env.client, answer);
 }
 
 static struct hf_advisory_request *
@@ -103,7 +103,7 @@ static void take_grant(struct hf_advisory *store, struct hf_advisory_seat *seat,
     struct hf_answer answer = answer_to(&seat->acquire, sent);
     struct hf_advisory_request release = seat->release;
     HF_ASSERT(seat->state != HF_ADVISORY_HELD); /* a try is answered once */
-    seat->counter = ++store->counter;
+    seat->counter = ++store->session.counter;
     answer.verdict = HF_VERDICT_OK;
     answer.counter = seat->counter;
     if (seat->state == HF_ADVISORY_ASKED) {

@@ -16,9 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The server may have closed a connection that was silent for this long. */
-#define IDLE_MS 1000
-
 /* Holders and waiters of a key, in one QUEUE. */
 #define QUEUE_MAX "1000"
 
@@ -107,7 +104,7 @@ static bool post(struct hf_advisory *store, const struct hf_pg_pending *pending,
                               statements[statement], params)) {
         return false;
     }
-    hf_advisory_session_arm(store);
+    hf_session_arm(&store->session);
     return true;
 }
 
@@ -334,10 +331,8 @@ static void list(struct hf_advisory *store, const struct hf_advisory_key *key,
 static void check_idle(struct hf_advisory *store, struct hf_instant now)
 {
     struct hf_pg_connection *connection = &store->connection;
-    struct hf_instant due =
-        hf_instant_add(connection->link.heard_at, hf_span_ms(IDLE_MS));
-    if (hf_advisory_is_ready(store) && connection->count == 0 &&
-        !hf_instant_before(now, due) && hf_pg_connection_is_dead(connection)) {
+    if (hf_session_is_idle(&store->session, now) && connection->count == 0 &&
+        hf_pg_connection_is_dead(connection)) {
         hf_pg_connection_break(connection, HF_UNAVAILABLE, "connection lost");
     }
 }
@@ -345,13 +340,13 @@ static void check_idle(struct hf_advisory *store, struct hf_instant now)
 void hf_advisory_ask(struct hf_advisory *store, const struct hf_ask *ask,
                      struct hf_instant now)
 {
-    struct hf_advisory_key key = hf_advisory_key_of(&store->rule, store->prefix,
-                                                    ask->name, ask->name_len);
+    struct hf_advisory_key key = hf_advisory_key_of(
+        &store->rule, store->session.prefix, ask->name, ask->name_len);
     check_idle(store, now);
     bool needs_server = ask->verb == HF_VERB_ACQUIRE ||
                         ask->verb == HF_VERB_INSPECT ||
                         ask->verb == HF_VERB_QUEUE;
-    if (needs_server && !hf_advisory_is_ready(store)) {
+    if (needs_server && !hf_session_is_ready(&store->session)) {
         give_fault(store, ask, HF_VERDICT_UNSENT,
                    store->session.standing.fault == HF_OK
                        ? HF_UNAVAILABLE

@@ -67,7 +67,7 @@ struct hf_advisory_seat *hf_advisory_seat_add(struct hf_advisory *store,
                                               const struct hf_ask *ask)
 {
     HF_ASSERT(ask->owner_len <= HF_OWNER_MAX);
-    HF_ASSERT(hf_advisory_is_ready(store)); /* AD-4 */
+    HF_ASSERT(hf_session_is_ready(&store->session)); /* SE-4 */
     HF_ASSERT(hf_advisory_seat_find(store, key, ask) == NULL);
     struct hf_advisory_seat *seat = calloc(1, sizeof(*seat) + ask->name_len);
     if (seat == NULL) {
@@ -76,7 +76,7 @@ struct hf_advisory_seat *hf_advisory_seat_add(struct hf_advisory *store,
     size_t at = bucket_of(key);
     seat->next = store->seats[at];
     store->seats[at] = seat;
-    store->n_seats++;
+    store->session.n_seats++;
     seat->key = *key;
     seat->is_shared = ask->is_shared;
     seat->owner_len = ask->owner_len;
@@ -94,9 +94,9 @@ void hf_advisory_seat_remove(struct hf_advisory *store,
         HF_ASSERT(*at != NULL); /* it is in its bucket */
         at = &(*at)->next;
     }
-    HF_ASSERT(store->n_seats > 0);
+    HF_ASSERT(store->session.n_seats > 0);
     *at = seat->next;
-    store->n_seats--;
+    store->session.n_seats--;
     free(seat);
 }
 
@@ -111,5 +111,5 @@ void hf_advisory_seats_clear(struct hf_advisory *store)
         }
         store->seats[i] = NULL;
     }
-    store->n_seats = 0;
+    store->session.n_seats = 0;
 }

@@ -54,8 +54,6 @@ static const char set_sql[] =
     " set_config('tcp_keepalives_interval', $2, false),"
     " set_config('tcp_keepalives_count', '16', false)";
 
-static void connect_now(struct hf_advisory *store, struct hf_instant now);
-
 static struct hf_advisory *store_of(struct hf_pg_connection *connection)
 {
     return (
@@ -63,50 +61,14 @@ static struct hf_advisory *store_of(struct hf_pg_connection *connection)
                                       offsetof(struct hf_advisory, connection));
 }
 
-/* ---- The timer ----------------------------------------------------------- */
-
-static struct hf_span patience(const struct hf_advisory *store)
+static struct hf_advisory *advisory_of(struct hf_session *session)
 {
-    return hf_session_patience(store->node_timeout, store->n_seats > 0,
-                               store->max_ttl_ms);
+    return (struct hf_advisory *)(void *)session;
 }
 
-static struct hf_instant hangs_at(const struct hf_advisory *store)
+static const struct hf_advisory *const_of(const struct hf_session *session)
 {
-    struct hf_instant since = hf_pg_connection_silent_since(&store->connection);
-    return hf_instant_add(since, patience(store));
-}
-
-struct hf_instant hf_advisory_session_due(const struct hf_advisory *store)
-{
-    const struct hf_pg_connection *connection = &store->connection;
-    struct hf_instant at = HF_LONG_AGO;
-    if (connection->link.is_broken) {
-        return at;
-    }
-    switch (store->session.phase) {
-    case HF_SESSION_WAITING:
-        at = connection->link.reconnect.retry_at;
-        break;
-    case HF_SESSION_CONNECTING:
-    case HF_SESSION_GREETING:
-    case HF_SESSION_SETTING:
-        at = connection->link.deadline;
-        break;
-    case HF_SESSION_READY:
-        at = hangs_at(store);
-        break;
-    case HF_SESSION_ENDING:
-    case HF_SESSION_ENDED:
-        at = store->session.turn_at;
-        break;
-    }
-    return at;
-}
-
-void hf_advisory_session_arm(struct hf_advisory *store)
-{
-    hf_timer_set(&store->connection.link.timer, hf_advisory_session_due(store));
+    return (const struct hf_advisory *)(const void *)session;
 }
 
 /* ---- The end ------------------------------------------------------------- */
@@ -122,38 +84,17 @@ static void answer_pending(struct hf_advisory *store, enum hf_status fault,
     }
 }
 
-/* The session has ended, and with it all that it held. */
-static void lose(struct hf_advisory *store, struct hf_instant now)
+static void end(struct hf_session *session, enum hf_status fault,
+                struct hf_instant now)
 {
-    struct hf_session *session = &store->session;
-    struct hf_pg_connection *connection = &store->connection;
-    bool holds = session->phase == HF_SESSION_READY && store->n_seats > 0;
-    enum hf_status fault = hf_session_lose(
-        session, holds, connection->link.fault, connection->link.reason, now);
-    hf_pg_connection_shut(connection);
+    struct hf_advisory *store = advisory_of(session);
+    (void)now;
+    hf_pg_connection_shut(&store->connection);
     answer_pending(store, fault, session->why);
     hf_advisory_seats_clear(store);
-    hf_session_lost(session, now);
-}
-
-static void on_settled(struct hf_pg_connection *connection,
-                       struct hf_instant now)
-{
-    struct hf_advisory *store = store_of(connection);
-    if (connection->link.is_broken) {
-        lose(store, now);
-    }
-    hf_advisory_session_arm(store);
 }
 
 /* ---- Connecting ---------------------------------------------------------- */
-
-static void refuse(struct hf_advisory *store, enum hf_status fault,
-                   const char *why)
-{
-    hf_session_refuse(&store->session, fault, why);
-    hf_pg_connection_break(&store->connection, fault, why);
-}
 
 static void ask(struct hf_advisory *store, uint8_t kind, const char *sql,
                 const struct hf_pg_params *params, struct hf_instant now)
@@ -173,34 +114,22 @@ static void on_opened(struct hf_pg_connection *connection,
     struct hf_advisory *store = store_of(connection);
     struct hf_pg_params none;
     hf_pg_params_init(&none);
-    store->session.phase = HF_SESSION_GREETING;
-    connection->link.deadline = hf_instant_add(now, store->connect_timeout);
+    hf_session_greet(&store->session, now);
     ask(store, HF_ADVISORY_GREET, greet_sql, &none, now);
 }
 
-static void connect_now(struct hf_advisory *store, struct hf_instant now)
+static void start(struct hf_session *session, struct hf_instant now)
 {
-    HF_ASSERT(store->session.phase == HF_SESSION_WAITING);
-    store->session.phase = HF_SESSION_CONNECTING;
-    hf_pg_connection_start(&store->connection, now);
-    hf_advisory_session_arm(store); /* at once, if it broke already */
-}
-
-static void on_connect(struct hf_session *session, struct hf_instant now)
-{
-    connect_now(
-        (struct hf_advisory *)(void *)((char *)session -
-                                       offsetof(struct hf_advisory, session)),
-        now);
+    hf_pg_connection_start(&advisory_of(session)->connection, now);
 }
 
 static void configure(struct hf_advisory *store, struct hf_instant now)
 {
     struct hf_pg_params params;
     hf_pg_params_init(&params);
-    hf_pg_params_number(&params, store->max_ttl_ms + PATIENCE_MS);
-    hf_pg_params_number(&params, store->max_ttl_ms / 8000 + 1);
-    store->session.phase = HF_SESSION_SETTING;
+    hf_pg_params_number(&params, store->session.max_ttl_ms + PATIENCE_MS);
+    hf_pg_params_number(&params, store->session.max_ttl_ms / 8000 + 1);
+    hf_session_set(&store->session);
     store->connection.owns_session = true;
     ask(store, HF_ADVISORY_SET, set_sql, &params, now);
 }
@@ -213,7 +142,7 @@ static void take_greeting(struct hf_advisory *store,
     char why[160];
     if (reply->error != NULL) {
         enum hf_status fault = hf_pg_fault(reply->error, why, sizeof(why));
-        refuse(store, fault, why);
+        hf_session_refuse(&store->session, fault, why);
         return;
     }
     store->server_version = (int)hf_pg_integer(rows, 0, C_VERSION);
@@ -222,18 +151,20 @@ static void take_greeting(struct hf_advisory *store,
     hf_pg_text(rows, 0, C_DATABASE, store->database, sizeof(store->database));
     store->pid = hf_pg_integer(rows, 0, C_PID);
     if (store->pid != PQbackendPID(store->connection.pq)) {
-        refuse(store, HF_CONFIG,
-               "is reached through a pooler: it gives a session to several "
-               "clients, and an advisory lock is of the session. Name the "
-               "server itself, or leave lock=advisory out");
+        hf_session_refuse(
+            &store->session, HF_CONFIG,
+            "is reached through a pooler: it gives a session to several "
+            "clients, and an advisory lock is of the session. Name the "
+            "server itself, or leave lock=advisory out");
     } else if (hf_pg_is_true(rows, 0, C_STANDBY)) {
-        refuse(store, HF_CONFIG,
-               "is a standby (in recovery), whose advisory locks are its own: "
-               "name the primary instead");
+        hf_session_refuse(
+            &store->session, HF_CONFIG,
+            "is a standby (in recovery), whose advisory locks are its own: "
+            "name the primary instead");
     } else if (store->server_version < SERVER_VERSION_MIN) {
         snprintf(why, sizeof(why), "is PostgreSQL %s: 12 or later is needed",
                  store->version);
-        refuse(store, HF_CONFIG, why);
+        hf_session_refuse(&store->session, HF_CONFIG, why);
     } else {
         configure(store, now);
     }
@@ -246,12 +177,11 @@ static void take_settings(struct hf_advisory *store,
     char why[160];
     if (reply->error != NULL) {
         enum hf_status fault = hf_pg_fault(reply->error, why, sizeof(why));
-        refuse(store, fault, why);
+        hf_session_refuse(&store->session, fault, why);
         return;
     }
     store->has_watch = hf_pg_is_true(reply->rows, 0, 1);
     hf_session_ready(&store->session, now);
-    hf_advisory_jobs(store);
 }
 
 /* ---- Events -------------------------------------------------------------- */
@@ -266,8 +196,8 @@ static void on_replied(struct hf_pg_connection *connection,
     } else if (pending->kind == HF_ADVISORY_SET) {
         take_settings(store, reply, now);
     } else {
-        store->rtt =
-            hf_span_smooth(store->rtt, hf_instant_until(pending->sent, now));
+        store->session.rtt = hf_span_smooth(
+            store->session.rtt, hf_instant_until(pending->sent, now));
         hf_advisory_answer(store, pending, reply, now);
     }
 }
@@ -279,86 +209,60 @@ static void on_notified(struct hf_pg_connection *connection,
     (void)payload;
 }
 
-static void check_late(struct hf_advisory *store, struct hf_instant now)
-{
-    char why[120];
-    bool is_ready = store->session.phase == HF_SESSION_READY;
-    if (hf_instant_before(now, is_ready ? hangs_at(store)
-                                        : store->connection.link.deadline)) {
-        return;
-    }
-    if (is_ready) {
-        snprintf(why, sizeof(why), "does not answer (waited %lld ms)",
-                 (long long)hf_span_ms_floor(patience(store)));
-    } else {
-        hf_pg_connection_late_text(&store->connection, now, why, sizeof(why));
-    }
-    hf_pg_connection_break(&store->connection, HF_UNAVAILABLE, why);
-}
-
 static void on_timed(struct hf_pg_connection *connection, struct hf_instant now)
 {
-    struct hf_advisory *store = store_of(connection);
-    switch (store->session.phase) {
-    case HF_SESSION_WAITING:
-        if (!hf_instant_before(now, connection->link.reconnect.retry_at)) {
-            connect_now(store, now);
-        }
-        break;
-    case HF_SESSION_CONNECTING: /* connection.c checks this deadline */
-        break;
-    case HF_SESSION_GREETING:
-    case HF_SESSION_SETTING:
-        check_late(store, now);
-        break;
-    case HF_SESSION_READY:
-        hf_advisory_jobs(store);
-        check_late(store, now);
-        break;
-    case HF_SESSION_ENDING:
-    case HF_SESSION_ENDED:
-        hf_session_turn(&store->session, now);
-        break;
-    }
+    hf_session_timed(&store_of(connection)->session, now);
+}
+
+static void on_settled(struct hf_pg_connection *connection,
+                       struct hf_instant now)
+{
+    hf_session_settled(&store_of(connection)->session, now);
 }
 
 static void on_check(const struct hf_pg_connection *connection)
 {
-    hf_advisory_check(
+    const struct hf_advisory *store =
         (const struct hf_advisory *)(const void *)((const char *)connection -
                                                    offsetof(struct hf_advisory,
-                                                            connection)));
+                                                            connection));
+    hf_session_check(&store->session, hf_pg_connection_is_closed(connection),
+                     connection->count > 0);
 }
+
+/* ---- What the session asks of the store ---------------------------------- */
+
+static void silent_since(const struct hf_session *session,
+                         struct hf_instant *since)
+{
+    *since = hf_pg_connection_silent_since(&const_of(session)->connection);
+}
+
+static void late_text(const struct hf_session *session, struct hf_instant now,
+                      char *out, size_t size)
+{
+    hf_pg_connection_late_text(&const_of(session)->connection, now, out, size);
+}
+
+const struct hf_session_ops hf_advisory_session = {
+    .connect = start,
+    .end = end,
+    .silent_since = silent_since,
+    .late_text = late_text,
+    .examine = hf_advisory_examine,
+};
 
 /* ---- Life ---------------------------------------------------------------- */
-
-void hf_advisory_session_resume(struct hf_advisory *store,
-                                struct hf_instant now)
-{
-    struct hf_pg_connection *connection = &store->connection;
-    bool is_late = !hf_instant_before(now, connection->link.timer.at);
-    if (is_late && hf_session_is_opening(&store->session)) {
-        hf_pg_connection_break(connection, HF_UNAVAILABLE, "connecting");
-        lose(store, now);
-    }
-    if (is_late && store->session.phase == HF_SESSION_WAITING) {
-        hf_session_resume(&store->session, now);
-    }
-    hf_advisory_session_arm(store);
-}
 
 void hf_advisory_session_open(struct hf_advisory *store, struct hf_instant now)
 {
     static const struct hf_pg_connection_events events = {
         on_opened, on_replied, on_notified, on_timed, on_settled, on_check};
     struct hf_pg_connection *connection = &store->connection;
-    hf_pg_connection_init(connection, &events, &store->env, &store->target,
-                          store->connect_timeout);
-    const struct hf_session_owner owner = {&store->env, &store->jobs,
-                                           &connection->link.reconnect,
-                                           &connection->link.seed, on_connect};
-    hf_session_init(&store->session, &owner, now);
-    hf_advisory_session_arm(store);
+    hf_pg_connection_init(connection, &events, &store->session.env,
+                          &store->target, store->session.connect_timeout);
+    hf_session_begin(&store->session, &connection->link, store->target.shown,
+                     now);
 }
 
 /* Pending requests are not answered. */

@@ -7,14 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A poll costs the server one look at its lock table, and one at all locks to
- * name the holder. */
-#define RETRY_BASE_US 100
-#define RETRY_CAP_MS 250
-
-/* Milliseconds, as with the rows of store/postgres: one server, one default. */
-#define NODE_TIMEOUT_MS_DEFAULT 500
-
 static const char *const schemes[] = {"postgres", "postgresql", NULL};
 
 static struct hf_advisory *advisory_of(struct hf_store *store)
@@ -27,7 +19,7 @@ static struct hf_advisory *advisory_of(struct hf_store *store)
 static void free_store(struct hf_advisory *store)
 {
     hf_pg_target_fini(&store->target);
-    free(store->prefix);
+    hf_session_fini(&store->session);
     free(store->listed.items);
     free(store);
 }
@@ -41,15 +33,9 @@ set_up(struct hf_advisory *store, const struct hf_url *url,
     if (status != HF_OK) {
         return status;
     }
-    store->base = (struct hf_store){&hf_store_advisory, 1};
-    store->env = *env;
     store->rule = *rule;
-    store->prefix = strdup(url->prefix);
-    store->node_timeout = hf_span_ms(
-        url->has_node_timeout ? url->node_timeout_ms : NODE_TIMEOUT_MS_DEFAULT);
-    store->connect_timeout = hf_span_ms(url->connect_timeout_ms);
-    store->max_ttl_ms = url->max_ttl_ms;
-    return store->prefix == NULL ? hf_fail_memory(error) : HF_OK;
+    return hf_session_init(&store->session, &hf_store_advisory,
+                           &hf_advisory_session, url, env, error);
 }
 
 static enum hf_status
@@ -73,7 +59,7 @@ advisory_open(const struct hf_url *url, const struct hf_store_env *env,
         return status;
     }
     hf_advisory_session_open(store, hf_clock_now());
-    *out = &store->base;
+    *out = &store->session.base;
     return HF_OK;
 }
 
@@ -98,80 +84,27 @@ static void advisory_flush(struct hf_store *base, struct hf_instant now)
     hf_pg_connection_flush(&advisory_of(base)->connection);
 }
 
-static void advisory_resume(struct hf_store *base, struct hf_instant now)
-{
-    hf_advisory_session_resume(advisory_of(base), now);
-}
-
-static void advisory_describe(const struct hf_store *base, unsigned index,
-                              struct hf_instant now, struct hf_node *out)
-{
-    const struct hf_advisory *store =
-        (const struct hf_advisory *)(const void *)base;
-    (void)index;
-    hf_store_describe(out, store->target.shown, store->session.standing.status,
-                      store->rtt, store->session.standing.reason);
-    if (store->session.phase == HF_SESSION_CONNECTING ||
-        store->session.phase == HF_SESSION_GREETING ||
-        store->session.phase == HF_SESSION_SETTING) {
-        hf_pg_connection_late_text(&store->connection, now, out->reason,
-                                   sizeof(out->reason));
-    }
-}
-
 /* ---- Jobs ---------------------------------------------------------------- */
 
-static void examine(struct hf_advisory *store)
+void hf_advisory_examine(struct hf_session *session)
 {
+    struct hf_advisory *store = advisory_of(&session->base);
     char text[320];
     snprintf(text, sizeof(text),
              "PostgreSQL %s, database %s, role %s: advisory locks of a session",
              store->version, store->database, store->role);
-    hf_jobs_find(&store->jobs, HF_FINDING_OK, "%s", text);
+    hf_jobs_find(&session->jobs, HF_FINDING_OK, "%s", text);
     hf_jobs_find(
-        &store->jobs, HF_FINDING_OK,
+        &session->jobs, HF_FINDING_OK,
         "no fences, queue, permits or marks; a restart of the server, or the "
         "end of a session, frees its locks at once, also while their holder "
         "is cut off: without lock=advisory they would wait for the lease");
     if (!store->has_watch) {
         hf_jobs_find(
-            &store->jobs, HF_FINDING_WARNING,
+            &session->jobs, HF_FINDING_WARNING,
             "before PostgreSQL 14 a busy session does not notice that its "
             "client is dead: its locks stay until its statement has ended");
     }
-}
-
-void hf_advisory_jobs(struct hf_advisory *store)
-{
-    if (hf_jobs_declare(&store->jobs)) {
-        hf_jobs_end(&store->jobs, HF_UNSUPPORTED,
-                    "keeps nothing of advisory locks that could be "
-                    "declared new, or lost: leave lock=advisory out");
-        return;
-    }
-    if (hf_jobs_has(&store->jobs, HF_JOB_EXAMINE)) {
-        examine(store);
-    }
-    hf_jobs_end(&store->jobs, HF_OK, NULL);
-}
-
-/* They end from the loop, not inside job(). */
-static void advisory_job(struct hf_store *base, unsigned index, enum hf_job job,
-                         const struct hf_job_sink *sink)
-{
-    struct hf_advisory *store = advisory_of(base);
-    hf_jobs_add(&store->jobs, index, job, sink);
-    if (hf_advisory_is_ready(store)) {
-        hf_timer_set(&store->connection.link.timer, HF_LONG_AGO);
-    } else if (store->session.phase == HF_SESSION_WAITING) {
-        store->connection.link.reconnect.retry_at = HF_LONG_AGO;
-        hf_advisory_session_arm(store);
-    }
-}
-
-static void advisory_job_cancel(struct hf_store *base)
-{
-    hf_jobs_cancel(&advisory_of(base)->jobs);
 }
 
 /* ---- The table ----------------------------------------------------------- */
@@ -180,15 +113,15 @@ const struct hf_store_ops hf_store_advisory = {
     .name = "advisory",
     .schemes = schemes,
     .capabilities = HF_CAP_SHARED,
-    .retry_base = {RETRY_BASE_US * INT64_C(1000)},
-    .retry_cap = {RETRY_CAP_MS * INT64_C(1000000)},
-    .node_timeout = {NODE_TIMEOUT_MS_DEFAULT * INT64_C(1000000)},
+    .retry_base = {HF_SESSION_RETRY_BASE_US * INT64_C(1000)},
+    .retry_cap = {HF_SESSION_RETRY_CAP_MS * INT64_C(1000000)},
+    .node_timeout = {HF_SESSION_NODE_TIMEOUT_MS * INT64_C(1000000)},
     .open = advisory_open,
     .close = advisory_close,
     .ask = advisory_ask,
     .flush = advisory_flush,
-    .resume = advisory_resume,
-    .describe = advisory_describe,
-    .job = advisory_job,
-    .job_cancel = advisory_job_cancel,
+    .resume = hf_session_resume,
+    .describe = hf_session_describe,
+    .job = hf_session_job,
+    .job_cancel = hf_session_job_cancel,
 };

@@ -2,7 +2,7 @@
 /* Named locks of a MySQL or MariaDB session: mysql://…?lock=named. They
  * exclude, and are excluded by, each program that calls GET_LOCK() with the
  * same name: the client mariadb, Rails.
- * The session is the lease (store/session.h).
+ * The session is the lease (store/session/session.h).
  *
  * Requests wait in a queue. While no statement is under way, and so what the
  * session holds is known, the first ones are sent as one batch, in which no two
@@ -15,7 +15,7 @@
  *     requests.c  the queue; requests to statements
  *     replies.c   replies to answers
  *     session.c   the connection, its settings, its end
- *     check.c     the invariants between two events of the loop
+ *     check.c     what the queue adds to the invariants of a session
  *     store.c     the client's entry points; the table of operations */
 #ifndef HF_MYSQL_NAMED_H
 #define HF_MYSQL_NAMED_H
@@ -23,7 +23,7 @@
 #include "io/clock.h"
 #include "store/mysql/connection.h"
 #include "store/named/key.h"
-#include "store/session.h"
+#include "store/session/session.h"
 
 /* A power of two: 10,000 locks are found fast. */
 #define HF_NAMED_BUCKETS 4096
@@ -70,26 +70,17 @@ struct hf_named_request {
 };
 
 struct hf_named {
-    struct hf_store base;                  /* first */
+    struct hf_session session;             /* first */
     struct hf_mysql_connection connection; /* session.c has its handlers */
-    struct hf_store_env env;
     struct hf_mysql_target target;
     struct hf_named_rule rule;
-    char *prefix;
     char statements[HF_NAMED_STATEMENTS_MAX]; /* under way */
-    struct hf_span node_timeout;
-    struct hf_span connect_timeout;
-    int64_t max_ttl_ms;
 
-    struct hf_session session;
-    struct hf_span rtt; /* smoothed; 0: not measured */
-    uint64_t id;        /* CONNECTION_ID() */
+    uint64_t id; /* CONNECTION_ID() */
     bool is_mariadb;
     char version[60];
     char role[100];
 
-    uint64_t counter; /* of the last grant: core orders replies by it */
-    size_t n_seats;
     struct hf_named_request *seats[HF_NAMED_BUCKETS];
     struct hf_named_request *first, **last; /* the queue */
     size_t n_batch; /* the first requests of the queue, which were sent */
@@ -97,35 +88,26 @@ struct hf_named {
     bool is_busy;                        /* requests.c is on the stack */
     char error_text[160];                /* of the last statement that failed */
     enum hf_status error_fault;
-    struct hf_jobs jobs;
 };
 
 /* ---- store.c ------------------------------------------------------------- */
 
 extern const struct hf_store_ops hf_store_named;
 
-/* The node is READY, or cannot be: end the pending jobs. */
-void hf_named_jobs(struct hf_named *store);
+/* Report the findings of `holdfast doctor`. */
+hf_session_examine_fn hf_named_examine;
 
 /* ---- session.c ----------------------------------------------------------- */
 
+extern const struct hf_session_ops hf_named_session;
+
 void hf_named_session_open(struct hf_named *store, struct hf_instant now);
 void hf_named_session_close(struct hf_named *store, bool forked);
-void hf_named_session_resume(struct hf_named *store, struct hf_instant now);
-
-/* When the timer must fire, at the latest; and set it to that. */
-struct hf_instant hf_named_session_due(const struct hf_named *store);
-void hf_named_session_arm(struct hf_named *store);
-
-static inline bool hf_named_is_ready(const struct hf_named *store)
-{
-    return store->session.phase == HF_SESSION_READY &&
-           !store->connection.link.is_broken;
-}
 
 /* ---- check.c ------------------------------------------------------------- */
 
-/* Assert the invariants between two events of the loop: NL-1 to NL-6. */
+/* Assert the invariants between two events of the loop: SE-1 to SE-5, NL-1 and
+ * NL-2. */
 void hf_named_check(const struct hf_named *store);
 
 /* ---- seats.c ------------------------------------------------------------- */

@@ -26,7 +26,7 @@ void hf_named_give(struct hf_named *store,
     answer->verb = request->verb;
     answer->node = 0;
     answer->sent = sent;
-    store->env.answer(store->env.client, answer);
+    store->session.env.answer(store->session.env.client, answer);
 }
 
 void hf_named_give_fault(struct hf_named *store,

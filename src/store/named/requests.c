@@ -18,9 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The server may have closed a connection that was silent for this long. */
-#define IDLE_MS 1000
-
 /* Requests of a batch that are no CONFIRM. One statement takes up to 340 bytes;
  * with a key of the URL, which may be longer, each batch has one. */
 #define BATCH_MAX 64
@@ -108,8 +105,8 @@ static struct hf_named_request *push(struct hf_named *store,
         memcpy(request->owner, ask->owner, ask->owner_len);
     }
     memcpy(request->name, ask->name, ask->name_len);
-    hf_named_key_of(&store->rule, store->prefix, ask->name, ask->name_len,
-                    &request->key);
+    hf_named_key_of(&store->rule, store->session.prefix, ask->name,
+                    ask->name_len, &request->key);
     *store->last = request;
     store->last = &request->next;
     return request;
@@ -213,7 +210,7 @@ static void send_batch(struct hf_named *store, struct hf_instant now)
     } else {
         hf_mysql_connection_ask(connection, store->statements,
                                 (size_t)(batch.end - store->statements), now);
-        hf_named_session_arm(store);
+        hf_session_arm(&store->session);
     }
 }
 
@@ -224,7 +221,7 @@ void hf_named_flush(struct hf_named *store, struct hf_instant now)
         return;
     }
     store->is_busy = true;
-    while (hf_named_is_ready(store) && store->first != NULL &&
+    while (hf_session_is_ready(&store->session) && store->first != NULL &&
            store->n_batch == 0) {
         send_batch(store, now);
     }
@@ -237,9 +234,7 @@ void hf_named_flush(struct hf_named *store, struct hf_instant now)
 static void check_idle(struct hf_named *store, struct hf_instant now)
 {
     struct hf_mysql_connection *connection = &store->connection;
-    struct hf_instant due =
-        hf_instant_add(connection->link.heard_at, hf_span_ms(IDLE_MS));
-    if (hf_named_is_ready(store) && !hf_instant_before(now, due) &&
+    if (hf_session_is_idle(&store->session, now) &&
         hf_mysql_connection_is_dead(connection)) {
         hf_mysql_connection_break(connection, HF_UNAVAILABLE,
                                   "the server has ended the session");
@@ -272,7 +267,7 @@ void hf_named_ask(struct hf_named *store, const struct hf_ask *ask,
                   struct hf_instant now)
 {
     check_idle(store, now);
-    if (!hf_named_is_ready(store)) {
+    if (!hf_session_is_ready(&store->session)) {
         answer_now(store, ask, now);
     } else if (push(store, ask) == NULL) {
         struct hf_named_request request = {.cookie = ask->cookie,

@@ -36,13 +36,13 @@ bool hf_named_seat_is_of(const struct hf_named_request *seat,
 
 void hf_named_seat_add(struct hf_named *store, struct hf_named_request *seat)
 {
-    HF_ASSERT(hf_named_is_ready(store)); /* NL-4 */
+    HF_ASSERT(hf_session_is_ready(&store->session)); /* SE-4 */
     HF_ASSERT(hf_named_seat_find(store, &seat->key) == NULL);
     size_t at = bucket_of(&seat->key);
-    seat->counter = ++store->counter;
+    seat->counter = ++store->session.counter;
     seat->next = store->seats[at];
     store->seats[at] = seat;
-    store->n_seats++;
+    store->session.n_seats++;
 }
 
 void hf_named_seat_remove(struct hf_named *store, struct hf_named_request *seat)
@@ -52,9 +52,9 @@ void hf_named_seat_remove(struct hf_named *store, struct hf_named_request *seat)
         HF_ASSERT(*at != NULL); /* it is in its bucket */
         at = &(*at)->next;
     }
-    HF_ASSERT(store->n_seats > 0);
+    HF_ASSERT(store->session.n_seats > 0);
     *at = seat->next;
-    store->n_seats--;
+    store->session.n_seats--;
     free(seat);
 }
 
@@ -69,5 +69,5 @@ void hf_named_seats_clear(struct hf_named *store)
         }
         store->seats[i] = NULL;
     }
-    store->n_seats = 0;
+    store->session.n_seats = 0;
 }

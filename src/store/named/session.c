@@ -42,96 +42,23 @@ static const char greet_sql[] =
 /* A row where the server was built for Galera: the name, and ON or OFF. */
 static const char cluster_sql[] = "SHOW GLOBAL VARIABLES LIKE 'wsrep_on'";
 
-static void connect_now(struct hf_named *store, struct hf_instant now);
-
 static struct hf_named *store_of(struct hf_mysql_connection *connection)
 {
     return (struct hf_named *)(void *)((char *)connection -
                                        offsetof(struct hf_named, connection));
 }
 
-/* ---- The timer ----------------------------------------------------------- */
-
-static struct hf_span patience(const struct hf_named *store)
+static struct hf_named *named_of(struct hf_session *session)
 {
-    return hf_session_patience(store->node_timeout, store->n_seats > 0,
-                               store->max_ttl_ms);
+    return (struct hf_named *)(void *)session;
 }
 
-static struct hf_instant hangs_at(const struct hf_named *store)
+static const struct hf_named *const_of(const struct hf_session *session)
 {
-    return hf_mysql_connection_is_busy(&store->connection)
-               ? hf_instant_add(store->connection.sent_at, patience(store))
-               : HF_NEVER;
-}
-
-struct hf_instant hf_named_session_due(const struct hf_named *store)
-{
-    const struct hf_mysql_connection *connection = &store->connection;
-    struct hf_instant at = HF_LONG_AGO;
-    if (connection->link.is_broken) {
-        return at;
-    }
-    switch (store->session.phase) {
-    case HF_SESSION_WAITING:
-        at = connection->link.reconnect.retry_at;
-        break;
-    case HF_SESSION_CONNECTING:
-    case HF_SESSION_GREETING:
-    case HF_SESSION_SETTING:
-        at = connection->link.deadline;
-        break;
-    case HF_SESSION_READY:
-        at = hangs_at(store);
-        break;
-    case HF_SESSION_ENDING:
-    case HF_SESSION_ENDED:
-        at = store->session.turn_at;
-        break;
-    }
-    return at;
-}
-
-void hf_named_session_arm(struct hf_named *store)
-{
-    hf_timer_set(&store->connection.link.timer, hf_named_session_due(store));
-}
-
-/* ---- The end ------------------------------------------------------------- */
-
-/* The session has ended, and with it all that it held. */
-static void lose(struct hf_named *store, struct hf_instant now)
-{
-    struct hf_session *session = &store->session;
-    struct hf_mysql_connection *connection = &store->connection;
-    bool holds = session->phase == HF_SESSION_READY && store->n_seats > 0;
-    enum hf_status fault = hf_session_lose(
-        session, holds, connection->link.fault, connection->link.reason, now);
-    hf_mysql_connection_shut(connection);
-    hf_named_answer_all(store, fault, session->why, now);
-    hf_named_seats_clear(store);
-    hf_session_lost(session, now);
-}
-
-static void on_settled(struct hf_mysql_connection *connection,
-                       struct hf_instant now)
-{
-    struct hf_named *store = store_of(connection);
-    hf_named_flush(store, now);
-    if (connection->link.is_broken) {
-        lose(store, now);
-    }
-    hf_named_session_arm(store);
+    return (const struct hf_named *)(const void *)session;
 }
 
 /* ---- Connecting ---------------------------------------------------------- */
-
-static void refuse(struct hf_named *store, enum hf_status fault,
-                   const char *why)
-{
-    hf_session_refuse(&store->session, fault, why);
-    hf_mysql_connection_break(&store->connection, fault, why);
-}
 
 static void ask(struct hf_named *store, const char *sql, struct hf_instant now)
 {
@@ -144,36 +71,20 @@ static void on_opened(struct hf_mysql_connection *connection,
                       struct hf_instant now)
 {
     struct hf_named *store = store_of(connection);
-    store->session.phase = HF_SESSION_GREETING;
+    hf_session_greet(&store->session, now);
     store->id = 0;
-    connection->link.deadline = hf_instant_add(now, store->connect_timeout);
     ask(store, greet_sql, now);
-}
-
-static void connect_now(struct hf_named *store, struct hf_instant now)
-{
-    HF_ASSERT(store->session.phase == HF_SESSION_WAITING);
-    store->session.phase = HF_SESSION_CONNECTING;
-    hf_mysql_connection_start(&store->connection, now);
-    hf_named_session_arm(store); /* at once, if it broke already */
-}
-
-static void on_connect(struct hf_session *session, struct hf_instant now)
-{
-    connect_now((struct hf_named *)(void *)((char *)session -
-                                            offsetof(struct hf_named, session)),
-                now);
 }
 
 static void configure(struct hf_named *store, struct hf_instant now)
 {
     char sql[120];
-    int64_t seconds = (store->max_ttl_ms + 999) / 1000 + PATIENCE_S;
+    int64_t seconds = (store->session.max_ttl_ms + 999) / 1000 + PATIENCE_S;
     snprintf(sql, sizeof(sql),
              "SET SESSION wait_timeout = %lld, SESSION autocommit = 1",
              (long long)(seconds < WAIT_TIMEOUT_MAX_S ? seconds
                                                       : WAIT_TIMEOUT_MAX_S));
-    store->session.phase = HF_SESSION_SETTING;
+    hf_session_set(&store->session);
     ask(store, sql, now);
 }
 
@@ -208,20 +119,22 @@ static void take_greeting(struct hf_named *store,
     store->is_mariadb = strcasestr(store->version, "mariadb") != NULL;
     store->id = strtoull(text_of(reply, C_ID), NULL, 10);
     if ((uint32_t)store->id != hf_mysql_connection_id(&store->connection)) {
-        refuse(store, HF_CONFIG,
-               "is reached through a proxy, which may give a session to "
-               "several clients, and a named lock is of the session. Name the "
-               "server itself");
+        hf_session_refuse(
+            &store->session, HF_CONFIG,
+            "is reached through a proxy, which may give a session to "
+            "several clients, and a named lock is of the session. Name the "
+            "server itself");
     } else if (is_too_old(store)) {
         snprintf(why, sizeof(why),
                  "is %s %.40s: MariaDB 10.0.2 or MySQL 5.7.5 is needed; "
                  "before, a second lock of a session freed the first",
                  store->is_mariadb ? "MariaDB" : "MySQL", store->version);
-        refuse(store, HF_CONFIG, why);
+        hf_session_refuse(&store->session, HF_CONFIG, why);
     } else if (strcmp(read_only, "0") != 0 && strcmp(read_only, "OFF") != 0) {
-        refuse(store, HF_CONFIG,
-               "is read-only, as replicas are, and its named locks are its "
-               "own: name the primary instead");
+        hf_session_refuse(
+            &store->session, HF_CONFIG,
+            "is read-only, as replicas are, and its named locks are its "
+            "own: name the primary instead");
     } else {
         ask(store, cluster_sql, now);
     }
@@ -232,18 +145,13 @@ static void take_cluster(struct hf_named *store,
                          struct hf_instant now)
 {
     if (strcasecmp(text_of(reply, 1), "ON") == 0) {
-        refuse(store, HF_CONFIG,
-               "is of a Galera cluster (wsrep_on), each of whose servers has "
-               "named locks of its own");
+        hf_session_refuse(
+            &store->session, HF_CONFIG,
+            "is of a Galera cluster (wsrep_on), each of whose servers has "
+            "named locks of its own");
     } else {
         configure(store, now);
     }
-}
-
-static void become_ready(struct hf_named *store, struct hf_instant now)
-{
-    hf_session_ready(&store->session, now);
-    hf_named_jobs(store);
 }
 
 static void take_setup(struct hf_named *store,
@@ -254,12 +162,13 @@ static void take_setup(struct hf_named *store,
     if (reply->error != 0) {
         snprintf(why, sizeof(why), "%.150s (error %u)", reply->text,
                  reply->error);
-        refuse(store,
-               reply->error == ER_SPECIFIC_ACCESS_DENIED_ERROR ? HF_DENIED
-                                                               : HF_UNAVAILABLE,
-               why);
+        hf_session_refuse(&store->session,
+                          reply->error == ER_SPECIFIC_ACCESS_DENIED_ERROR
+                              ? HF_DENIED
+                              : HF_UNAVAILABLE,
+                          why);
     } else if (store->session.phase == HF_SESSION_SETTING) {
-        become_ready(store, now);
+        hf_session_ready(&store->session, now);
     } else if (store->id == 0) {
         take_greeting(store, reply, now);
     } else {
@@ -279,56 +188,25 @@ static void on_replied(struct hf_mysql_connection *connection,
         take_setup(store, reply, now);
         return;
     }
-    store->rtt =
-        hf_span_smooth(store->rtt, hf_instant_until(connection->sent_at, now));
+    store->session.rtt = hf_span_smooth(
+        store->session.rtt, hf_instant_until(connection->sent_at, now));
     store->is_busy = true;
     hf_named_take(store, reply);
     store->is_busy = was_busy;
 }
 
-static void check_late(struct hf_named *store, struct hf_instant now)
-{
-    char why[120];
-    bool is_ready = store->session.phase == HF_SESSION_READY;
-    if (hf_instant_before(now, is_ready ? hangs_at(store)
-                                        : store->connection.link.deadline)) {
-        return;
-    }
-    if (is_ready) {
-        snprintf(why, sizeof(why), "does not answer (waited %lld ms)",
-                 (long long)hf_span_ms_floor(patience(store)));
-    } else {
-        hf_mysql_connection_late_text(&store->connection, now, why,
-                                      sizeof(why));
-    }
-    hf_mysql_connection_break(&store->connection, HF_UNAVAILABLE, why);
-}
-
 static void on_timed(struct hf_mysql_connection *connection,
                      struct hf_instant now)
 {
+    hf_session_timed(&store_of(connection)->session, now);
+}
+
+static void on_settled(struct hf_mysql_connection *connection,
+                       struct hf_instant now)
+{
     struct hf_named *store = store_of(connection);
-    switch (store->session.phase) {
-    case HF_SESSION_WAITING:
-        if (!hf_instant_before(now, connection->link.reconnect.retry_at)) {
-            connect_now(store, now);
-        }
-        break;
-    case HF_SESSION_CONNECTING: /* connection.c checks this deadline */
-        break;
-    case HF_SESSION_GREETING:
-    case HF_SESSION_SETTING:
-        check_late(store, now);
-        break;
-    case HF_SESSION_READY:
-        hf_named_jobs(store);
-        check_late(store, now);
-        break;
-    case HF_SESSION_ENDING:
-    case HF_SESSION_ENDED:
-        hf_session_turn(&store->session, now);
-        break;
-    }
+    hf_named_flush(store, now);
+    hf_session_settled(&store->session, now);
 }
 
 static void on_check(const struct hf_mysql_connection *connection)
@@ -339,35 +217,58 @@ static void on_check(const struct hf_mysql_connection *connection)
                                                          connection)));
 }
 
-/* ---- Life ---------------------------------------------------------------- */
+/* ---- What the session asks of the store ---------------------------------- */
 
-void hf_named_session_resume(struct hf_named *store, struct hf_instant now)
+static void start(struct hf_session *session, struct hf_instant now)
 {
-    struct hf_mysql_connection *connection = &store->connection;
-    bool is_late = !hf_instant_before(now, connection->link.timer.at);
-    if (is_late && hf_session_is_opening(&store->session)) {
-        hf_mysql_connection_break(connection, HF_UNAVAILABLE, "connecting");
-        lose(store, now);
-    }
-    if (is_late && store->session.phase == HF_SESSION_WAITING) {
-        hf_session_resume(&store->session, now);
-    }
-    hf_named_session_arm(store);
+    hf_mysql_connection_start(&named_of(session)->connection, now);
 }
+
+static void end(struct hf_session *session, enum hf_status fault,
+                struct hf_instant now)
+{
+    struct hf_named *store = named_of(session);
+    hf_mysql_connection_shut(&store->connection);
+    hf_named_answer_all(store, fault, session->why, now);
+    hf_named_seats_clear(store);
+}
+
+static void silent_since(const struct hf_session *session,
+                         struct hf_instant *since)
+{
+    const struct hf_mysql_connection *connection =
+        &const_of(session)->connection;
+    *since = hf_mysql_connection_is_busy(connection) ? connection->sent_at
+                                                     : HF_NEVER;
+}
+
+static void late_text(const struct hf_session *session, struct hf_instant now,
+                      char *out, size_t size)
+{
+    hf_mysql_connection_late_text(&const_of(session)->connection, now, out,
+                                  size);
+}
+
+const struct hf_session_ops hf_named_session = {
+    .connect = start,
+    .end = end,
+    .silent_since = silent_since,
+    .late_text = late_text,
+    .examine = hf_named_examine,
+};
+
+/* ---- Life ---------------------------------------------------------------- */
 
 void hf_named_session_open(struct hf_named *store, struct hf_instant now)
 {
     static const struct hf_mysql_connection_events events = {
         on_opened, on_replied, on_timed, on_settled, on_check};
     struct hf_mysql_connection *connection = &store->connection;
-    hf_mysql_connection_init(connection, &events, &store->env, &store->target,
-                             store->connect_timeout);
+    hf_mysql_connection_init(connection, &events, &store->session.env,
+                             &store->target, store->session.connect_timeout);
     store->last = &store->first;
-    const struct hf_session_owner owner = {&store->env, &store->jobs,
-                                           &connection->link.reconnect,
-                                           &connection->link.seed, on_connect};
-    hf_session_init(&store->session, &owner, now);
-    hf_named_session_arm(store);
+    hf_session_begin(&store->session, &connection->link, store->target.shown,
+                     now);
 }
 
 /* Pending requests are not answered. The end of the session releases all. */

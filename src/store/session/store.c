@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/fail.h"
+#include "store/session/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct hf_session *session_of(struct hf_store *base)
+{
+    return (struct hf_session *)(void *)base;
+}
+
+/* ---- Opening ------------------------------------------------------------- */
+
+enum hf_status
+hf_session_init(struct hf_session *session, const struct hf_store_ops *store,
+                const struct hf_session_ops *ops, const struct hf_url *url,
+                const struct hf_store_env *env, struct hf_error *error)
+{
+    session->base = (struct hf_store){store, 1};
+    session->ops = ops;
+    session->env = *env;
+    session->prefix = strdup(url->prefix);
+    session->node_timeout =
+        hf_span_ms(url->has_node_timeout ? url->node_timeout_ms
+                                         : HF_SESSION_NODE_TIMEOUT_MS);
+    session->connect_timeout = hf_span_ms(url->connect_timeout_ms);
+    session->max_ttl_ms = url->max_ttl_ms;
+    return session->prefix == NULL ? hf_fail_memory(error) : HF_OK;
+}
+
+void hf_session_fini(struct hf_session *session)
+{
+    free(session->prefix);
+}
+
+/* ---- Entry points for the client ----------------------------------------- */
+
+void hf_session_describe(const struct hf_store *base, unsigned index,
+                         struct hf_instant now, struct hf_node *out)
+{
+    const struct hf_session *session =
+        (const struct hf_session *)(const void *)base;
+    (void)index;
+    hf_store_describe(out, session->address, session->standing.status,
+                      session->rtt, session->standing.reason);
+    if (hf_session_is_opening(session)) {
+        session->ops->late_text(session, now, out->reason, sizeof(out->reason));
+    }
+}
+
+/* ---- Jobs of `holdfast doctor` ------------------------------------------- */
+
+void hf_session_jobs(struct hf_session *session)
+{
+    const char *kind = session->base.ops->name;
+    if (hf_jobs_declare(&session->jobs)) {
+        char why[160];
+        snprintf(why, sizeof(why),
+                 "keeps nothing of %s locks that could be declared new, or "
+                 "lost: leave lock=%s out",
+                 kind, kind);
+        hf_jobs_end(&session->jobs, HF_UNSUPPORTED, why);
+        return;
+    }
+    if (hf_jobs_has(&session->jobs, HF_JOB_EXAMINE)) {
+        session->ops->examine(session);
+    }
+    hf_jobs_end(&session->jobs, HF_OK, NULL);
+}
+
+/* They end from the loop, not inside job(). */
+void hf_session_job(struct hf_store *base, unsigned index, enum hf_job job,
+                    const struct hf_job_sink *sink)
+{
+    struct hf_session *session = session_of(base);
+    hf_jobs_add(&session->jobs, index, job, sink);
+    if (hf_session_is_ready(session)) {
+        hf_timer_set(&session->link->timer, HF_LONG_AGO);
+    } else if (session->phase == HF_SESSION_WAITING) {
+        session->link->reconnect.retry_at = HF_LONG_AGO;
+        hf_session_arm(session);
+    }
+}
+
+void hf_session_job_cancel(struct hf_store *base)
+{
+    hf_jobs_cancel(&session_of(base)->jobs);
+}
