@@ -6,7 +6,7 @@
  * The session is the lease (store/session/session.h).
  *
  *     key.c       which key a name has
- *     seats.c     the locks that the session holds or has requested
+ *     seats.c     the locks that the session holds or has requested, by key
  *     ask.c       requests to statements
  *     answer.c    replies to answers
  *     session.c   the connection, its settings, its end
@@ -19,9 +19,6 @@
 #include "store/postgres/connection.h"
 #include "store/records.h"
 #include "store/session/session.h"
-
-/* A power of two: 10,000 locks are found fast. */
-#define HF_ADVISORY_BUCKETS 4096
 
 /* Kinds of pending requests, in addition to enum hf_verb. */
 enum hf_advisory_request_kind {
@@ -37,10 +34,8 @@ struct hf_advisory_request {
     enum hf_verb verb;
 };
 
-/* A lock of an owner. PostgreSQL grants a session the same key again and again,
- * so owners of one client exclude each other here. */
 struct hf_advisory_seat {
-    struct hf_advisory_seat *next; /* in its bucket */
+    struct hf_session_seat seat; /* first */
     struct hf_advisory_key key;
     enum {
         HF_ADVISORY_ASKED,  /* the try is under way */
@@ -50,13 +45,8 @@ struct hf_advisory_seat {
     bool is_shared;
     bool is_unwanted; /* ASKED: released before the reply */
     bool has_nothing; /* LEAVING: the try has failed */
-    uint64_t counter;
     struct hf_advisory_request acquire;
     struct hf_advisory_request release;
-    size_t owner_len;
-    char owner[HF_OWNER_MAX];
-    size_t name_len;
-    char name[];
 };
 
 struct hf_advisory {
@@ -72,7 +62,6 @@ struct hf_advisory {
     int server_version; /* 150018 */
     bool has_watch;     /* the server notices a dead client while busy */
 
-    struct hf_advisory_seat *seats[HF_ADVISORY_BUCKETS];
     struct hf_seat_list listed; /* of the reply to a QUEUE */
 };
 
@@ -115,9 +104,6 @@ bool hf_advisory_seat_is_sole(struct hf_advisory *store,
 struct hf_advisory_seat *hf_advisory_seat_add(struct hf_advisory *store,
                                               const struct hf_advisory_key *key,
                                               const struct hf_ask *ask);
-void hf_advisory_seat_remove(struct hf_advisory *store,
-                             struct hf_advisory_seat *seat);
-void hf_advisory_seats_clear(struct hf_advisory *store);
 
 /* ---- ask.c --------------------------------------------------------------- */
 

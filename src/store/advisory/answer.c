@@ -103,9 +103,9 @@ static void take_grant(struct hf_advisory *store, struct hf_advisory_seat *seat,
     struct hf_answer answer = answer_to(&seat->acquire, sent);
     struct hf_advisory_request release = seat->release;
     HF_ASSERT(seat->state != HF_ADVISORY_HELD); /* a try is answered once */
-    seat->counter = ++store->session.counter;
+    seat->seat.counter = ++store->session.counter;
     answer.verdict = HF_VERDICT_OK;
-    answer.counter = seat->counter;
+    answer.counter = seat->seat.counter;
     if (seat->state == HF_ADVISORY_ASKED) {
         seat->state = HF_ADVISORY_HELD;
     }
@@ -134,7 +134,7 @@ static void take_refusal(struct hf_advisory *store,
     struct hf_bytes who = hf_pg_bytes(rows, 0, C_WHO);
     bool is_unwanted = seat->is_unwanted;
     if (seat->state == HF_ADVISORY_ASKED) {
-        hf_advisory_seat_remove(store, seat);
+        hf_session_seat_free(&store->session, &seat->seat);
     } else {
         seat->has_nothing = true;
     }
@@ -166,7 +166,7 @@ static void take_unlock(struct hf_advisory *store,
     if (reply->error != NULL) {
         (void)hf_pg_fault(reply->error, why, sizeof(why));
     } else {
-        hf_advisory_seat_remove(store, seat);
+        hf_session_seat_free(&store->session, &seat->seat);
     }
     if (reply->error != NULL || (!was_held && !may_fail)) {
         hf_pg_connection_break(&store->connection, HF_UNAVAILABLE, why);
@@ -194,7 +194,7 @@ take_pid(struct hf_advisory *store, const struct hf_advisory_request *request,
     }
     struct hf_answer answer = answer_to(request, pending->sent);
     answer.verdict = HF_VERDICT_OK;
-    answer.counter = request->seat->counter;
+    answer.counter = request->seat->seat.counter;
     hf_advisory_give(store, &answer);
 }
 

@@ -9,12 +9,10 @@
  *             the one that was granted the lock
  *   RELEASE   pg_advisory_unlock[_shared] */
 #include "base/assert.h"
-#include "base/fail.h"
 #include "store/advisory/advisory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Holders and waiters of a key, in one QUEUE. */
 #define QUEUE_MAX "1000"
@@ -170,8 +168,8 @@ static void give_refusal(struct hf_advisory *store, const struct hf_ask *ask,
     answer.verdict = HF_VERDICT_REFUSED;
     if (holder != NULL) {
         answer.kind = HF_HOLDER_FOREIGN;
-        answer.owner = holder->owner;
-        answer.owner_len = holder->owner_len;
+        answer.owner = holder->seat.owner;
+        answer.owner_len = holder->seat.owner_len;
         answer.left_ms = -1;
     }
     hf_advisory_give(store, &answer);
@@ -230,7 +228,7 @@ static void ask_try(struct hf_advisory *store,
     add_shown(&params, key);
     add_key(&params, key);
     if (!post(store, &pending, of_four(S_TRY, key, ask->is_shared), &params)) {
-        hf_advisory_seat_remove(store, seat);
+        hf_session_seat_free(&store->session, &seat->seat);
         give_unsent(store, ask, now);
     }
 }
@@ -271,9 +269,8 @@ static void acquire(struct hf_advisory *store,
     } else if (mine != NULL) {
         give_fault(store, ask, HF_VERDICT_ERROR, HF_UNAVAILABLE,
                    "an earlier request is under way", now);
-    } else if (rival != NULL &&
-               (rival->name_len != ask->name_len ||
-                memcmp(rival->name, ask->name, ask->name_len) != 0)) {
+    } else if (rival != NULL && !hf_session_seat_has_name(
+                                    &rival->seat, ask->name, ask->name_len)) {
         refuse_collision(store, ask, now);
     } else if (rival != NULL) {
         give_refusal(store, ask, rival, now);

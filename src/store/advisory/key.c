@@ -2,18 +2,13 @@
 #include "store/advisory/key.h"
 
 #include "base/fail.h"
+#include "store/session/key.h"
 
 #include <errno.h>
-#include <sha2.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- The URL ------------------------------------------------------------ */
-
-bool hf_advisory_is_parameter(const char *name)
-{
-    return strcmp(name, "lock") == 0 || strcmp(name, "key") == 0;
-}
 
 /* A decimal number within the bounds, up to `end`, and nothing else. */
 static bool read_number(const char *text, const char *end, int64_t least,
@@ -58,28 +53,14 @@ enum hf_status hf_advisory_read(const struct hf_url *url, bool *is_advisory,
                                 struct hf_advisory_rule *out,
                                 struct hf_error *error)
 {
-    const char *key = NULL;
-    *is_advisory = false;
+    static const struct hf_session_words words = {"advisory", "schema holdfast",
+                                                  "key of an advisory lock"};
+    const char *key;
     memset(out, 0, sizeof(*out));
-    for (unsigned i = 0; i < url->n_options; i++) {
-        const struct hf_url_option *one = &url->options[i];
-        if (strcmp(one->name, "key") == 0) {
-            key = one->value;
-        } else if (strcmp(one->name, "lock") == 0 &&
-                   strcmp(one->value, "advisory") == 0) {
-            *is_advisory = true;
-        } else if (strcmp(one->name, "lock") == 0) {
-            return hf_fail(error, HF_INVALID,
-                           "URL parameter \"lock\": \"%.40s\" is not "
-                           "\"advisory\"; without it, locks are rows of the "
-                           "schema holdfast",
-                           one->value);
-        }
-    }
-    if (key != NULL && !*is_advisory) {
-        return hf_fail(error, HF_INVALID,
-                       "URL parameter \"key\": it is the key of an advisory "
-                       "lock: add lock=advisory");
+    enum hf_status status =
+        hf_session_read(url, &words, is_advisory, &key, error);
+    if (status != HF_OK) {
+        return status;
     }
     if (key != NULL && !read_key(key, out)) {
         return hf_fail(error, HF_INVALID,
@@ -105,16 +86,12 @@ static uint32_t crc32_of(const void *data, size_t len)
     return ~crc;
 }
 
-/* The first 64 bits of the digest of both, most significant byte first. */
+/* The first 64 bits of the digest, most significant byte first. */
 static uint64_t sha256_of(const char *prefix, const void *name, size_t name_len)
 {
-    SHA2_CTX context;
-    uint8_t digest[SHA256_DIGEST_LENGTH];
+    uint8_t digest[HF_SESSION_DIGEST_LEN];
     uint64_t bits = 0;
-    SHA256Init(&context);
-    SHA256Update(&context, (const uint8_t *)prefix, strlen(prefix));
-    SHA256Update(&context, name, name_len);
-    SHA256Final(digest, &context);
+    hf_session_digest(prefix, name, name_len, digest);
     for (int i = 0; i < 8; i++) {
         bits = bits << 8 | digest[i];
     }

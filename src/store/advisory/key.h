@@ -35,9 +35,6 @@ struct hf_advisory_rule {
     struct hf_advisory_key fixed;
 };
 
-/* Is the parameter one of these? */
-bool hf_advisory_is_parameter(const char *name);
-
 /** Read them. @param is_advisory  set: whether the URL asks for these locks.
  * @return HF_OK; HF_INVALID with a text in @p error. */
 enum hf_status hf_advisory_read(const struct hf_url *url, bool *is_advisory,

@@ -13,15 +13,12 @@
  *
  * A server that hangs, while locks are held: the connection is kept for as long
  * as a lease, since its end would free them. */
-#include "base/assert.h"
-#include "base/fail.h"
 #include "store/advisory/advisory.h"
 #include "store/postgres/node.h"
 
 #include <libpq-fe.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* How soon a busy session notices that its client is dead, in milliseconds. */
 #define WATCH_MS "250"
@@ -91,7 +88,6 @@ static void end(struct hf_session *session, enum hf_status fault,
     (void)now;
     hf_pg_connection_shut(&store->connection);
     answer_pending(store, fault, session->why);
-    hf_advisory_seats_clear(store);
 }
 
 /* ---- Connecting ---------------------------------------------------------- */
@@ -279,5 +275,4 @@ void hf_advisory_session_close(struct hf_advisory *store, bool forked)
         }
     }
     hf_pg_connection_fini(connection, forked);
-    hf_advisory_seats_clear(store);
 }

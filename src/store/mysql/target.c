@@ -6,7 +6,7 @@
 #include "base/secret.h"
 #include "io/tls.h"
 #include "store/mysql/guard.h"
-#include "store/named/key.h"
+#include "store/session/key.h"
 #include "store/url_parts.h"
 
 #include <mysql.h>
@@ -171,7 +171,7 @@ static enum hf_status read_parameters(struct hf_mysql_target *target,
 {
     enum hf_status status = HF_OK;
     for (unsigned i = 0; status == HF_OK && i < url->n_options; i++) {
-        if (!hf_named_key_is_parameter(url->options[i].name)) {
+        if (!hf_session_is_parameter(url->options[i].name)) {
             status = read_parameter(target, &url->options[i], error);
         }
     }

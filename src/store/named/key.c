@@ -2,8 +2,8 @@
 #include "store/named/key.h"
 
 #include "base/fail.h"
+#include "store/session/key.h"
 
-#include <sha2.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,11 +17,6 @@ bool hf_named_key_is(const struct hf_named_key *a, const struct hf_named_key *b)
 }
 
 /* ---- The URL ------------------------------------------------------------ */
-
-bool hf_named_key_is_parameter(const char *name)
-{
-    return strcmp(name, "lock") == 0 || strcmp(name, "key") == 0;
-}
 
 /* The bytes of the UTF-8 character at `at`; 0: it is none that a server keeps
  * in three bytes, or is a control character. */
@@ -65,28 +60,13 @@ enum hf_status hf_named_key_read(const struct hf_url *url, bool *is_named,
                                  struct hf_named_rule *out,
                                  struct hf_error *error)
 {
-    const char *key = NULL;
-    *is_named = false;
+    static const struct hf_session_words words = {
+        "named", "database holdfast", "name of a lock of GET_LOCK()"};
+    const char *key;
     memset(out, 0, sizeof(*out));
-    for (unsigned i = 0; i < url->n_options; i++) {
-        const struct hf_url_option *one = &url->options[i];
-        if (strcmp(one->name, "key") == 0) {
-            key = one->value;
-        } else if (strcmp(one->name, "lock") == 0 &&
-                   strcmp(one->value, "named") == 0) {
-            *is_named = true;
-        } else if (strcmp(one->name, "lock") == 0) {
-            return hf_fail(error, HF_INVALID,
-                           "URL parameter \"lock\": \"%.40s\" is not "
-                           "\"named\"; without it, locks are rows of the "
-                           "database holdfast",
-                           one->value);
-        }
-    }
-    if (key != NULL && !*is_named) {
-        return hf_fail(error, HF_INVALID,
-                       "URL parameter \"key\": it is the name of a lock of "
-                       "GET_LOCK(): add lock=named");
+    enum hf_status status = hf_session_read(url, &words, is_named, &key, error);
+    if (status != HF_OK) {
+        return status;
     }
     if (key != NULL && !read_key(key, &out->fixed)) {
         return hf_fail(error, HF_INVALID,
@@ -105,16 +85,12 @@ void hf_named_key_of(const struct hf_named_rule *rule, const char *prefix,
                      const void *name, size_t name_len,
                      struct hf_named_key *out)
 {
-    SHA2_CTX context;
-    uint8_t digest[SHA256_DIGEST_LENGTH];
+    uint8_t digest[HF_SESSION_DIGEST_LEN];
     if (rule->is_fixed) {
         *out = rule->fixed;
         return;
     }
-    SHA256Init(&context);
-    SHA256Update(&context, (const uint8_t *)prefix, strlen(prefix));
-    SHA256Update(&context, name, name_len);
-    SHA256Final(digest, &context);
+    hf_session_digest(prefix, name, name_len, digest);
     out->len = (size_t)snprintf(out->text, sizeof(out->text), "holdfast:");
     for (size_t i = 0; i < DIGEST_USED; i++) {
         (void)snprintf(out->text + out->len, 3, "%02x", digest[i]);

@@ -33,9 +33,6 @@ struct hf_named_rule {
     struct hf_named_key fixed;
 };
 
-/* Is the parameter one of these? */
-bool hf_named_key_is_parameter(const char *name);
-
 /** Read them. @p is_named  false: without lock=named, locks are rows.
  * @return HF_OK; HF_INVALID with a text in @p error. */
 enum hf_status hf_named_key_read(const struct hf_url *url, bool *is_named,

@@ -11,7 +11,7 @@
  * been granted, is sent at once, also if the client does not come back soon.
  *
  *     key.c       which name of the server a name has
- *     seats.c     the locks of the session
+ *     seats.c     the locks of the session, by key
  *     requests.c  the queue; requests to statements
  *     replies.c   replies to answers
  *     session.c   the connection, its settings, its end
@@ -24,9 +24,6 @@
 #include "store/mysql/connection.h"
 #include "store/named/key.h"
 #include "store/session/session.h"
-
-/* A power of two: 10,000 locks are found fast. */
-#define HF_NAMED_BUCKETS 4096
 
 /* Bytes of the statements that are sent together. */
 #define HF_NAMED_STATEMENTS_MAX 32768
@@ -50,23 +47,17 @@ struct hf_named_outcome {
 };
 
 /* A request of the client, in the queue; if it is an ACQUIRE that was granted,
- * then the seat: the lock of an owner, in its bucket. A server grants a session
- * the same name again and again, so owners of one client exclude each other
- * here. */
+ * then the seat: the lock of an owner. */
 struct hf_named_request {
-    struct hf_named_request *next; /* in the queue, or in the bucket */
+    struct hf_session_seat seat;   /* first */
+    struct hf_named_request *next; /* in the queue */
     uint64_t cookie;
     enum hf_verb verb;
-    uint64_t counter; /* of the seat */
     enum hf_named_statement statement;
     bool shares;     /* ID: the reply to that of an earlier one is its own */
     bool has_failed; /* with `error_text` */
     struct hf_named_outcome outcome;
     struct hf_named_key key;
-    size_t owner_len;
-    char owner[HF_OWNER_MAX];
-    size_t name_len;
-    char name[];
 };
 
 struct hf_named {
@@ -81,7 +72,6 @@ struct hf_named {
     char version[60];
     char role[100];
 
-    struct hf_named_request *seats[HF_NAMED_BUCKETS];
     struct hf_named_request *first, **last; /* the queue */
     size_t n_batch; /* the first requests of the queue, which were sent */
     struct hf_named_request *next_reply; /* the one whose reply is next */
@@ -123,9 +113,6 @@ bool hf_named_seat_is_of(const struct hf_named_request *seat,
 
 /* The request, which is in no queue, was granted. */
 void hf_named_seat_add(struct hf_named *store, struct hf_named_request *seat);
-void hf_named_seat_remove(struct hf_named *store,
-                          struct hf_named_request *seat);
-void hf_named_seats_clear(struct hf_named *store);
 
 /* ---- requests.c ---------------------------------------------------------- */
 

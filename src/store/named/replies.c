@@ -12,7 +12,6 @@
 #include <mysqld_error.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { C_ID, C_VALUE, C_HOLDER };
 
@@ -76,8 +75,8 @@ static void refuse(struct hf_named *store,
     struct hf_answer answer = {.verdict = HF_VERDICT_REFUSED};
     if (holder != NULL) {
         answer.kind = HF_HOLDER_FOREIGN;
-        answer.owner = holder->owner;
-        answer.owner_len = holder->owner_len;
+        answer.owner = holder->seat.owner;
+        answer.owner_len = holder->seat.owner_len;
         answer.left_ms = -1;
     }
     hf_named_give(store, request, &answer, store->connection.sent_at);
@@ -90,8 +89,9 @@ static void answer_locally(struct hf_named *store,
 {
     const struct hf_named_request *seat =
         hf_named_seat_find(store, &request->key);
-    bool is_same_name = seat != NULL && seat->name_len == request->name_len &&
-                        memcmp(seat->name, request->name, seat->name_len) == 0;
+    bool is_same_name = seat != NULL && hf_session_seat_has_name(
+                                            &seat->seat, request->seat.name,
+                                            request->seat.name_len);
     if (request->verb != HF_VERB_ACQUIRE) {
         refuse(store, request, NULL);
     } else if (seat == NULL || is_same_name) {
@@ -120,7 +120,7 @@ static bool answer_try(struct hf_named *store, struct hf_named_request *request)
     bool is_granted = outcome->value == 1;
     if (is_granted) {
         hf_named_seat_add(store, request);
-        answer.counter = request->counter;
+        answer.counter = request->seat.counter;
     } else {
         answer.verdict = HF_VERDICT_REFUSED;
         answer.kind = HF_HOLDER_FOREIGN;
@@ -147,7 +147,8 @@ static void answer_unlock(struct hf_named *store,
                             why, store->connection.sent_at);
         return;
     }
-    hf_named_seat_remove(store, hf_named_seat_find(store, &request->key));
+    hf_session_seat_free(&store->session,
+                         &hf_named_seat_find(store, &request->key)->seat);
     hf_named_give(store, request, &answer, store->connection.sent_at);
 }
 
@@ -161,7 +162,7 @@ static void answer_id(struct hf_named *store,
         return;
     }
     struct hf_answer answer = {.verdict = HF_VERDICT_OK,
-                               .counter = seat->counter};
+                               .counter = seat->seat.counter};
     hf_named_give(store, request, &answer, store->connection.sent_at);
 }
 

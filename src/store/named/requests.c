@@ -15,7 +15,6 @@
 #include "store/named/named.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Requests of a batch that are no CONFIRM. One statement takes up to 340 bytes;
@@ -91,20 +90,13 @@ void hf_named_unpop(struct hf_named *store, struct hf_named_request *request)
 static struct hf_named_request *push(struct hf_named *store,
                                      const struct hf_ask *ask)
 {
-    HF_ASSERT(ask->owner_len <= HF_OWNER_MAX);
     struct hf_named_request *request =
-        calloc(1, sizeof(*request) + ask->name_len);
+        hf_session_seat_new(sizeof(*request), ask);
     if (request == NULL) {
         return NULL;
     }
     request->cookie = ask->cookie;
     request->verb = ask->verb;
-    request->owner_len = ask->owner_len;
-    request->name_len = ask->name_len;
-    if (ask->owner_len > 0) {
-        memcpy(request->owner, ask->owner, ask->owner_len);
-    }
-    memcpy(request->name, ask->name, ask->name_len);
     hf_named_key_of(&store->rule, store->session.prefix, ask->name,
                     ask->name_len, &request->key);
     *store->last = request;

@@ -13,7 +13,6 @@
  *
  * A server that hangs, while locks are held: the connection is kept for as long
  * as a lease, since its end would free them. */
-#include "base/assert.h"
 #include "base/fail.h"
 #include "store/named/named.h"
 
@@ -230,7 +229,6 @@ static void end(struct hf_session *session, enum hf_status fault,
     struct hf_named *store = named_of(session);
     hf_mysql_connection_shut(&store->connection);
     hf_named_answer_all(store, fault, session->why, now);
-    hf_named_seats_clear(store);
 }
 
 static void silent_since(const struct hf_session *session,
@@ -279,5 +277,4 @@ void hf_named_session_close(struct hf_named *store, bool forked)
     while ((request = hf_named_pop(store)) != NULL) {
         free(request);
     }
-    hf_named_seats_clear(store);
 }

@@ -16,7 +16,7 @@
 #include "base/fail.h"
 #include "base/nearest.h"
 #include "base/secret.h"
-#include "store/advisory/key.h"
+#include "store/session/key.h"
 
 #include <libpq-fe.h>
 #include <netdb.h>
@@ -207,7 +207,7 @@ static enum hf_status read_parameters(struct hf_pg_target *target,
     enum hf_status status = known == NULL ? hf_fail_memory(error) : HF_OK;
     for (unsigned i = 0; status == HF_OK && i < url->n_options; i++) {
         const struct hf_url_option *one = &url->options[i];
-        if (hf_advisory_is_parameter(one->name)) {
+        if (hf_session_is_parameter(one->name)) {
             continue; /* read before this */
         }
         status = refuse_parameter(one->name, error);

@@ -192,6 +192,7 @@ static void lose(struct hf_session *session, struct hf_instant now)
     session->ops->end(
         session, session->fault == HF_NO_MEMORY ? HF_NO_MEMORY : HF_UNAVAILABLE,
         now);
+    hf_session_seats_free(session);
     if (session->phase == HF_SESSION_WAITING) {
         reconnect(session, now);
     }

@@ -13,9 +13,8 @@
  * yours", so the locks are LOST at once and not at their deadlines.
  *
  * A store embeds the session as its first member, and has the connection, whose
- * link the session uses. The store sends the requests, reads the replies, and
- * keeps its seats; the session keeps the phase, the timer, the status and the
- * jobs.
+ * link the session uses. The store sends the requests and reads the replies;
+ * the session keeps the phase, the timer, the status, the jobs, and the seats.
  *
  *     hf_session_init()      the URL; hf_session_begin(): WAITING
  *     hf_session_greet()     the connection is open: send the greeting, then
@@ -26,6 +25,8 @@
  *
  *     session.c   the phases, the timer, the end
  *     store.c     the settings of the URL; entry points for the client; jobs
+ *     key.c       which locks a URL asks for; the digest of a name
+ *     seats.c     the locks that it holds, or tries
  *     check.c     the invariants between two events of the loop
  *
  * Owner: the store's struct. Threads: the thread that holds the client. */
@@ -52,8 +53,8 @@ struct hf_session;
 typedef void hf_session_connect_fn(struct hf_session *session,
                                    struct hf_instant now);
 
-/** The session has ended: close the connection, answer each request with @p
- * fault and the session's `why`, and drop all seats. */
+/** The session has ended: close the connection, and answer each request with @p
+ * fault and the session's `why`. The seats are there until it returns. */
 typedef void hf_session_end_fn(struct hf_session *session, enum hf_status fault,
                                struct hf_instant now);
 
@@ -77,6 +78,22 @@ struct hf_session_ops {
     hf_session_examine_fn *examine;
 };
 
+/* A lock of an owner, the first member of the store's struct for it. A server
+ * grants a session the same key again and again, so owners of one client
+ * exclude each other here. */
+struct hf_session_seat {
+    struct hf_session_seat *next; /* in its bucket */
+    size_t bucket;
+    uint64_t counter; /* of its grant */
+    size_t owner_len;
+    char owner[HF_OWNER_MAX];
+    size_t name_len;
+    const char *name; /* behind the store's struct */
+};
+
+/* A power of two: 10,000 locks are found fast. */
+#define HF_SESSION_BUCKETS 4096
+
 struct hf_session {
     struct hf_store base; /* first */
     const struct hf_session_ops *ops;
@@ -99,7 +116,8 @@ struct hf_session {
     char why[HF_STANDING_REASON_MAX]; /* of either */
 
     uint64_t counter; /* of the last grant: core orders replies by it */
-    size_t n_seats;   /* locks that it holds or tries, in the store's table */
+    size_t n_seats;
+    struct hf_session_seat *seats[HF_SESSION_BUCKETS];
 };
 
 /* ---- store.c ------------------------------------------------------------- */
@@ -181,6 +199,31 @@ bool hf_session_is_idle(const struct hf_session *session,
  * kept for as long as a lease: its end would free them. */
 struct hf_span hf_session_patience(struct hf_span node_timeout, bool holds,
                                    int64_t max_ttl_ms);
+
+/* ---- seats.c ------------------------------------------------------------- */
+
+/** A seat of @p size bytes with the owner and the name of a request, the rest
+ * zero, and in no table. @return NULL: no memory. */
+void *hf_session_seat_new(size_t size, const struct hf_ask *ask);
+
+bool hf_session_seat_has_name(const struct hf_session_seat *seat,
+                              const void *name, size_t name_len);
+bool hf_session_seat_has_owner(const struct hf_session_seat *seat,
+                               const void *owner, size_t owner_len);
+
+/** The seats of the keys with this hash: the first, then `next`. @return NULL:
+ * there is none. */
+struct hf_session_seat *hf_session_seat_first(const struct hf_session *session,
+                                              uint32_t hash);
+
+/* Only in a session that is READY. */
+void hf_session_seat_add(struct hf_session *session,
+                         struct hf_session_seat *seat, uint32_t hash);
+
+/* Take it out of the table, and free it. */
+void hf_session_seat_free(struct hf_session *session,
+                          struct hf_session_seat *seat);
+void hf_session_seats_free(struct hf_session *session);
 
 /* ---- check.c ------------------------------------------------------------- */
 

@@ -32,6 +32,7 @@ hf_session_init(struct hf_session *session, const struct hf_store_ops *store,
 
 void hf_session_fini(struct hf_session *session)
 {
+    hf_session_seats_free(session);
     free(session->prefix);
 }
 
