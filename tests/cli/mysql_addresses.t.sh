@@ -3,7 +3,8 @@
 # timeout: 300
 # A host of MariaDB with two addresses, over TLS, with rows and with named locks:
 # the first one is refused, never answers, or is a server with the certificate of
-# another host. Each is checked against the host in the URL.
+# another host. Each is checked against the host in the URL. One without a route is
+# passed over.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/mariadb.sh"
@@ -95,6 +96,16 @@ refused: it is of another host: write a host that the certificate names" 'and on
 done
 is "$(grep -c 'Connect' "$W/other/log")" 0 'no login was sent there'
 other_stop
+
+# ---- An address without a route is not counted: every other attempt would pass over
+# the only one that can be tried, and report that of the other
+printf '%s two.test\n' 127.0.0.3 255.255.255.255 >"$W/hosts"
+is "$(unshare -m "$W/on_two" getent ahosts two.test | awk '/STREAM/ { printf $1 " " }')" \
+    '127.0.0.3 255.255.255.255 ' 'one without a route is the last'
+capture timeout 60 unshare -m "$W/on_two" "$HF_BUILD/tests/cli/mysql_tls" reasons "$rows"
+is "$code" 0 'attempts for two seconds'
+like "$out" 'it is of another host' 'the first address is tried'
+is "$(grep -vc 'it is of another host' <<<"$out")" 0 'and each attempt is at that one'
 
 capture holdfast run -n -u "mysqls://a.test,b.test/?$with" job -- true
 is "$code" 64 'two servers in one URL are refused'

@@ -10,9 +10,13 @@
  *       CALL is the longest call of the client that connects, CHILD and CLOSE
  *       the time of hf_client_close() in a forked child and here, all in ms;
  *       THREADS are those left of that client, half a second later.
- *   mysql_tls listens PORT  the kernel accepts at 127.0.0.1, and nothing is
- * sent mysql_tls holds URL   holds a lock there, and prints "held", and "lost"
- * when it is
+ *   mysql_tls listens PORT
+ *       The kernel accepts at 127.0.0.1, and nothing is sent.
+ *   mysql_tls holds URL
+ *       Holds a lock there, and prints "held", and "lost" when it is.
+ *   mysql_tls reasons URL
+ *       Connects for two seconds, and prints the reason of each failure that
+ *       differs from the one before.
  *
  * The handling of signals is the default one: SIGPIPE ends it. */
 #include <holdfast/holdfast.h>
@@ -250,10 +254,48 @@ static int listen_on(uint16_t port)
     }
 }
 
+/* ---- reasons ---------------------------------------------------------------
+ */
+
+static int print_reasons(const char *url)
+{
+    char before[300] = "";
+    struct result result = {false, ""};
+    struct hf_request request;
+    struct hf_client *client = open_client(url);
+    int64_t end = now_ms() + 2000;
+    hf_request_init(&request, "job");
+    request.wait_ms = 2000;
+    if (hf_op_start_acquire(client, &request, on_done, &result, NULL, NULL) !=
+        HF_OK) {
+        return 2;
+    }
+    while (now_ms() < end) {
+        struct pollfd fd = {.fd = hf_client_fd(client), .events = POLLIN};
+        struct hf_node *node;
+        poll(&fd, 1, STEP_MS);
+        hf_client_process(client);
+        if (hf_client_node(client, 0, &node) != HF_OK) {
+            return 2;
+        }
+        if (hf_node_health(node) == HF_NODE_DOWN &&
+            strcmp(hf_node_reason(node), before) != 0) {
+            snprintf(before, sizeof(before), "%s", hf_node_reason(node));
+            puts(before);
+        }
+        hf_node_free(node);
+    }
+    hf_client_close(client);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3) {
         return 2;
+    }
+    if (strcmp(argv[1], "reasons") == 0) {
+        return print_reasons(argv[2]);
     }
     if (strcmp(argv[1], "listens") == 0) {
         return listen_on((uint16_t)strtoul(argv[2], NULL, 10));

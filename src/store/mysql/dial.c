@@ -123,10 +123,23 @@ static void set_nonblocking(struct st_mysql *sql)
     (void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
+/* connect(2) of libmariadb fails at once, without a wait, where there is no
+ * route or no such family. That of a datagram sends nothing. */
+static bool has_route(const struct addrinfo *at)
+{
+    int fd = socket(at->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool has = fd >= 0 && connect(fd, at->ai_addr, at->ai_addrlen) == 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return has;
+}
+
 /* libmariadb begins with the first address of the host, and goes on to the next
  * only if the connection is not made. One that is made and never answers, or
  * has the certificate of another host, would keep the others from being tried.
- * So each attempt passes over as many as have failed before. */
+ * So each attempt passes over as many as have failed before; of those that can
+ * be tried, since wait_for() sees no others. */
 static unsigned count_skips(const struct hf_mysql_dial *dial)
 {
     struct addrinfo hints = {.ai_family = AF_UNSPEC,
@@ -138,16 +151,19 @@ static unsigned count_skips(const struct hf_mysql_dial *dial)
         return 0;
     }
     for (const struct addrinfo *at = found; at != NULL; at = at->ai_next) {
-        n++;
+        n += has_route(at);
     }
     freeaddrinfo(found);
-    return dial->turn % n;
+    return n == 0 ? 0 : dial->turn % n;
 }
 
 static void connect_all(struct hf_mysql_dial *dial)
 {
     struct st_mysql *made = NULL;
     dial->skips = count_skips(dial);
+    if (atomic_load(&dial->is_dropped)) {
+        return; /* instead of a second look-up */
+    }
     int waits = hf_mysql_target_connect(&dial->target, dial->sql, NULL,
                                         &dial->login, &made);
     dial->has_settings =
