@@ -169,6 +169,12 @@ static char *decode(struct cli_guard_client *client, const char *before,
     return text;
 }
 
+char *cli_guard_decode(struct cli_guard_client *client,
+                       const struct cli_guard_piece *piece)
+{
+    return decode(client, "", piece);
+}
+
 /* Nothing if the piece is empty. */
 bool cli_guard_add(struct cli_guard_client *client, const char *before,
                    const struct cli_guard_piece *piece)
@@ -235,29 +241,49 @@ static int refuse_file(const char *name, const char *path, const char *reason)
     return cli_message_end(&out, CLI_EXIT_CONFIG);
 }
 
-int cli_guard_add_tls(struct cli_guard_client *client, char *target,
-                      struct cli_guard_piece *query,
-                      const char *const options[3])
+static const char **file_of(struct cli_guard_tls *tls,
+                            const struct cli_guard_piece *name)
+{
+    return cli_guard_piece_is(name, "tls_ca")     ? &tls->ca
+           : cli_guard_piece_is(name, "tls_cert") ? &tls->cert
+           : cli_guard_piece_is(name, "tls_key")  ? &tls->key
+                                                  : NULL;
+}
+
+static int check_files(const struct cli_guard_tls *tls)
 {
     static const char *const names[] = {"tls_ca", "tls_cert", "tls_key"};
-    struct cli_guard_piece name, value;
-    while (cli_guard_next(query, &name, &value)) {
-        size_t i = 0;
-        while (i < 3 && !cli_guard_piece_is(&name, names[i])) {
-            i++;
-        }
-        if (i == 3 || value.len == 0) {
-            return cli_guard_refuse(
-                target, "its parameters may be tls_ca, tls_cert and tls_key");
-        }
-        if (!cli_guard_add_two(client, options[i], &value)) {
-            return cli_guard_refuse(target, CLI_GUARD_BAD_URL);
-        }
-        const char *path = client->words[client->n_words - 1];
-        const char *reason = file_reason(path, i == 2);
+    const char *const files[] = {tls->ca, tls->cert, tls->key};
+    for (size_t i = 0; i < 3; i++) {
+        const char *reason =
+            files[i] == NULL ? NULL : file_reason(files[i], i == 2);
         if (reason != NULL) {
-            return refuse_file(names[i], path, reason);
+            return refuse_file(names[i], files[i], reason);
         }
     }
     return 0;
+}
+
+int cli_guard_read_tls(struct cli_guard_client *client, char *target,
+                       struct cli_guard_piece *query, struct cli_guard_tls *out)
+{
+    struct cli_guard_piece name, value;
+    *out = (struct cli_guard_tls){.ca = NULL};
+    while (cli_guard_next(query, &name, &value)) {
+        const char **file = file_of(out, &name);
+        if (file == NULL || value.len == 0) {
+            return cli_guard_refuse(target, CLI_GUARD_TLS_NAMES);
+        }
+        if (*file != NULL) {
+            return cli_guard_refuse(target, "a parameter is there twice");
+        }
+        *file = cli_guard_decode(client, &value);
+        if (*file == NULL) {
+            return cli_guard_refuse(target, CLI_GUARD_BAD_URL);
+        }
+    }
+    if ((out->cert == NULL) != (out->key == NULL)) {
+        return cli_guard_refuse(target, "tls_cert and tls_key belong together");
+    }
+    return check_files(out);
 }

@@ -50,10 +50,20 @@ bool cli_guard_add_two(struct cli_guard_client *client, const char *option,
 bool cli_guard_take_password(struct cli_guard_client *client, const char *name,
                              struct cli_guard_piece *password);
 
-/* Add what a URL says of TLS, as those of stores do. `options` are those of
- * tls_ca, tls_cert and tls_key. @return 0, or the exit code after a line. */
-int cli_guard_add_tls(struct cli_guard_client *client, char *target,
-                      struct cli_guard_piece *query,
-                      const char *const options[3]);
+/* The decoded piece. @return NULL: CLI_GUARD_BAD_URL. */
+char *cli_guard_decode(struct cli_guard_client *client,
+                       const struct cli_guard_piece *piece);
+
+#define CLI_GUARD_TLS_NAMES "its parameters may be tls_ca, tls_cert and tls_key"
+
+/* What a URL says of TLS, as those of stores do. */
+struct cli_guard_tls {
+    const char *ca, *cert, *key; /* files; NULL: none */
+};
+
+/* Read it. @return 0, or the exit code after a line. */
+int cli_guard_read_tls(struct cli_guard_client *client, char *target,
+                       struct cli_guard_piece *query,
+                       struct cli_guard_tls *out);
 
 #endif

@@ -23,6 +23,7 @@ int cli_guard_client_init(struct cli_guard_client *client,
     client->guard = guard;
     client->n_words = 0;
     client->used = 0;
+    client->relay = (struct cli_guard_relay){.tls = NULL};
     cli_guard_client_add(client, program->names[0]);
     if (target != NULL && program->file_options != NULL &&
         strstr(target, "://") != NULL) {
@@ -32,6 +33,11 @@ int cli_guard_client_init(struct cli_guard_client *client,
         cli_guard_client_add(client, program->options[i]);
     }
     return program->address(client, target);
+}
+
+void cli_guard_client_fini(struct cli_guard_client *client)
+{
+    cli_guard_relay_stop(&client->relay);
 }
 
 /* ---- Errors ------------------------------------------------------------ */
@@ -189,6 +195,10 @@ bool cli_guard_client_run(struct cli_guard_client *client, const char *text,
     }
     bool has_failed = child->status != 0;
     bool has_replies = client->guard->client->has_replies;
+    const char *reason = cli_guard_relay_reason(&client->relay);
+    if (reason[0] != '\0' && !has_reply_error(client)) {
+        return fail(client, CLI_EXIT_UNREACHABLE, reason, "", "");
+    }
     bool is_known = (has_failed || has_replies) &&
                     (find_error(client, client->err) ||
                      (has_replies && has_reply_error(client)));

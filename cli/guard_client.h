@@ -4,12 +4,14 @@
  *     struct cli_guard_client *client = &it;
  *     cli_guard_client_init(client, guard, "postgres://app:secret@host/db");
  *     if (cli_guard_client_run(client, text, len)) … client->child.out …
+ *     cli_guard_client_fini(client);
  *
  * A password goes to it in the variable that it reads, never in its words. */
 #ifndef CLI_GUARD_CLIENT_H
 #define CLI_GUARD_CLIENT_H
 
 #include "guard.h"
+#include "guard_relay.h"
 #include "pipe_child.h"
 
 /* Options that are fixed, those of an address, and the program itself. */
@@ -36,6 +38,7 @@ struct cli_guard_client {
     char error[CLI_GUARD_ERR_ROOM]; /* the first line of an error */
     int code;                       /* its exit code */
     const char *remedy;             /* of this error; NULL: none is known */
+    struct cli_guard_relay relay;   /* to its server; or not started */
 };
 
 /* The exit code for a line of an error. */
@@ -71,6 +74,9 @@ extern const struct cli_guard_program cli_guard_redis_cli;
  * overwritten. @return 0, or the exit code after a line on stderr. */
 int cli_guard_client_init(struct cli_guard_client *client,
                           const struct cli_guard *guard, char *target);
+
+/* Also after an init that failed. */
+void cli_guard_client_fini(struct cli_guard_client *client);
 
 /* Add a word that stays where it is. */
 void cli_guard_client_add(struct cli_guard_client *client, const char *word);

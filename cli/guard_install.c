@@ -255,19 +255,26 @@ static int run_install(struct cli_guard_client *client,
     return code;
 }
 
+static int install(struct cli_guard_client *client, const struct cli_args *args)
+{
+    struct state before;
+    int code = read_state(client, args, &before);
+    if (code == 0) {
+        code = run_install(client, args, &before);
+    }
+    free(before.text);
+    return code;
+}
+
 int cli_guard_install(const struct cli_guard *guard, struct cli_args *args)
 {
     static struct cli_guard_client client;
-    struct state before;
     char *target = args->n_words > 1 ? (char *)(uintptr_t)args->words[1] : NULL;
     int code = cli_guard_client_init(&client, guard, target);
-    if (code != 0 || guard->state == NULL) {
-        return code != 0 ? code : cli_guard_install_redis(&client, args);
-    }
-    code = read_state(&client, args, &before);
     if (code == 0) {
-        code = run_install(&client, args, &before);
+        code = guard->state == NULL ? cli_guard_install_redis(&client, args)
+                                    : install(&client, args);
     }
-    free(before.text);
+    cli_guard_client_fini(&client);
     return code;
 }

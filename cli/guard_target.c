@@ -6,6 +6,8 @@
 #include "exit_code.h"
 #include "message.h"
 
+#include "io/tls.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -135,6 +137,15 @@ static int add_mysql_options(struct cli_guard_client *client, char *target,
     return 0;
 }
 
+static void add_file(struct cli_guard_client *client, const char *option,
+                     const char *file)
+{
+    if (file != NULL) {
+        cli_guard_client_add(client, option);
+        cli_guard_client_add(client, file);
+    }
+}
+
 /* As store/mysql/target.c: a server without TLS is refused, and its certificate
  * and name are checked before the login; over TCP, also to localhost. */
 static int add_mysql_tls(struct cli_guard_client *client, char *target,
@@ -143,8 +154,7 @@ static int add_mysql_tls(struct cli_guard_client *client, char *target,
     static const char *const fixed[] = {"--protocol=TCP", "--ssl",
                                         "--ssl-verify-server-cert",
                                         "--tls-version=TLSv1.2,TLSv1.3"};
-    static const char *const options[] = {"--ssl-ca", "--ssl-cert",
-                                          "--ssl-key"};
+    struct cli_guard_tls tls;
     if (address->host.len == 0) {
         return cli_guard_refuse(target,
                                 "a unix socket has no TLS: write mysql://, or "
@@ -153,7 +163,13 @@ static int add_mysql_tls(struct cli_guard_client *client, char *target,
     for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
         cli_guard_client_add(client, fixed[i]);
     }
-    return cli_guard_add_tls(client, target, &address->query, options);
+    int code = cli_guard_read_tls(client, target, &address->query, &tls);
+    if (code == 0) {
+        add_file(client, "--ssl-ca", tls.ca);
+        add_file(client, "--ssl-cert", tls.cert);
+        add_file(client, "--ssl-key", tls.key);
+    }
+    return code;
 }
 
 static int address_mysql(struct cli_guard_client *client, char *target)
@@ -304,9 +320,41 @@ const struct cli_guard_program cli_guard_sqlite3 = {
 
 /* ---- Redis ------------------------------------------------------------- */
 
+/* redis-cli checks the authority of a certificate, and not its host. */
+static int add_redis_tls(struct cli_guard_client *client, char *target,
+                         const struct cli_guard_address *address)
+{
+    struct cli_guard_piece query = address->query;
+    struct cli_guard_tls tls;
+    const char *port = "6379";
+    if (address->host.len == 0) {
+        return cli_guard_refuse(target, "TLS needs a host");
+    }
+    const char *host = cli_guard_decode(client, &address->host);
+    if (address->port.len > 0) {
+        port = cli_guard_decode(client, &address->port);
+    }
+    if (host == NULL || port == NULL) {
+        return cli_guard_refuse(target, CLI_GUARD_BAD_URL);
+    }
+    int code = cli_guard_read_tls(client, target, &query, &tls);
+    if (code != 0) {
+        return code;
+    }
+    struct hf_tls_settings settings = {
+        .ca = tls.ca,
+        .cert = tls.cert,
+        .key = tls.key,
+        .scheme = cli_guard_piece_is(&address->scheme, "valkeys") ? "valkey"
+                                                                  : "redis"};
+    code = cli_guard_relay_start(&client->relay, &settings, host, port);
+    cli_guard_client_add(client, "-s");
+    cli_guard_client_add(client, client->relay.path);
+    return code;
+}
+
 static int address_redis(struct cli_guard_client *client, char *target)
 {
-    static const char *const options[] = {"--cacert", "--cert", "--key"};
     struct cli_guard_address address;
     if (target == NULL) {
         return cli_message(CLI_EXIT_USAGE, NULL,
@@ -332,15 +380,18 @@ static int address_redis(struct cli_guard_client *client, char *target)
     if (strpbrk(target, ", ") != NULL) {
         return cli_guard_refuse(target, "one server, that of the data");
     }
-    if (is_tls) {
-        cli_guard_client_add(client, "--tls");
+    if (!is_tls && address.query.len > 0) {
+        return cli_guard_refuse(target, CLI_GUARD_TLS_NAMES ", with rediss://");
     }
-    is_good = is_good && cli_guard_add_two(client, "--user", &address.user) &&
+    is_good = is_good && cli_guard_add_two(client, "--user", &address.user);
+    if (is_good && is_tls) {
+        return add_redis_tls(client, target, &address);
+    }
+    is_good = is_good &&
               (is_unix ? cli_guard_add_two(client, "-s", &address.path)
                        : cli_guard_add_two(client, "-h", &address.host) &&
                              cli_guard_add_two(client, "-p", &address.port));
-    return is_good ? cli_guard_add_tls(client, target, &address.query, options)
-                   : cli_guard_refuse(target, CLI_GUARD_BAD_URL);
+    return is_good ? 0 : cli_guard_refuse(target, CLI_GUARD_BAD_URL);
 }
 
 static const struct cli_guard_error redis_errors[] = {

@@ -66,10 +66,6 @@ installs 'a node of a cluster' \
     "${SERVER_URL[c]}"
 server_start u || fail 'a server on a unix socket'
 installs 'a unix socket' 'is loaded' "${SERVER_URL[u]}"
-server_start t --tls || fail 'a server with TLS'
-installs 'TLS' 'is loaded' "${SERVER_URL[t]}?tls_ca=$W/tls/ca.crt"
-refused 69 'Redis: Could not connect to Redis at .*' 'TLS of another authority' \
-    "${SERVER_URL[t]}?tls_ca=$W/tls/other.crt"
 refused 69 'Redis: Could not connect to Redis at .*: No such file' 'no server' \
     "redis+unix://$W/none"
 refused 64 'which server\? holdfast guard redis --install redis://HOST$' 'no URL'

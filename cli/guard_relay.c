@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "guard_relay.h"
+
+#include "exit_code.h"
+#include "message.h"
+
+#include "io/tls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Seconds until a server that does not answer is given up, as with the other
+ * databases (guard_target.c). */
+#define PATIENCE_S 10
+
+/* Bytes of the reason, which a line on stderr has room for. */
+#define REASON_ROOM 512
+
+/* Bytes under way in one direction; one record of TLS. */
+#define FLOW_ROOM 16384
+
+struct flow {
+    char data[FLOW_ROOM];
+    size_t at, len; /* what is not yet passed on */
+};
+
+/* One connection of the program, and its own to the server. */
+struct crossing {
+    const struct hf_tls_ops *ops;
+    void *tls;
+    int program, server;
+    struct flow up, down;
+    char why[300];
+};
+
+/* ---- The server ---------------------------------------------------------- */
+
+static void explain(const struct cli_guard_relay *relay, const char *why)
+{
+    (void)snprintf(relay->reason, REASON_ROOM, "%.200s:%.20s: %.280s",
+                   relay->host, relay->port, why);
+}
+
+/* Blocking until the handshake is done, with a limit for each wait. */
+static int connect_to(const struct addrinfo *at)
+{
+    struct timeval patience = {.tv_sec = PATIENCE_S};
+    int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return -1;
+    }
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) !=
+            0 ||
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) !=
+            0 ||
+        connect(fd, at->ai_addr, at->ai_addrlen) != 0) {
+        int error = errno == EINPROGRESS ? ETIMEDOUT : errno;
+        (void)close(fd);
+        errno = error;
+        return -1;
+    }
+    return fd;
+}
+
+/* @return -1 after explain(). */
+static int reach(const struct cli_guard_relay *relay)
+{
+    struct addrinfo hints = {.ai_family = AF_UNSPEC,
+                             .ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    int fd = -1;
+    int error = getaddrinfo(relay->host, relay->port, &hints, &found);
+    if (error != 0) {
+        explain(relay, gai_strerror(error));
+        return -1;
+    }
+    for (const struct addrinfo *at = found; fd < 0 && at != NULL;
+         at = at->ai_next) {
+        fd = connect_to(at);
+    }
+    if (fd < 0) {
+        explain(relay, cli_message_of(errno));
+    }
+    freeaddrinfo(found);
+    return fd;
+}
+
+static bool shake_hands(struct crossing *crossing,
+                        const struct cli_guard_relay *relay)
+{
+    crossing->ops = hf_tls_ops(relay->tls);
+    crossing->tls =
+        crossing->ops->open(hf_tls_context(relay->tls), crossing->server,
+                            relay->host, crossing->why, sizeof(crossing->why));
+    if (crossing->tls == NULL) {
+        return false;
+    }
+    crossing->ops->turn(crossing->tls, SIZE_MAX);
+    int done = crossing->ops->handshake(crossing->tls, crossing->why,
+                                        sizeof(crossing->why));
+    if (done == 0) {
+        (void)snprintf(crossing->why, sizeof(crossing->why),
+                       "TLS: the server does not answer (a plain port? use "
+                       "%s://)",
+                       relay->scheme);
+    }
+    return done > 0;
+}
+
+/* ---- Bytes --------------------------------------------------------------- */
+
+/* Of each: -1: the crossing is over, with `why` if that is an error; 0: nothing
+ * was moved; 1: something was. */
+
+static int take(struct flow *flow, ssize_t n)
+{
+    flow->at += (size_t)n;
+    flow->len -= (size_t)n;
+    return n > 0;
+}
+
+static int fill(struct flow *flow, ssize_t n)
+{
+    flow->at = 0;
+    flow->len = (size_t)n;
+    return n > 0;
+}
+
+static int move_up(struct crossing *crossing)
+{
+    struct flow *up = &crossing->up;
+    ssize_t n;
+    if (up->len > 0) {
+        n = crossing->ops->write(crossing->tls, up->data + up->at, up->len,
+                                 crossing->why, sizeof(crossing->why));
+        return n < 0 ? -1 : take(up, n);
+    }
+    n = recv(crossing->program, up->data, sizeof(up->data), MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return 0;
+    }
+    return n <= 0 ? -1 : fill(up, n);
+}
+
+static int move_down(struct crossing *crossing)
+{
+    struct flow *down = &crossing->down;
+    ssize_t n;
+    if (down->len == 0) {
+        crossing->ops->turn(crossing->tls, SIZE_MAX);
+        n = crossing->ops->read(crossing->tls, down->data, sizeof(down->data),
+                                crossing->why, sizeof(crossing->why));
+        return n < 0 ? -1 : fill(down, n);
+    }
+    n = send(crossing->program, down->data + down->at, down->len,
+             MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return 0;
+    }
+    return n < 0 ? -1 : take(down, n);
+}
+
+static short wanted(bool in, bool out)
+{
+    return (short)((in ? POLLIN : 0) | (out ? POLLOUT : 0));
+}
+
+/* @return false: the parent has ended. */
+static bool wait_for_bytes(const struct crossing *crossing, int alive)
+{
+    bool has_up = crossing->up.len > 0;
+    bool has_down = crossing->down.len > 0;
+    struct pollfd fds[] = {
+        {.fd = alive},
+        {.fd = crossing->program, .events = wanted(!has_up, has_down)},
+        {.fd = has_down && !has_up ? -1 : crossing->server,
+         .events = wanted(!has_down, has_up)}};
+    (void)poll(fds, 3, -1);
+    return fds[0].revents == 0;
+}
+
+/* @return false: the relay is over. */
+static bool carry(struct crossing *crossing, int alive)
+{
+    for (;;) {
+        int up = move_up(crossing);
+        int down = up < 0 ? 0 : move_down(crossing);
+        if (up < 0 || down < 0) {
+            return crossing->why[0] == '\0';
+        }
+        if (up == 0 && down == 0 && !wait_for_bytes(crossing, alive)) {
+            return false;
+        }
+    }
+}
+
+/* ---- The child ----------------------------------------------------------- */
+
+static bool serve_one(const struct cli_guard_relay *relay, int program)
+{
+    static struct crossing crossing;
+    crossing = (struct crossing){.program = program, .server = reach(relay)};
+    if (crossing.server < 0) {
+        return false;
+    }
+    bool goes_on = shake_hands(&crossing, relay);
+    if (goes_on) {
+        (void)fcntl(crossing.server, F_SETFL, O_NONBLOCK);
+        goes_on = carry(&crossing, relay->alive[0]);
+    }
+    if (crossing.why[0] != '\0') {
+        explain(relay, crossing.why);
+    }
+    if (crossing.tls != NULL) {
+        crossing.ops->close(crossing.tls, false);
+    }
+    (void)close(crossing.server);
+    return goes_on;
+}
+
+/* The folder goes first: the program, which waits for the end of its
+ * connection, then finds no socket to try again. */
+static void remove_folder(struct cli_guard_relay *relay)
+{
+    (void)unlink(relay->path);
+    (void)rmdir(relay->folder);
+}
+
+static void serve(struct cli_guard_relay *relay)
+{
+    bool goes_on = true;
+    while (goes_on) {
+        struct pollfd fds[] = {{.fd = relay->alive[0]},
+                               {.fd = relay->listener, .events = POLLIN}};
+        (void)poll(fds, 2, -1);
+        int program = fds[0].revents != 0 || fds[1].revents == 0
+                          ? -1
+                          : accept4(relay->listener, NULL, NULL, SOCK_CLOEXEC);
+        goes_on = fds[0].revents == 0;
+        if (program >= 0) {
+            goes_on = serve_one(relay, program);
+            if (!goes_on) {
+                remove_folder(relay);
+            }
+            (void)close(program);
+        }
+    }
+    remove_folder(relay);
+}
+
+/* It outlives signals to the group, to clean up. */
+static void become_child(struct cli_guard_relay *relay)
+{
+    sigset_t all;
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_SETMASK, &all, NULL);
+    (void)close(relay->alive[1]);
+    serve(relay);
+    _exit(0);
+}
+
+/* ---- The parent ---------------------------------------------------------- */
+
+/* The path of a socket has at most 107 bytes. */
+static bool make_folder(struct cli_guard_relay *relay)
+{
+    static const char name[] = "/holdfast.XXXXXX";
+    const char *base = getenv("TMPDIR");
+    if (base == NULL || base[0] != '/' ||
+        strlen(base) + sizeof(name) > sizeof(relay->folder)) {
+        base = "/tmp";
+    }
+    (void)snprintf(relay->folder, sizeof(relay->folder), "%s%s", base, name);
+    if (mkdtemp(relay->folder) == NULL) {
+        relay->folder[0] = '\0';
+        return false;
+    }
+    (void)snprintf(relay->path, sizeof(relay->path), "%s/socket",
+                   relay->folder);
+    return true;
+}
+
+static bool listen_there(struct cli_guard_relay *relay)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    (void)snprintf(at.sun_path, sizeof(at.sun_path), "%s", relay->path);
+    relay->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    return relay->listener >= 0 &&
+           bind(relay->listener, (const struct sockaddr *)&at, sizeof(at)) ==
+               0 &&
+           listen(relay->listener, SOMAXCONN) == 0;
+}
+
+static bool share_reason(struct cli_guard_relay *relay)
+{
+    void *shared = mmap(NULL, REASON_ROOM, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    relay->reason = shared == MAP_FAILED ? NULL : shared;
+    return relay->reason != NULL;
+}
+
+static bool start_child(struct cli_guard_relay *relay)
+{
+    if (!make_folder(relay) || !listen_there(relay) || !share_reason(relay) ||
+        pipe2(relay->alive, O_CLOEXEC) != 0) {
+        return false;
+    }
+    (void)signal(SIGCHLD, SIG_DFL); /* ignored: it could not be waited for */
+    relay->pid = fork();
+    if (relay->pid == 0) {
+        become_child(relay);
+    }
+    return relay->pid > 0;
+}
+
+int cli_guard_relay_start(struct cli_guard_relay *relay,
+                          const struct hf_tls_settings *settings,
+                          const char *host, const char *port)
+{
+    char why[300];
+    *relay = (struct cli_guard_relay){.host = host,
+                                      .port = port,
+                                      .scheme = settings->scheme,
+                                      .listener = -1,
+                                      .alive = {-1, -1}};
+    relay->tls = hf_tls_new(settings, why, sizeof(why));
+    if (relay->tls == NULL) {
+        return cli_message(CLI_EXIT_CONFIG, "guard: --install", why);
+    }
+    if (!start_child(relay)) {
+        int error = errno;
+        cli_guard_relay_stop(relay);
+        return cli_message_errno(CLI_EXIT_INTERNAL, "guard: --install: TLS",
+                                 error);
+    }
+    return 0;
+}
+
+const char *cli_guard_relay_reason(const struct cli_guard_relay *relay)
+{
+    return relay->reason == NULL ? "" : relay->reason;
+}
+
+static void shut(int fd)
+{
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+}
+
+void cli_guard_relay_stop(struct cli_guard_relay *relay)
+{
+    if (relay->tls == NULL) {
+        return;
+    }
+    shut(relay->alive[1]); /* which ends the child */
+    while (relay->pid > 0 && waitpid(relay->pid, NULL, 0) < 0 &&
+           errno == EINTR) {
+    }
+    shut(relay->alive[0]);
+    shut(relay->listener);
+    if (relay->folder[0] != '\0' && relay->pid <= 0) {
+        remove_folder(relay);
+    }
+    if (relay->reason != NULL) {
+        (void)munmap(relay->reason, REASON_ROOM);
+    }
+    hf_tls_free(relay->tls);
+    *relay = (struct cli_guard_relay){.tls = NULL};
+}

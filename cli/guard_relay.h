@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A way over TLS for a client program that does not check the host of a
+ * certificate.
+ *
+ *     program ──▶ unix socket in a folder of ours ──▶ relay ──TLS──▶ server
+ *
+ * The relay is a child of this process. It checks each connection as the
+ * library does (io/tls.h), before it passes on the first byte: a check by an
+ * earlier connection proves nothing of the program's own. It serves one
+ * connection at a time, and ends after the first that fails.
+ *
+ * The folder is entered by this user only. It is removed when this process has
+ * called stop, or ended in any way. */
+#ifndef CLI_GUARD_RELAY_H
+#define CLI_GUARD_RELAY_H
+
+#include <sys/types.h>
+
+struct hf_tls_settings;
+
+struct cli_guard_relay {
+    const char *host, *port; /* the caller's, until stop */
+    const char *scheme;      /* of URLs without TLS */
+    char folder[64];         /* "": it was not started */
+    char path[80];           /* of the socket */
+    struct hf_tls *tls;
+    int listener;
+    int alive[2]; /* a pipe that ends with this process */
+    char *reason; /* shared with the child */
+    pid_t pid;
+};
+
+/* @return 0, or the exit code after a line on stderr. */
+int cli_guard_relay_start(struct cli_guard_relay *relay,
+                          const struct hf_tls_settings *settings,
+                          const char *host, const char *port);
+
+/* Why a connection has failed. "": none has, or it was not started. */
+const char *cli_guard_relay_reason(const struct cli_guard_relay *relay);
+
+/* Nothing if it was not started. */
+void cli_guard_relay_stop(struct cli_guard_relay *relay);
+
+#endif
