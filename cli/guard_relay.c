@@ -306,9 +306,11 @@ static bool listen_there(struct cli_guard_relay *relay)
 
 static bool share_reason(struct cli_guard_relay *relay)
 {
-    void *shared = mmap(NULL, REASON_ROOM, PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    relay->reason = shared == MAP_FAILED ? NULL : shared;
+    relay->reason = mmap(NULL, REASON_ROOM, PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (relay->reason == MAP_FAILED) {
+        relay->reason = NULL;
+    }
     return relay->reason != NULL;
 }
 
