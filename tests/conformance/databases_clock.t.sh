@@ -1,0 +1,107 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 300
+# The wall clock of a PostgreSQL and of a MariaDB server, by which they measure leases,
+# is stepped by half an hour while locks are held: less than fence_keep.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/servers.sh"
+. "$(dirname "$0")/../lib/databases.sh"
+. "$(dirname "$0")/../lib/holders.sh"
+
+HALF_HOUR=1800
+gives_s=60
+# The user of a server may not read the build's folder.
+cp "$HF_BUILD/tests/lib/clock_shim.so" "$W/clock_shim.so"
+under_clock() { # NAME COMMAND...
+    local clock_env
+    server_clock_env "$1"
+    chmod 644 "$W/$1.clock"
+    CLOCKSHIM=$W/$1.clock LD_PRELOAD=$W/clock_shim.so "${@:2}"
+}
+
+fence_of() { # NAME: of its last acquisition
+    awk -v name="$1" '$1 == name { fence = $2 } END { print fence }' "$W/held"
+}
+fences=()
+rises() { # TITLE NAME
+    local fence
+    fence=$(fence_of "$2")
+    ok "$1: the fence rises" test "$fence" -gt "${fences[-1]:-0}"
+    fences+=("$fence")
+}
+step() { # SERVER SECONDS
+    server_clock "$1" "$2"
+    ok "$1: its clock is stepped: $2 s" is_off_by "$2"
+}
+is_off_by() { # SECONDS
+    local off
+    off=$(($(server_time) - EPOCHSECONDS - $1))
+    [ "${off#-}" -le 60 ]
+}
+
+# One name in turn: its fences rise. `server_time` prints the server's clock, in s.
+clock_steps() { # SERVER
+    local server=$1 first next killed code
+    fences=(0)
+    gives 0 "$server: the server counts" doctor --init
+
+    # Forward: leases are over, and their holders learn it by their next renewals.
+    begin "$server-first" -t 12s job
+    first=$begun
+    ok "$server: a lock is held" wait_until 20 holds "$server-first"
+    rises "$server" "$server-first"
+    gives 75 '... and refused to another' run -n job -- true
+    begin "$server-next" -w 60 job
+    next=$begun
+    ok '... and waited for' wait_until 20 is_queued "$server-next"
+    step "$server" $HALF_HOUR
+    ok '... the waiter is granted the lock, by its next look' wait_until 20 holds "$server-next"
+    rises '... forward' "$server-next"
+    wait "$first"
+    code=$?
+    is "$code" 76 '... and the holder of before is ended by its next renewal'
+    ok '... the new one holds it' holds "$server-next"
+
+    # Back: what is held stays, and longer; what is released is free at once.
+    step "$server" 0
+    gives 75 '... back: the lock is held' run -n job -- true
+    end "$server-next"
+    wait "$next"
+    is $? 0 '... and released by its holder'
+    begin "$server-again" -t 12s job
+    killed=$begun
+    ok '... and free then' wait_until 20 holds "$server-again"
+    rises '... back' "$server-again"
+    step "$server" -$HALF_HOUR
+    kill -9 "$(pgrep -P "$killed")" # its keeper, which would release the lock
+    gives 75 '... a killed holder: its lock outlasts its lease' run -w 16s job -- true
+    gives 0 '... until it is taken' break --now job
+    begin "$server-last" job
+    ok '... and is free' wait_until 20 holds "$server-last"
+    rises '... by the clock that is behind' "$server-last"
+    end "$server-last"
+
+    # Marks of --once, by the same clock.
+    is "$(holdfast run --once 10m marked -- echo ran)" ran '... a run of ten minutes'
+    is "$(holdfast run --once 10m marked -- echo ran)" '' '... and no other'
+    step "$server" 0
+    is "$(holdfast run --once 10m marked -- echo ran)" ran \
+        '... whose time is over when the clock is forward'
+}
+
+# ---- PostgreSQL ----------------------------------------------------------------------
+
+under_clock postgres postgres_start || skip_all 'no PostgreSQL'
+export HOLDFAST_URL="postgres://postgres@/postgres?host=$PGHOST&node_timeout=3s&connect_timeout=10s"
+server_time() { pg -c "SELECT date_part('epoch', clock_timestamp())::bigint"; }
+clock_steps postgres
+postgres_stop
+
+# ---- MariaDB -------------------------------------------------------------------------
+
+. "$(dirname "$0")/../lib/mariadb.sh"
+under_clock mariadb mariadb_start || skip_all 'no MariaDB'
+export HOLDFAST_URL="mysql://root@/?socket=$W/maria/s&node_timeout=3s&connect_timeout=10s"
+server_time() { sql -e 'SELECT UNIX_TIMESTAMP(SYSDATE())'; }
+clock_steps mariadb
+finish
