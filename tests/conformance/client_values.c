@@ -362,14 +362,14 @@ static struct proxy proxy;
 static struct hf_client *direct;
 static const char *lost_name;
 
-/* HF_TEST_URL with the proxy's port in the place of the server's. */
-static void say_proxied(char *out, size_t size, const char *port)
+/* HF_TEST_URL with the proxy's place in the place of the server's. */
+static void say_proxied(char *out, size_t size, const char *path)
 {
     const char *url = world_url();
-    const char *at = strstr(url, port);
+    const char *at = strstr(url, path);
     assert_non_null(at);
     snprintf(out, size, "%.*s%s%s", (int)(at - url), url, proxy.path,
-             at + strlen(port));
+             at + strlen(path));
 }
 
 /* A client with its PUTs through the proxy, and one without. Their scripts are
@@ -387,13 +387,9 @@ static struct hf_client *open_proxied(void)
         snprintf(at, sizeof(at), "%.*s.%d", (int)folder, path, ++port);
         proxy_start_at(&proxy, at, path);
         snprintf(url, sizeof(url), "%s&port=%d", world_url(), port);
-    } else if (path[0] == ':') {
-        proxy_start(&proxy, path);
-        say_proxied(url, sizeof(url), path);
     } else {
         proxy_start(&proxy, path);
-        snprintf(url, sizeof(url),
-                 "redis+unix://%s?quarantine=off&node_timeout=3s", proxy.path);
+        say_proxied(url, sizeof(url), path);
     }
     assert_int_equal(hf_client_open(url, NULL, &client, NULL), HF_OK);
     direct = open_client();

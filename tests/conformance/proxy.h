@@ -148,6 +148,18 @@ static inline void proxy_up(struct proxy *proxy, struct proxy_link *link)
     }
 }
 
+/* Of MariaDB a row of verdict 1 and a version of 16 digits, and no data, as the
+ * reply to a GET has. */
+static inline bool proxy_is_written_row(const char *data, size_t len)
+{
+    static const char column[] = "\7version";
+    static const char row[] = {1, '1', 16, '1'};
+    static const char read[] = {4, 'd', 'a', 't', 'a'};
+    return memmem(data, len, column, sizeof(column) - 1) != NULL &&
+           memmem(data, len, row, sizeof(row)) != NULL &&
+           memmem(data, len, read, sizeof(read)) == NULL;
+}
+
 /* The reply to a PUT: of Redis two integers, of PostgreSQL a row of a binary
  * int4 and int8, of etcd and Consul a transaction that has put something, of
  * ZooKeeper a Stat, or the path of a new value. */
@@ -160,6 +172,7 @@ static inline bool proxy_is_written(const char *data, size_t len)
            memmem(data, len, row, sizeof(row) - 1) != NULL ||
            memmem(data, len, put, sizeof(put) - 1) != NULL ||
            memmem(data, len, cas, sizeof(cas) - 1) != NULL ||
+           proxy_is_written_row(data, len) ||
            (len == 88 && memcmp(data, "\0\0\0\x54", 4) == 0) ||
            memmem(data, len, "%values/", 8) != NULL;
 }
