@@ -107,6 +107,11 @@ done
 capture holdfast ls job
 like "$out" '3 waiting' 'ls NAME counts the waiters'
 like "$out" '3\. .*waiting since' 'and names them'
+if [ -x "$HF_BUILD/holdfast-top" ]; then
+    printf 'drawn 1 name\ndrawn exclusive\nsend q\n' >"$W/script"
+    ok 'top has the name' env TERM=xterm timeout 60 "$HF_BUILD/tests/lib/pty" \
+        holdfast top <"$W/script"
+fi
 gives 0 '' 'release' holdfast release job --owner "$token"
 ok 'the waiters run' wait "${waiters[@]}"
 is "$(cut -d ' ' -f 1 "$W/order" | tr '\n' ' ')" '1 2 3 ' 'in their order'
