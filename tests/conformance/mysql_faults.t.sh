@@ -139,6 +139,58 @@ session_do other 'COMMIT'
 wait $!
 is "$?:$(cat "$W/locked.out")" 0:ran 'and acquires it when it is unlocked'
 
+# ---- A row of a value that stays locked ----------------------------------------------------
+
+holdfast put -q locked before
+session_do other "BEGIN; SELECT 1 FROM holdfast.value WHERE name = 'lock:locked' FOR UPDATE"
+capture timeout 60 holdfast put locked after
+is "$code:$out" 69: 'a locked row: not written'
+like "$err" 'locked: .*\(error 1205\)' 'with the reason'
+unlike "$err" 'unknown|may have been' 'which leaves nothing unknown'
+is "$(holdfast get locked)" before 'it is read'
+capture timeout 60 holdfast put locked after --if-version 0
+is "$code:$out" 75: 'a refusal does not wait for it'
+# shellcheck disable=SC2016 # of the shell within
+timeout 60 holdfast update locked -- sh -c 'cat; echo run >>"$0"; echo " after"' "$W/update" &
+update=$!
+value_waits() {
+    [ -n "$(sessions "info LIKE '%holdfast.value%'")" ]
+}
+ok 'an update waits for it' wait_until 20 value_waits
+session_do other 'COMMIT'
+ok 'and is done when it is free' wait $update
+is "$(holdfast get locked):$(cat "$W/update")" 'before after:run' 'once'
+
+# ---- A deadlock ---------------------------------------------------------------------------
+
+# Another session keeps waiters out of the queue, then wants the name of one that has
+# locked it to enter. It has written more, so the server ends the transaction of ours.
+hold dead --ttl 20
+ok 'held' wait_until 20 is_held dead
+holdfast run -vv -w 60 dead -- echo ran >"$W/dead.out" 2>"$W/dead.err" &
+waiter=$!
+one_waits() { # InnoDB renews this table only if it was not read for 0.1 s
+    [ "$(sql -e "DO SLEEP(0.15); SELECT COUNT(*) FROM information_schema.innodb_trx
+        WHERE trx_state = 'LOCK WAIT'")" = 1 ]
+}
+meets_deadlock() {
+    session_do other "ROLLBACK; BEGIN; INSERT INTO weight SELECT seq FROM seq_1_to_100;
+        DELETE FROM holdfast.waiter WHERE name = 'lock:dead';
+        SELECT 1 FROM holdfast.waiter WHERE name = 'lock:dead' FOR UPDATE"
+    wait_until 1 one_waits || return
+    session_do other "SELECT 1 FROM holdfast.lock WHERE name = 'lock:dead' FOR UPDATE"
+    grep -q 1213 "$W/dead.err"
+}
+sql -e 'CREATE TABLE weight (n INT) ENGINE = InnoDB'
+ok 'a waiter meets a deadlock' wait_until 20 meets_deadlock
+session_do other 'ROLLBACK'
+unlike "$(cat "$W/dead.err")" 'acquire at [^:]*: refused' 'which is no refusal'
+ok 'it is in the queue when that is over' wait_until 20 waits dead
+is "$(sql -e "SELECT COUNT(*) FROM holdfast.waiter WHERE name = 'lock:dead'")" 1 'once'
+is "$(let_end dead)" 0 'the holder runs to its end'
+wait $waiter
+is "$?:$(cat "$W/dead.out")" 0:ran 'and the waiter after it'
+
 # ---- A crash, with every commit on disk ---------------------------------------------------
 
 hold crash --ttl 20
