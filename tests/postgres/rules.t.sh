@@ -98,6 +98,21 @@ like "$err" 'permission denied for table lock' 'the tables are not open'
 capture pg_as stranger -c "SELECT holdfast.acquire('app', 'x', 1000)"
 like "$err" 'permission denied for schema holdfast' 'without it nothing is'
 
+# ---- What each function is
+functions() { # CONDITION: their names
+    pg -c "SELECT proname FROM pg_proc WHERE pronamespace = 'holdfast'::regnamespace
+        AND proname NOT IN ('fence', 'guard_check', 'guard_row', 'guard_version')
+        AND ($1) ORDER BY 1" | tr '\n' ' '
+}
+is "$(functions "prosecdef AND NOT coalesce('search_path=pg_catalog, pg_temp' = ANY (proconfig), false)")" \
+    '' "what runs with the owner's rights has a search path of its own"
+writers="prosrc ~ '(UPDATE|DELETE|INSERT|SHARE)' OR prosrc ~ 'holdfast\.(open|store)\('"
+is "$(functions "provolatile <> 'v' AND ($writers)")" '' 'what locks rows sees all earlier commits'
+is "$(functions "prosecdef AND ($writers)
+    AND NOT coalesce('lock_timeout=500ms' = ANY (proconfig), false)")" '' \
+    'what locks rows waits for half a second'
+is "$(functions "prosrc ~* 'EXCEPTION\s+WHEN'")" '' 'no error is caught, which would take an xid each'
+
 # ---- One name, two sessions
 # On a loaded machine the sessions' steps take longer than half a second. confirm()
 # keeps that limit, for its test.
