@@ -68,7 +68,8 @@ bool hf_my_fault_is_refusal(const struct hf_mysql_reply *reply)
         ER_SIGNAL_EXCEPTION,    ER_CANT_CHANGE_TX_CHARACTERISTICS,
         ER_SP_WRONG_NO_OF_ARGS, ER_NO_SUCH_USER, /* of the definer */
         ER_DATA_TOO_LONG,       ER_BINLOG_STMT_MODE_AND_ROW_ENGINE,
-        ER_PARSE_ERROR,         ER_NET_PACKET_TOO_LARGE};
+        ER_PARSE_ERROR,         ER_NET_PACKET_TOO_LARGE,
+        ER_RECORD_FILE_FULL}; /* of a statement, and never of the COMMIT */
     return hf_my_fault_is_denied(reply) || hf_my_fault_is_identity(reply) ||
            IS_ONE_OF(reply, errors);
 }
