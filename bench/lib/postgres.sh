@@ -121,13 +121,14 @@ row_bloat_postgres() {
     done
 }
 
+# psql in PATH is Debian's wrapper in Perl, which costs more than psql itself.
 row_cli_postgres() {
     local i side
     need_postgres || return 1
     title "whole commands on PostgreSQL: wall us, CPU us, largest resident set"
     for ((i = 1; i <= rounds; i++)); do
         "$bin/spawn" --count $((cli_count / rounds)) -- \
-            psql psql -XAtq -U postgres -c 'select 1' ::: \
+            psql "$PG_BIN/psql" -XAtq -U postgres -c 'select 1' ::: \
             ours holdfast run -u "$postgres_url" x -- true \
             >"$W/spawn" 2>"$W/err" || {
             echo "  $(tail -n 1 "$W/err")"
