@@ -169,13 +169,22 @@ void judge_revoked(struct client *client, struct slot *slot)
     }
 }
 
+/* Its CONFIRM was to open that session, and is repeated after a while. */
+static bool is_repeating(const struct client *client, const struct slot *slot)
+{
+    struct hf_instant since =
+        hf_instant_sub(slot->lose_by, hf_span_ms(3 * TURN_MS));
+    return hf_instant_before(since, client->shortened);
+}
+
 void judge_losses(struct world *world)
 {
     for (unsigned i = 0; i < world->plan->n_clients; i++) {
         for (unsigned j = 0; j < SLOTS_MAX; j++) {
             const struct slot *slot = &world->clients[i].slots[j];
             if (slot->must_lose && slot->stage == STAGE_HOLDING &&
-                hf_instant_before(slot->lose_by, world->now)) {
+                hf_instant_before(slot->lose_by, world->now) &&
+                !is_repeating(&world->clients[i], slot)) {
                 violate(world, "LOSS: a watch did not tell a holder of it");
             }
         }

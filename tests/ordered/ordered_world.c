@@ -254,6 +254,7 @@ void world_run(const struct world_plan *plan, struct world_report *report)
         struct client *client = &world->clients[i];
         client->world = world;
         client->index = i;
+        client->shortened = HF_LONG_AGO;
         client->wire = (struct hf_wire){
             .world = world, .client = i, .behind_until = HF_LONG_AGO};
         machine_open(client);

@@ -14,6 +14,8 @@
  *   RESERVED   a name that was reserved has no other holder until then
  *   DEADLINE   `sent` of an OK is not before its request, and not after the
  *              sending of a renewal of its session that was executed
+ *   TTL        no entry is created in, or moved to, a session with a shorter
+ *              ttl than the one that its client opened
  *   ONCE       each request is answered once
  *   TRY        a refused try has left nothing
  *   HERD       after the end of one entry only clients list that have an entry
@@ -54,22 +56,23 @@
 struct world_plan {
     uint64_t seed;
     unsigned n_clients;
-    bool breaks;  /* connections close; requests are lost, land later, or are
-                     refused; a member does not know the new leader yet */
-    bool pauses;  /* clients pause, also for longer than a lease */
-    bool revokes; /* sessions are taken away by hand */
-    bool hands;   /* locks go from client to client, as texts; names are
-                     reserved; leases become longer */
-    bool forces;  /* locks are broken */
-    bool deaf;    /* events of watches are lost, late or doubled; watches end */
-    bool crowds;  /* all want one name, so clients have several waiters */
-    bool marks;   /* clients mark names; the clocks of members differ */
-    bool stays;   /* a mark stays until it is removed: no session has it; and a
-                     READ has no revision, as with Consul and ZooKeeper; and
-                     the versions of a value begin anew when it was removed, as
-                     with ZooKeeper */
-    bool values;  /* clients read and write values, and no locks */
-    bool dies;    /* clients die, with all that is under way */
+    bool breaks;   /* connections close; requests are lost, land later, or are
+                      refused; a member does not know the new leader yet */
+    bool pauses;   /* clients pause, also for longer than a lease */
+    bool revokes;  /* sessions are taken away by hand */
+    bool hands;    /* locks go from client to client, as texts; names are
+                      reserved; leases become longer */
+    bool forces;   /* locks are broken */
+    bool shortens; /* sessions get a shorter ttl than asked for */
+    bool deaf;   /* events of watches are lost, late or doubled; watches end */
+    bool crowds; /* all want one name, so clients have several waiters */
+    bool marks;  /* clients mark names; the clocks of members differ */
+    bool stays;  /* a mark stays until it is removed: no session has it; and a
+                    READ has no revision, as with Consul and ZooKeeper; and
+                    the versions of a value begin anew when it was removed, as
+                    with ZooKeeper */
+    bool values; /* clients read and write values, and no locks */
+    bool dies;   /* clients die, with all that is under way */
     unsigned events; /* how long the run is */
 };
 
@@ -90,6 +93,7 @@ struct world_report {
     uint64_t lost;      /* calls with a lost answer */
     uint64_t late;      /* calls executed after their connection broke */
     uint64_t ghosts;    /* of them, CREATEs of attempts that were over */
+    uint64_t shortened; /* sessions whose ttl is shorter than asked for */
     uint64_t stale;     /* renewals answered for a session that had ended */
     uint64_t deposed;   /* renewals answered by a leader that was replaced */
     uint64_t unchanged; /* reads that found each entry as it was */

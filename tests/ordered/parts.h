@@ -39,6 +39,7 @@
 struct session {
     unsigned client;
     int64_t ttl_s;
+    int64_t asked_s; /* its client wanted this ttl */
     bool is_alive;
     struct hf_instant ends;    /* if nothing renews it */
     struct hf_instant ended;   /* not alive: when */
@@ -320,6 +321,7 @@ struct client {
     struct hf_wire wire;
     struct hf_wire_ops wire_ops; /* of the plan */
     struct hf_instant resumes;   /* paused until then */
+    struct hf_instant shortened; /* its last session that was */
     struct slot slots[SLOTS_MAX];
     struct force force;
     struct marker marker;

@@ -167,9 +167,22 @@ void server_elect(struct world *world)
 
 /* ---- Requests ------------------------------------------------------------ */
 
+/* The reply to OPEN has the ttl, and nothing else shows it later. */
+static void shorten(struct world *world, struct letter *letter)
+{
+    bool may_shorten = world->plan->shortens && !world->is_calm;
+    if (may_shorten && letter->ttl_s > 1 && draw(world, 8) == 0) {
+        letter->ttl_s = 1 + (int64_t)draw(world, (uint64_t)letter->ttl_s - 1);
+        world->clients[letter->client].shortened = world->now;
+        world->report->shortened++;
+    }
+}
+
 static void open_session(struct world *world, struct letter *letter)
 {
     struct server *server = &world->server;
+    int64_t asked_s = letter->ttl_s;
+    shorten(world, letter);
     if (server->n_sessions == SESSIONS_MAX) {
         abort();
     }
@@ -177,6 +190,7 @@ static void open_session(struct world *world, struct letter *letter)
     server->sessions[letter->session] = (struct session){
         .client = letter->client,
         .ttl_s = letter->ttl_s,
+        .asked_s = asked_s,
         .is_alive = true,
         .ends = end_of(world, letter->ttl_s),
         .proven = letter->sent,
@@ -235,6 +249,15 @@ static void list(struct world *world, struct letter *letter)
     }
 }
 
+/* The client was told so, and must not have used the session. */
+static void judge_ttl(struct world *world, unsigned session)
+{
+    const struct session *it = &world->server.sessions[session];
+    if (it->ttl_s < it->asked_s) {
+        violate(world, "TTL: an entry in a session that was shortened");
+    }
+}
+
 static struct entry *find(struct server *server, const struct key *key)
 {
     for (unsigned i = server->first_live; i < server->n_entries; i++) {
@@ -271,6 +294,7 @@ static void create(struct world *world, struct letter *letter)
         letter->outcome = HF_WIRE_GONE;
         return;
     }
+    judge_ttl(world, key->session);
     if (may_create(server, letter)) {
         if (server->n_entries == ENTRIES_MAX) {
             abort();
@@ -392,6 +416,7 @@ static void replace(struct world *world, struct letter *letter)
         return;
     }
     if (entry->session != letter->session) {
+        judge_ttl(world, letter->session);
         entry->before = entry->session;
         entry->session = letter->session;
     }

@@ -32,8 +32,11 @@ static const struct world_plan no_faults = {
     .n_clients = 4, .hands = true, .events = EVENTS};
 static const struct world_plan crowd = {
     .n_clients = 4, .crowds = true, .events = EVENTS};
-static const struct world_plan only_breaks = {
-    .n_clients = 4, .hands = true, .forces = true, .events = EVENTS};
+static const struct world_plan only_breaks = {.n_clients = 4,
+                                              .hands = true,
+                                              .forces = true,
+                                              .shortens = true,
+                                              .events = EVENTS};
 static const struct world_plan only_revokes = {
     .n_clients = 4, .hands = true, .revokes = true, .events = EVENTS};
 static const struct world_plan all_faults = {.n_clients = 4,
@@ -47,6 +50,7 @@ static const struct world_plan all_faults = {.n_clients = 4,
 
 static const struct world_plan with_marks = {.n_clients = 4,
                                              .breaks = true,
+                                             .shortens = true,
                                              .pauses = true,
                                              .revokes = true,
                                              .marks = true,
@@ -83,6 +87,7 @@ static void add(struct world_report *sum, const struct world_report *report)
     sum->lost += report->lost;
     sum->late += report->late;
     sum->ghosts += report->ghosts;
+    sum->shortened += report->shortened;
     sum->stale += report->stale;
     sum->deposed += report->deposed;
     sum->unchanged += report->unchanged;
@@ -132,6 +137,7 @@ static void print(const struct world_report *sum)
         {"lost answers", sum->lost},
         {"late requests", sum->late},
         {"creates after release", sum->ghosts},
+        {"sessions with a shorter ttl", sum->shortened},
         {"stale renewals", sum->stale},
         {"renewals by a leader that was replaced", sum->deposed},
         {"reads that found all unchanged", sum->unchanged},
@@ -231,6 +237,7 @@ static void a_broken_lock_is_granted_when_its_holder_has_stopped(void **state)
     assert_true(sum.broken > SEEDS);
     assert_true(sum.returned > SEEDS / 16);
     assert_true(sum.forced > SEEDS / 4);
+    assert_true(sum.shortened > SEEDS);
     assert_true(sum.losses > SEEDS / 4);
 }
 
@@ -298,7 +305,9 @@ static struct world_report run_marks(struct world_plan plan)
 static void a_mark_lasts_for_its_period(void **state)
 {
     (void)state;
-    assert_int_equal(run_marks(with_marks).swept, 0);
+    struct world_report sum = run_marks(with_marks);
+    assert_int_equal(sum.swept, 0);
+    assert_true(sum.shortened > SEEDS);
 }
 
 static void a_mark_without_a_session_is_removed_after_its_period(void **state)
