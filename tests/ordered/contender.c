@@ -18,6 +18,9 @@
 /* Milliseconds: longer than each session that is shared. */
 #define LONG_TTL_MS 4000
 
+/* Milliseconds: no longer than any session, for a lock that is adopted. */
+#define SHORT_TTL_MS 2000
+
 static bool is_pending(const struct slot *slot)
 {
     return slot->acquire.cookie != 0 || slot->confirm.cookie != 0 ||
@@ -262,6 +265,9 @@ static void hand_on(struct client *client, struct slot *slot)
     }
     *to = *slot;
     to->is_leaving = false;
+    if (world->plan->shortens && draw(world, 2) == 0) {
+        to->ttl_ms = SHORT_TTL_MS;
+    }
     to->must_lose = false; /* its client is not told any more */
     to->ends =
         hf_instant_min(slot->ends, later_us(world, draw(world, 3000000)));

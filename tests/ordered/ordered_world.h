@@ -16,6 +16,8 @@
  *              sending of a renewal of its session that was executed
  *   TTL        no entry is created in, or moved to, a session with a shorter
  *              ttl than the one that its client opened
+ *   MOVE       no entry without a note goes to a session with a shorter ttl
+ *              than the session had that it comes from
  *   ONCE       each request is answered once
  *   TRY        a refused try has left nothing
  *   HERD       after the end of one entry only clients list that have an entry
@@ -63,7 +65,8 @@ struct world_plan {
     bool hands;    /* locks go from client to client, as texts; names are
                       reserved; leases become longer */
     bool forces;   /* locks are broken */
-    bool shortens; /* sessions get a shorter ttl than asked for */
+    bool shortens; /* sessions get a shorter ttl than asked for; locks are
+                      adopted with a shorter ttl than they had */
     bool deaf;   /* events of watches are lost, late or doubled; watches end */
     bool crowds; /* all want one name, so clients have several waiters */
     bool marks;  /* clients mark names; the clocks of members differ */

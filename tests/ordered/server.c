@@ -398,6 +398,19 @@ static void change_note(struct world *world, struct entry *entry,
     entry->is_ended = letter->is_ended;
 }
 
+/* Its former holder believes until the end of the ttl that it had. Not so if it
+ * has a note: it was released, or its break waits for that end. */
+static void judge_move(struct world *world, const struct entry *entry,
+                       const struct letter *letter)
+{
+    const struct session *sessions = world->server.sessions;
+    judge_ttl(world, letter->session);
+    if (letter->note == 0 &&
+        sessions[letter->session].ttl_s < sessions[entry->session].ttl_s) {
+        violate(world, "MOVE: into a session with a shorter ttl");
+    }
+}
+
 static void replace(struct world *world, struct letter *letter)
 {
     struct server *server = &world->server;
@@ -416,7 +429,7 @@ static void replace(struct world *world, struct letter *letter)
         return;
     }
     if (entry->session != letter->session) {
-        judge_ttl(world, letter->session);
+        judge_move(world, entry, letter);
         entry->before = entry->session;
         entry->session = letter->session;
     }
