@@ -102,6 +102,24 @@ void force_step(struct client *client)
 
 /* ---- Answers ------------------------------------------------------------- */
 
+/* BREAK: of the holders whose entries it has taken none believes longer. */
+static void judge_wait(const struct client *client, struct hf_span left)
+{
+    struct world *world = client->world;
+    struct hf_instant over = hf_instant_add(world->now, left);
+    for (unsigned i = 0; i < world->plan->n_clients * SLOTS_MAX; i++) {
+        const struct slot *slot =
+            &world->clients[i / SLOTS_MAX].slots[i % SLOTS_MAX];
+        const struct entry *entry =
+            server_entry(world, slot->attempt, slot->number);
+        bool is_taken = entry != NULL && entry->note == client->force.attempt;
+        if (is_taken && !slot->is_revoked &&
+            hf_instant_before(over, slot->until)) {
+            violate(world, "BREAK: a holder believes for longer than its wait");
+        }
+    }
+}
+
 static void take_taken(struct client *client, const struct hf_answer *answer)
 {
     struct world *world = client->world;
@@ -111,6 +129,7 @@ static void take_taken(struct client *client, const struct hf_answer *answer)
         pause(client);
         return;
     }
+    judge_wait(client, left);
     bool returns = answer->kind == HF_HOLDER_FOREIGN &&
                    answer->owner_len == OWNER_LEN && draw(world, 3) == 0;
     force->over = hf_instant_add(world->now, hf_span_ms(PATIENCE_MS));

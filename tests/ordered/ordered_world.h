@@ -18,6 +18,8 @@
  *              ttl than the one that its client opened
  *   MOVE       no entry without a note goes to a session with a shorter ttl
  *              than the session had that it comes from
+ *   BREAK      a break waits until each holder that it took the name from has
+ *              stopped
  *   ONCE       each request is answered once
  *   TRY        a refused try has left nothing
  *   HERD       after the end of one entry only clients list that have an entry
