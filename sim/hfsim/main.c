@@ -153,7 +153,7 @@ static int run_batch(const struct sim_options *options)
         .jobs = options->jobs,
         .seconds = options->seconds,
         .goes_on = options->is_outside,
-        .is_listening = options->is_rare, /* else nothing of it is shown */
+        .is_listening = options->is_rare || sim_report_lists_rare(options),
     };
     struct sim_tally tally;
     sim_batch_run(&batch, &tally);

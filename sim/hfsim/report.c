@@ -91,6 +91,11 @@ bool sim_report_missing(const struct sim_tally *tally, bool is_rare)
     return (is_rare && print_unreached(tally)) || is_any;
 }
 
+bool sim_report_lists_rare(const struct sim_options *options)
+{
+    return !options->is_terse && !options->is_bench;
+}
+
 void sim_report_tally(const struct sim_tally *tally,
                       const struct sim_options *options)
 {
@@ -106,7 +111,7 @@ void sim_report_tally(const struct sim_tally *tally,
         print_breaches(sum);
     }
     printf("\n");
-    if (!options->is_terse && !options->is_bench && !options->is_rare &&
+    if (sim_report_lists_rare(options) && !options->is_rare &&
         !tally->has_failed) {
         (void)print_unreached(tally);
     }

@@ -60,6 +60,14 @@ hfsim --seeds 1..24 --terse --jobs 3 | counts >"$W/three"
 ok "three workers find what one finds" cmp "$W/one" "$W/three"
 like "$(cat "$W/one")" '^24 seeds, [0-9]+ acquisitions' "… and count"
 
+# Without --terse and --rare it lists the rare states that were not reached: not
+# all of them, and the same as with --rare.
+rare() { hfsim --seeds 1..24 "$@" | grep '^never reached: '; }
+listed=$(rare)
+like "$listed" 'never reached: ' "a batch lists what it did not reach"
+unlike "$listed" 'handed over by a push' "… and nothing that it reached"
+is "$(rare --rare)" "$listed" "… as --rare does"
+
 # A batch that never reached the states that it is for has not passed.
 capture hfsim --seeds 1..3 --terse
 is "$code" 0 "three seeds pass"
