@@ -30,7 +30,6 @@
 
 #include "client/client.h"
 #include "core/lease.h"
-#include "core/validity.h"
 
 #include <holdfast/holdfast.h>
 #include <stdarg.h>
@@ -241,9 +240,7 @@ static void judge_acquired(struct sim_oracle *oracle,
     bool is_easy =
         story->regime == SIM_CALM && call->turn->ttl_ms * MS > 24 * trip_ns;
     int64_t least_ns =
-        is_one || is_easy
-            ? hf_queue_lease(hf_span_ms(call->turn->ttl_ms)).ns / 3
-            : 1;
+        is_one || is_easy ? sim_claim_ns(call->turn->ttl_ms) / 3 : 1;
     for (; lock != NULL; lock = hf_lock_group_next(lock)) {
         judge_part(oracle, call, lock, least_ns);
     }

@@ -6,8 +6,6 @@
 #include "redis/redis.h"
 
 #include "core/limits.h"
-#include "core/quarantine.h"
-#include "core/validity.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -120,7 +118,7 @@ int64_t sim_oracle_bound_ns(const struct sim_story *story)
         may_quarantine(story)
             ? 2 * most(story->max_ttl_ms, HF_QUARANTINE_MS_MIN) * MS
             : 0;
-    int64_t queue_ns = hf_queue_lease(hf_span_ms(load.ttl_ms)).ns;
+    int64_t queue_ns = sim_claim_ns(load.ttl_ms);
     int64_t trip_ns =
         story->node_timeout_ms * MS + story->delay_ns + 8 * story->jitter_ns;
     int64_t each_ns =

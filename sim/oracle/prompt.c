@@ -33,9 +33,6 @@
 #define PAUSE_NS (1000 * MS)
 #define WAYS 40
 
-/* How long a place in a queue, and a grant that is not confirmed, lasts. */
-#define CLAIM_NS (6000 * MS)
-
 /* Between two heartbeats of a waiter, at most. */
 #define HEARTBEAT_NS (2000 * MS)
 
@@ -65,7 +62,7 @@ static bool is_watching(const struct sim_oracle *oracle)
 {
     return !has_faults(oracle) || is_local(oracle) ||
            (oracle->calm_ns >= 0 &&
-            oracle->world->now_ns > oracle->calm_ns + 2 * CLAIM_NS +
+            oracle->world->now_ns > oracle->calm_ns + 2 * SIM_CLAIM_NS_MAX +
                                         4 * sim_reach_way_ns(oracle->world));
 }
 

@@ -16,6 +16,17 @@
 /* The name itself and a permit of it. */
 #define SIM_PARTS_MAX (SIM_NAMES_MAX > 2 ? SIM_NAMES_MAX : 2)
 
+/* How long a place in a queue, and a grant that is not confirmed, lasts:
+ * min(ttl, 6 s). Written down here, and not taken from core: a core with
+ * another figure must not move the bounds by which it is judged. */
+#define SIM_CLAIM_NS_MAX INT64_C(6000000000)
+
+static inline int64_t sim_claim_ns(int64_t ttl_ms)
+{
+    int64_t ttl_ns = ttl_ms * 1000000;
+    return ttl_ns < SIM_CLAIM_NS_MAX ? ttl_ns : SIM_CLAIM_NS_MAX;
+}
+
 /* Each acquisition is compared with this many earlier ones for its order. */
 #define SIM_RECENT 32
 
