@@ -144,7 +144,8 @@ void sim_risk_look(struct sim_oracle *oracle, const struct sim_live *live,
     risk->state = state;
 }
 
-/* The process' clock is read before the call, in which it may be paused. */
+/* What the caller is told of its handle must be true of each of its locks. The
+ * process' clock is read before the call, in which it may be paused. */
 void sim_oracle_look_at_time(struct sim_oracle *oracle, uint64_t turn)
 {
     const struct sim_live *live = oracle->records[turn - 1].live;
@@ -154,7 +155,7 @@ void sim_oracle_look_at_time(struct sim_oracle *oracle, uint64_t turn)
             sim_process_clock(&oracle->world->processes[live->process],
                               oracle->world->now_ns)
                 .ns;
-        int64_t told_ms = hf_lock_remaining_ms(part->lock);
+        int64_t told_ms = hf_lock_remaining_ms(hf_lock_group_first(part->lock));
         int64_t deadline_ns = deadline_of(part); /* INT64_MIN: none */
         int64_t left_ns = deadline_ns < clock_ns ? 0 : deadline_ns - clock_ns;
         if (told_ms > 0 && told_ms * MS > left_ns) {
