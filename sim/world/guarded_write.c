@@ -74,7 +74,7 @@ static void send_errand(struct sim_workload *lane, int guarded, bool writes)
     *errand = (struct errand){
         .lane = lane,
         .number = lane->number,
-        .fence = hf_lock_fence(lane->lock),
+        .fence = sim_workload_fence(lane),
         .name = sim_workload_name(lane->turn),
         .guarded = guarded,
         .writes = writes,

@@ -56,7 +56,7 @@ void sim_workload_note(struct sim_workload *lane, enum sim_note_kind kind,
         .text = text,
     };
     if (lane->lock != NULL) {
-        is.fence = hf_lock_fence(lane->lock);
+        is.fence = sim_workload_fence(lane);
         lane->told_ns = deadline_of(lane);
         is.until_ns =
             sim_process_when(process, (struct hf_instant){lane->told_ns});
@@ -184,30 +184,22 @@ bool sim_workload_is_alone(const struct sim_workload *lane)
 
 static void begin(struct sim_workload *lane)
 {
-    static const char letters[SIM_NAMES_MAX][2] = {"a", "b", "c", "d"};
     struct sim_world *world = lane->process->world;
     const struct sim_turn *turn = lane->turn;
     struct hf_request request;
-    struct hf_name more[SIM_NAMES_MAX];
-    int first = sim_workload_name(turn);
+    struct hf_name names[SIM_NAMES_MAX];
     if (turn->kind != SIM_TURN_LOCK) {
         sim_workload_call(lane);
         return;
     }
-    hf_request_init(&request, letters[first]);
+    hf_request_init(&request, NULL);
     request.ttl_ms = turn->ttl_ms;
     request.wait_ms = world->is_calm ? HF_WAIT_FOREVER : turn->wait_ms;
     request.mode = turn->is_shared ? HF_SHARED : HF_EXCLUSIVE;
     request.permits = turn->permits;
     request.unfair = turn->is_unfair;
     request.user = lane;
-    request.more = more;
-    for (int i = first + 1; i < SIM_NAMES_MAX; i++) {
-        if ((turn->names & 1U << i) != 0) {
-            more[request.n_more++] =
-                (struct hf_name){letters[i], 1, request.mode};
-        }
-    }
+    sim_workload_ask_for(lane, &request, names);
     lane->phase = SIM_LANE_ASKING;
     lane->was_queued = false;
     lane->due_ns = turn->cancel_ns > 0 && !world->is_calm

@@ -28,6 +28,15 @@ void sim_workload_rest(struct sim_workload *lane);
 /* Is every other lane of the process between two turns? */
 bool sim_workload_is_alone(const struct sim_workload *lane);
 
+/* ---- workload_names.c ---------------------------------------------------- */
+
+/* Let `request` ask for the turn's names; `names` has SIM_NAMES_MAX places. */
+void sim_workload_ask_for(const struct sim_workload *lane,
+                          struct hf_request *request, struct hf_name *names);
+
+/* The fence of the lane's lock of the turn's first name. */
+uint64_t sim_workload_fence(const struct sim_workload *lane);
+
 /* ---- workload_calls.c ---------------------------------------------------- */
 
 /* Run a turn that is no acquisition. */
