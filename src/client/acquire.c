@@ -81,12 +81,17 @@ void hf_acquire_begin(struct hf_op *op)
 
 /* ---- The end ----------------------------------------------------------- */
 
-static void finish_busy(struct hf_op *op)
+enum hf_status hf_acquire_write_busy(struct hf_op *op)
 {
     hf_holder_hint_write(&op->rival, op->client->now, op->error.text,
                          sizeof(op->error.text));
     op->error.node = op->rival.is_known ? (int)op->rival.node : -1;
-    hf_op_finish(op, HF_BUSY);
+    return HF_BUSY;
+}
+
+static void finish_busy(struct hf_op *op)
+{
+    hf_op_finish(op, hf_acquire_write_busy(op));
 }
 
 static void finish_as(struct hf_op *op, enum hf_retry_kind kind)
@@ -144,6 +149,16 @@ static uint16_t unmendable(const struct hf_op *op)
     return is_embedded ? op->refusing : 0;
 }
 
+/* A bundle may try another lock beside one that is split. */
+static void note_split(struct hf_op *op, enum hf_outcome outcome)
+{
+    bool is_news = outcome == HF_OUT_SPLIT && !op->is_split;
+    op->is_split = outcome == HF_OUT_SPLIT;
+    if (is_news && op->bundle != NULL) {
+        op->bundle->handlers->member(op->bundle, op);
+    }
+}
+
 static void try_again(struct hf_op *op, struct hf_lock *lock,
                       enum hf_outcome outcome)
 {
@@ -168,6 +183,7 @@ static void try_again(struct hf_op *op, struct hf_lock *lock,
     } else if (verdict.kind == HF_RETRY_AGAIN) {
         hf_log_retry(op, outcome, verdict.at);
         hf_timer_heap_set(&client->heap, &op->item, verdict.at);
+        note_split(op, outcome);
     } else {
         finish_as(op, verdict.kind);
     }

@@ -13,6 +13,9 @@ void hf_acquire_begin(struct hf_op *op);
 /* Of an ACQUIRE. */
 extern const struct hf_op_handlers hf_acquire_handlers;
 
+/** Write the holder that the last refusal named as its error. @return BUSY. */
+enum hf_status hf_acquire_write_busy(struct hf_op *op);
+
 /* The timer of an acquisition: its pause before the next attempt is over, or
  * its whole wait. bundle.c ends the waits of its members with it. */
 void hf_acquire_due(struct hf_op *op);

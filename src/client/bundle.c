@@ -11,7 +11,8 @@
  *
  * SWEEP: try one lock of each part, all at the same time, without queueing. If
  *   all are free, on one node, that is one round trip. Of a part with many
- *   locks, try more while all that were tried are held.
+ *   locks, try more while all that were tried are held, or split: one that is
+ *   split among its nodes is tried again all the while.
  * WAIT: otherwise keep and renew the locks of the parts before the first
  *   missing part, release the later ones, and wait for the missing part, in
  *   the queues of all its locks at the same time. Then sweep the rest again.
@@ -114,10 +115,24 @@ static void sweep(struct hf_bundle *bundle)
     }
 }
 
-/** The locks of the part that the sweep has tried are held: try as many again,
- * up to a quarter of all. A wait would ask for all of them. A try does not wait
- * for any that it has not tried, so it tries all; and when its patience, or a
- * wait, is over, the rest at once: it reports that all are taken.
+/* A majority has answered its last attempt, and none could grant it. It is
+ * being tried again. */
+static bool is_split(const struct hf_member *member)
+{
+    return hf_member_is_asking(member) && member->op.is_split;
+}
+
+static bool is_refused(const struct hf_member *member)
+{
+    return (hf_member_has_failed(member) && member->op.status == HF_BUSY) ||
+           is_split(member);
+}
+
+/** The locks of the part that the sweep has tried are held, or split: try as
+ * many again, up to a quarter of all. A wait would ask for all of them. A try
+ * does not wait for any that it has not tried, so it tries all; and when its
+ * patience, or a wait, is over, the rest at once: it reports that all are
+ * taken.
  * @return false: the sweep is over. */
 static bool widen(struct hf_bundle *bundle, struct hf_part *part)
 {
@@ -128,7 +143,7 @@ static bool widen(struct hf_bundle *bundle, struct hf_part *part)
     if (bundle->stage != HF_STAGE_SWEEP || rest == 0 ||
         (is_late && !has_time(bundle)) ||
         (!must_try_all && part->tried * 2 > part->count / 4) ||
-        part->members[last].op.status != HF_BUSY) {
+        !is_refused(&part->members[last])) {
         return false;
     }
     try_more(part, is_late || rest < part->tried ? rest : part->tried);
@@ -174,6 +189,35 @@ static bool is_unreached(const struct hf_member *member)
     return hf_member_has_failed(member) && member->op.status != HF_BUSY;
 }
 
+static bool is_unanswered(const struct hf_member *member)
+{
+    return hf_member_is_asking(member) && !member->op.is_split;
+}
+
+/** The member whose status is that of the whole part: one without an answer
+ * before one that is taken. @return NULL: all that were tried are taken, others
+ * were not tried. */
+static struct hf_member *find_worst(struct hf_part *part, unsigned refused)
+{
+    struct hf_member *member = find_member(part, is_unreached);
+    struct hf_member *asking = find_member(part, is_unanswered);
+    struct hf_member *first = &part->members[part->start];
+    if (member != NULL) {
+        return member;
+    }
+    if (asking != NULL) {
+        asking->op.status = hf_unavailable_write(&asking->op);
+        return asking;
+    }
+    if (refused < part->count) {
+        return NULL;
+    }
+    if (is_split(first)) {
+        first->op.status = hf_acquire_write_busy(&first->op);
+    }
+    return first;
+}
+
 /* `part` is missing, and there is no time left. It is busy only if each of its
  * locks was refused: one that was not tried, or has not answered, may be free.
  */
@@ -181,18 +225,11 @@ static void fail_missing(struct hf_bundle *bundle, struct hf_part *part)
 {
     unsigned refused = 0;
     for (unsigned i = 0; i < part->count; i++) {
-        const struct hf_member *member = &part->members[i];
-        refused += hf_member_has_failed(member) && member->op.status == HF_BUSY;
+        refused += is_refused(&part->members[i]);
     }
-    struct hf_member *member = find_member(part, is_unreached);
-    struct hf_member *asking = find_member(part, hf_member_is_asking);
-    if (member == NULL && asking != NULL) {
-        asking->op.status = hf_unavailable_write(&asking->op);
-        member = asking;
-    }
-    if (member != NULL || refused == part->count) {
-        hf_bundle_fail_like(
-            bundle, member != NULL ? member : &part->members[part->start]);
+    const struct hf_member *member = find_worst(part, refused);
+    if (member != NULL) {
+        hf_bundle_fail_like(bundle, member);
         return;
     }
     snprintf(bundle->op.error.text, sizeof(bundle->op.error.text),
@@ -202,21 +239,47 @@ static void fail_missing(struct hf_bundle *bundle, struct hf_part *part)
     hf_bundle_fail(bundle, HF_UNAVAILABLE);
 }
 
+/* A try waits for the parts that it has not. */
+static void begin_patience(struct hf_bundle *bundle)
+{
+    bundle->is_patient = true;
+    bundle->until = hf_instant_min(
+        hf_instant_add(bundle->op.client->now, hf_span_ms(PATIENCE_MS)),
+        hf_instant_add(bundle->began, hf_span_ms(SWEEP_MS_MAX)));
+    hf_timer_heap_set(&bundle->op.client->heap, &bundle->op.item,
+                      bundle->until);
+}
+
+static bool may_begin_patience(const struct hf_bundle *bundle)
+{
+    return bundle->op.order.wait_ms == 0 && bundle->at > 0 &&
+           !bundle->is_patient;
+}
+
+/* Locks of `part` have not been decided. If those are split, each at nodes that
+ * answer, they may be so for long: as long as a holder's lease, which only one
+ * node has. So others are tried beside them. */
+static void pass_splits(struct hf_bundle *bundle, struct hf_part *part)
+{
+    if (part->tried == part->count || bundle->stage != HF_STAGE_SWEEP ||
+        find_member(part, is_unanswered) != NULL) {
+        return;
+    }
+    if (may_begin_patience(bundle)) {
+        begin_patience(bundle);
+    }
+    widen(bundle, part);
+}
+
 /* All attempts for `part` have failed. After a sweep: try more of its locks, or
  * wait for it. After a wait: fail, unless that wait was a probe
  * (FIRST_REACH_MS) and a majority has been reached since. */
 static void on_missing(struct hf_bundle *bundle, struct hf_part *part)
 {
     struct hf_member *member = &part->members[part->start];
-    bool is_try = bundle->op.order.wait_ms == 0;
     hf_bundle_drop_from(bundle, bundle->at + 1);
-    if (is_try && bundle->at > 0 && !bundle->is_patient) {
-        bundle->is_patient = true;
-        bundle->until = hf_instant_min(
-            hf_instant_add(bundle->op.client->now, hf_span_ms(PATIENCE_MS)),
-            hf_instant_add(bundle->began, hf_span_ms(SWEEP_MS_MAX)));
-        hf_timer_heap_set(&bundle->op.client->heap, &bundle->op.item,
-                          bundle->until);
+    if (may_begin_patience(bundle)) {
+        begin_patience(bundle);
     }
     if (widen(bundle, part)) {
         return;
@@ -314,6 +377,7 @@ static void advance(struct hf_bundle *bundle)
     }
     struct hf_part *part = &bundle->parts[bundle->at];
     if (find_member(part, hf_member_is_asking) != NULL) {
+        pass_splits(bundle, part);
         return;
     }
     if (find_member(part, hf_member_has_failed) != NULL) {

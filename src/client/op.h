@@ -99,6 +99,7 @@ struct hf_op {
     uint16_t leading;  /* nodes that granted far ahead of their own time */
     bool has_dropped;  /* a reply was dropped: out of memory */
     bool is_queued;    /* this attempt waits in the nodes' queues */
+    bool is_split;     /* the attempt before was split among the nodes */
     uint32_t ahead;    /* waiters before it, per the last reply */
     uint16_t rival_permits; /* size of the name's semaphore, if not ours */
 
