@@ -158,7 +158,8 @@ struct hf_answer {
     size_t n_names;
     enum hf_status fault; /* UNSENT, UNKNOWN, ERROR: HF_UNAVAILABLE, HF_DENIED,
                              HF_CONFIG (do not retry) or HF_QUARANTINED */
-    const char *reason;   /* UNSENT, UNKNOWN, ERROR: one line; borrowed */
+    const char *reason;   /* UNSENT, UNKNOWN, ERROR: one line; borrowed. NULL:
+                             no answer came, or none is known */
 };
 
 /* Callbacks of the client. A store calls them from inside ask(), flush(),

@@ -24,6 +24,8 @@ for name in "${!ETCD_PID[@]}"; do
     [ "$name" = "$leader" ] || ok "$name stands still" etcd_pause "$name"
 done
 before=$(renewals)
+gives 69 'the leader alone grants no free lock' run -n free -- true
+like "$err" 'no answer in [0-9]+ ms|has no leader' '... and that is the reason'
 # One may have been confirmed by the others, and not reported yet.
 wait "$begun"
 is $? 76 'its command is ended'

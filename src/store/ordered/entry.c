@@ -278,7 +278,7 @@ static bool is_settled(struct hf_ordered *store, struct hf_ordered_seat *seat,
     }
     if (seat->state == HF_ORDERED_LEAVING || session == NULL) {
         hf_ordered_give_fault(store, seat, HF_VERB_ACQUIRE, HF_VERDICT_UNKNOWN,
-                              HF_UNAVAILABLE, "released");
+                              reply->fault, reply->reason);
         return true;
     }
     if (session->phase == HF_ORDERED_GONE) {

@@ -29,13 +29,14 @@ static void on_removed(struct hf_wire_call *wire_call,
     hf_ordered_give(store, seat, HF_VERB_RELEASE, &answer);
 }
 
-/* A request that waits for a session, or for the next renewal, was not sent. */
+/* A request that waits for a session, or for the next renewal, was not sent. It
+ * has no reason of its own: the client reports for how long no answer came. */
 static void withdraw(struct hf_ordered *store, struct hf_ordered_seat *seat)
 {
     if (seat->is_asking) {
         hf_ordered_session_forget(seat);
         hf_ordered_give_fault(store, seat, HF_VERB_ACQUIRE, HF_VERDICT_UNSENT,
-                              HF_UNAVAILABLE, "released");
+                              HF_UNAVAILABLE, NULL);
     }
 }
 
