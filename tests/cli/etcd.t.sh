@@ -178,6 +178,27 @@ gives 75 'the name is held' run -n kept -- true
 gives 0 'its queue is shown' ls kept
 ok 'the reservation ends by itself' wait_until 20 counts 0
 
+# ---- A queue ------------------------------------------------------------------------------
+
+# Of a new entry's queue three are in the reply, and the others are counted.
+begin holder -t 60s queue
+queued=("$begun")
+ok 'a holder' wait_until 20 holds holder
+for i in 0 1 2 3 4; do
+    begin "w$i" -t 60s -w 120 queue
+    queued+=("$begun")
+    ok "waiter $i has a place" wait_until 20 is_queued "w$i"
+    is "$(grep -om 1 '"ahead":[0-9]*' "$W/events.w$i")" "\"ahead\":$((i + 1))" \
+        '... and all before it are counted'
+done
+for i in holder w0 w1 w2 w3 w4; do
+    ok "$i has its turn" wait_until 20 holds "$i"
+    end "$i"
+done
+wait "${queued[@]}"
+is "$(sed -n 's/^\(w[0-9]\|holder\) .*/\1/p' "$W/held" | tail -n 6 | xargs)" \
+    'holder w0 w1 w2 w3 w4' 'in order'
+
 # ---- A list of several pages -----------------------------------------------------------
 
 put_many() { # FIRST LAST: names of other clients, in one transaction

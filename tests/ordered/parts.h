@@ -142,6 +142,7 @@ struct letter {
     uint64_t term;        /* RENEW: known when it was sent; else of execution */
     enum hf_wire_when when;
     uint64_t since;
+    uint64_t until;
     int64_t ttl_s;
     unsigned session;
     unsigned name;
@@ -163,6 +164,7 @@ struct letter {
     int64_t clock_ms;
     unsigned listed[LIVE_MAX]; /* entries; READ: ENTRIES_MAX: none */
     size_t n_listed;
+    size_t n_unlisted;
 };
 
 struct heard {

@@ -225,6 +225,30 @@ static void renew(struct world *world, struct letter *letter)
     }
 }
 
+/* What a wire may leave out of a list, which is in order yet. At every second
+ * revision: a draw would change the course of all seeds. */
+static void leave_out(const struct world *world, struct letter *letter)
+{
+    const struct entry *entries = world->server.entries;
+    unsigned *listed = letter->listed;
+    size_t *n = &letter->n_listed;
+    bool is_last = letter->kind == KIND_CREATE && letter->has_changed &&
+                   letter->when == HF_WIRE_UNLESS_OWN &&
+                   letter->keys[0].mode != HF_SHARED;
+    if (letter->revision % 2 == 0) {
+        return;
+    }
+    while (letter->until != 0 && *n > 0 &&
+           entries[listed[*n - 1]].number > letter->until) {
+        --*n;
+    }
+    if (is_last && *n > 3) {
+        letter->n_unlisted = *n - 3;
+        memmove(&listed[1], &listed[*n - 2], 2 * sizeof(*listed));
+        *n = 3;
+    }
+}
+
 static void list(struct world *world, struct letter *letter)
 {
     struct server *server = &world->server;
@@ -241,6 +265,7 @@ static void list(struct world *world, struct letter *letter)
             letter->listed[letter->n_listed++] = i;
         }
     }
+    leave_out(world, letter);
     for (size_t i = letter->n_listed; i > 1; i--) { /* in any order */
         size_t other = (size_t)draw(world, i);
         unsigned moved = letter->listed[i - 1];

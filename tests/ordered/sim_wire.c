@@ -146,7 +146,9 @@ static bool call_list(struct hf_wire *wire, struct hf_bytes name,
 {
     judge_wake(&wire->world->clients[wire->client]);
     return wire_ask(wire,
-                    (struct letter){.kind = KIND_LIST, .name = name_of(name)},
+                    (struct letter){.kind = KIND_LIST,
+                                    .name = name_of(name),
+                                    .until = call->until},
                     call, now);
 }
 
@@ -262,6 +264,7 @@ static void finish(struct client *client, struct letter *letter)
         .term = letter->kind == KIND_OPEN ? HF_WIRE_TERM_ANY : letter->term,
         .entries = entries,
         .n_entries = letter->n_listed,
+        .n_unlisted = letter->n_unlisted,
         .fault = HF_UNAVAILABLE,
         .reason = "connection lost",
         .mark = {letter->mark.version == 0 ? NULL : letter->mark.text,

@@ -171,6 +171,34 @@ static void say_compare(struct hf_etcd *etcd, const struct hf_wire_key *key,
     hf_wire_text_say(body, "\"}],");
 }
 
+/* Which of them are in the reply: the latest two, or the first. */
+#define LATEST_TWO                                                             \
+    ",\"sort_target\":\"CREATE\",\"sort_order\":\"DESCEND\",\"limit\":\"2\""
+#define FIRST ",\"sort_target\":\"CREATE\",\"limit\":\"1\""
+
+static void say_list(struct hf_etcd *etcd, const struct hf_wire_key *key,
+                     const char *which)
+{
+    hf_wire_text_say(&etcd->body, "{\"request_range\":{");
+    say_range(etcd, key->name);
+    hf_wire_text_say(&etcd->body, which);
+    hf_wire_text_say(&etcd->body, "}}");
+}
+
+/* A new entry is the last one. */
+static void say_list_created(struct hf_etcd *etcd,
+                             const struct hf_wire_key *key,
+                             enum hf_wire_when when)
+{
+    if (when != HF_WIRE_UNLESS_OWN || key->mode == HF_SHARED) {
+        say_list(etcd, key, "");
+        return;
+    }
+    say_list(etcd, key, LATEST_TWO);
+    hf_wire_text_say(&etcd->body, ",");
+    say_list(etcd, key, FIRST);
+}
+
 static bool call_create(struct hf_wire *wire, const struct hf_wire_key *key,
                         enum hf_wire_when when, uint64_t revision,
                         struct hf_wire_call *call, struct hf_instant now)
@@ -183,12 +211,11 @@ static bool call_create(struct hf_wire *wire, const struct hf_wire_key *key,
     say_key(etcd, key);
     hf_wire_text_say(body, ",\"lease\":\"");
     hf_wire_text_number(body, hf_wire_id_of(key->session));
-    hf_wire_text_say(body, "\"}},{\"request_range\":{");
-    say_range(etcd, key->name);
-    hf_wire_text_say(body, "}}],"
-                           "\"failure\":[{\"request_range\":{");
-    say_range(etcd, key->name);
-    hf_wire_text_say(body, "}}]}");
+    hf_wire_text_say(body, "\"}},");
+    say_list_created(etcd, key, when);
+    hf_wire_text_say(body, "],\"failure\":[");
+    say_list(etcd, key, "");
+    hf_wire_text_say(body, "]}");
     return post(etcd, HF_ETCD_CREATE, "/v3/kv/txn", call, now);
 }
 
@@ -199,6 +226,11 @@ static bool call_list(struct hf_wire *wire, struct hf_bytes name,
     hf_endpoints_look(&etcd->node, now);
     hf_wire_text_say(begin(etcd), "{");
     say_range(etcd, name);
+    if (call->until != 0) {
+        hf_wire_text_say(&etcd->body, ",\"max_create_revision\":\"");
+        hf_wire_text_number(&etcd->body, call->until);
+        hf_wire_text_say(&etcd->body, "\"");
+    }
     hf_wire_text_say(&etcd->body, "}");
     return post(etcd, HF_ETCD_LIST, "/v3/kv/range", call, now);
 }

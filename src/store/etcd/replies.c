@@ -178,38 +178,67 @@ static bool take_kv(struct hf_etcd *etcd, const json_t *kv, char *at,
     return out->entry.number != 0;
 }
 
-/** @return false: not as etcd writes it, or no memory. */
-static bool take_range(struct hf_etcd *etcd, const json_t *range,
-                       size_t body_len, struct hf_wire_reply *reply)
+static bool is_listed(const struct hf_wire_reply *reply,
+                      const struct hf_wire_entry *entry)
+{
+    size_t i = 0;
+    while (i < reply->n_entries &&
+           reply->entries[i].entry.number != entry->entry.number) {
+        i++;
+    }
+    return i < reply->n_entries;
+}
+
+/** Entries behind those of the reply, into the arena's `*begin`; of a second
+ * range those that the first one has not.
+ * @return false: not as etcd writes it, or no memory. */
+static bool add_range(struct hf_etcd *etcd, const json_t *range, size_t *begin,
+                      struct hf_wire_reply *reply)
 {
     const json_t *kvs = json_object_get(range, "kvs");
     size_t n = json_array_size(kvs);
-    size_t begin = 0;
-    if (!reserve(etcd, 2 * body_len + 1, n + 1)) {
+    bool is_second = reply->n_entries > 0;
+    if (!reserve(etcd, 0, reply->n_entries + n + 1)) {
         return false;
     }
+    reply->entries = etcd->entries;
     for (size_t i = 0; i < n; i++) {
+        struct hf_wire_entry *entry = &etcd->entries[reply->n_entries];
         size_t used;
-        if (!take_kv(etcd, json_array_get(kvs, i), etcd->arena + begin, &used,
-                     &etcd->entries[i])) {
+        if (!take_kv(etcd, json_array_get(kvs, i), etcd->arena + *begin, &used,
+                     entry)) {
             return false;
         }
-        begin += used;
+        *begin += used;
+        reply->n_entries += !is_second || !is_listed(reply, entry);
     }
-    reply->entries = etcd->entries;
-    reply->n_entries = n;
     return true;
+}
+
+static bool take_range(struct hf_etcd *etcd, const json_t *range,
+                       size_t body_len, struct hf_wire_reply *reply)
+{
+    size_t begin = 0;
+    return reserve(etcd, 2 * body_len + 1, 0) &&
+           add_range(etcd, range, &begin, reply);
 }
 
 static bool take_txn(struct hf_etcd *etcd, const json_t *body, size_t body_len,
                      struct hf_wire_reply *reply)
 {
     const json_t *responses = json_object_get(body, "responses");
-    size_t n = json_array_size(responses);
+    const json_t *range = NULL;
+    size_t begin = 0;
+    bool is_read = reserve(etcd, 2 * body_len + 1, 0);
     reply->has_changed = json_is_true(json_object_get(body, "succeeded"));
-    const json_t *last = n == 0 ? NULL : json_array_get(responses, n - 1);
-    const json_t *range = json_object_get(last, "response_range");
-    return range != NULL && take_range(etcd, range, body_len, reply);
+    for (size_t i = 0; is_read && i < json_array_size(responses); i++) {
+        range = json_object_get(json_array_get(responses, i), "response_range");
+        is_read = range == NULL || add_range(etcd, range, &begin, reply);
+    }
+    uint64_t count = hf_etcd_number(range, "count");
+    bool has_more = count > reply->n_entries;
+    reply->n_unlisted = has_more ? (size_t)count - reply->n_entries : 0;
+    return is_read && range != NULL;
 }
 
 static bool take_read(struct hf_etcd *etcd, const json_t *body, size_t body_len,

@@ -263,7 +263,7 @@ static void take_entry(struct hf_ordered *store, struct hf_ordered_seat *seat,
     seat->state = HF_ORDERED_WAITING;
     seat->behind = reply->entries[verdict.watch].entry.number;
     hf_ordered_watch(store, seat, reply, now);
-    give_queued(store, seat, reply, verdict.ahead);
+    give_queued(store, seat, reply, verdict.ahead + reply->n_unlisted);
 }
 
 /** Something newer than the request was asked for, or its session has ended, or

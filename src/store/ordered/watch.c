@@ -31,7 +31,8 @@
  * needs a connection, in some stores, so a client has few of them; the holders
  * of other names learn of a loss by their next renewal.
  *
- * Cost: one list for each end that one of our waiters waited for. */
+ * Cost: one list for each end that one of our waiters waited for, and of no
+ * more entries than there are before the last of them. */
 #include "store/ordered/ordered.h"
 
 #include "base/assert.h"
@@ -244,6 +245,19 @@ static void push_all(struct hf_ordered *store, struct hf_ordered_name *name)
     }
 }
 
+/* What is after the last of our waiters changes nothing for them. */
+static uint64_t last_of_ours(const struct hf_ordered_name *name)
+{
+    uint64_t number = 0;
+    for (const struct hf_ordered_seat *seat = name->seats; seat != NULL;
+         seat = seat->next) {
+        if (is_waiter(seat) && seat->number > number) {
+            number = seat->number;
+        }
+    }
+    return number;
+}
+
 static void on_listed(struct hf_wire_call *wire_call,
                       const struct hf_wire_reply *reply, struct hf_instant now)
 {
@@ -251,7 +265,8 @@ static void on_listed(struct hf_wire_call *wire_call,
     struct hf_ordered *store = call->store;
     struct hf_ordered_name *name = call->name;
     bool is_done = reply->outcome == HF_WIRE_DONE;
-    bool must_list = name->must_list && is_done;
+    bool is_of_all = last_of_ours(name) <= wire_call->until;
+    bool must_list = is_done && (name->must_list || !is_of_all);
     name->is_listing = false;
     name->must_list = false;
     for (struct hf_ordered_seat *seat = name->seats; seat != NULL && is_done;
@@ -284,6 +299,7 @@ void hf_ordered_list(struct hf_ordered *store, struct hf_ordered_name *name,
         return; /* the next heartbeat lists */
     }
     name->is_listing = true;
+    call->wire.until = last_of_ours(name);
     if (!store->wire_ops->list(store->wire, bytes, &call->wire, now)) {
         name->is_listing = false;
         hf_ordered_call_free(call); /* the same */

@@ -132,6 +132,7 @@ struct hf_wire_reply {
                                       SCAN: a page of names. Borrowed until
                                       `done` returns */
     size_t n_entries;
+    size_t n_unlisted; /* CREATE: how many more there are (hf_wire_create_fn) */
     enum hf_status fault; /* UNSENT, LOST, ERROR */
     const char *reason;   /* the same; borrowed */
 };
@@ -144,7 +145,9 @@ typedef void hf_wire_done_fn(struct hf_wire_call *call,
 /* A call under way; embedded in its owner, which keeps it until `done`. */
 struct hf_wire_call {
     hf_wire_done_fn *done;
-    uint64_t note; /* of the wire */
+    uint64_t until; /* LIST: those of a greater number need not be listed; 0:
+                       all are */
+    uint64_t note;  /* of the wire */
 };
 
 /* When CREATE creates its entry. In each case the reply has the list, with the
@@ -168,7 +171,8 @@ typedef bool hf_wire_session_fn(struct hf_wire *wire, const uint8_t *session,
                                 struct hf_instant now);
 
 /* Create an entry of a live session, and list. LOST: it may be created as long
- * as the session lives. */
+ * as the session lives. Of an exclusive one that was created UNLESS_OWN, a wire
+ * may list three: the first of all, the one before it, and it. */
 typedef bool
 hf_wire_create_fn(struct hf_wire *wire, const struct hf_wire_key *key,
                   enum hf_wire_when when, uint64_t revision,
