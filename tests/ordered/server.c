@@ -215,8 +215,10 @@ static void renew(struct world *world, struct letter *letter)
         session->untrue = letter->sent;
     } else if (session->is_alive) {
         session->ends = end_of(world, session->ttl_s);
-        session->proven = hf_instant_max(session->proven, letter->sent);
-        session->renewed = world->now;
+        if (!hf_instant_before(letter->sent, session->proven)) {
+            session->proven = letter->sent; /* one that lands late is not it */
+            session->renewed = world->now;
+        }
     } else if (hf_instant_before(world->now, stale) && draw(world, 2) == 0) {
         world->report->stale++;
         session->untrue = letter->sent;
