@@ -171,10 +171,12 @@ static void say_compare(struct hf_etcd *etcd, const struct hf_wire_key *key,
     hf_wire_text_say(body, "\"}],");
 }
 
-/* Which of them are in the reply: the latest two, or the first. */
+/* Which of them are in the reply: the latest two, or the first. With no order,
+ * etcd applies the limit before it sorts. */
 #define LATEST_TWO                                                             \
     ",\"sort_target\":\"CREATE\",\"sort_order\":\"DESCEND\",\"limit\":\"2\""
-#define FIRST ",\"sort_target\":\"CREATE\",\"limit\":\"1\""
+#define FIRST                                                                  \
+    ",\"sort_target\":\"CREATE\",\"sort_order\":\"ASCEND\",\"limit\":\"1\""
 
 static void say_list(struct hf_etcd *etcd, const struct hf_wire_key *key,
                      const char *which)
