@@ -10,7 +10,7 @@
 export W
 server_start one
 mkdir "$W/store"
-nested 'the embedded store' "$HF_BUILD/tests/cli/refused" "local://$W/store"
-nested 'one Redis' "$HF_BUILD/tests/cli/refused" \
+nested 'the embedded store' "$HF_BUILD/tests/lib/refuse" "local://$W/store"
+nested 'one Redis' "$HF_BUILD/tests/lib/refuse" \
     "${SERVER_URL[one]}?quarantine=off&node_timeout=1s"
 finish

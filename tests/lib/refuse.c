@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* refused URL: "holdfast run" on a store, once for each call to the C library
+/* refuse URL: "holdfast run" on a store, once for each call to the C library
  * that can fail, which is refused. Prints TAP.
  *
  * Whatever is refused, the command runs once or not at all, exit code 0 says
  * that it ran, another one has its line on stderr, nothing crashes or hangs,
  * and the name is free for the next run. A call that is only interrupted, by a
  * signal, is made again: then the command always runs. */
-#include "../lib/refuse_shim.h"
+#include "refuse_shim.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -203,7 +203,7 @@ int main(int argc, char **argv)
     const char *build = getenv("HF_BUILD");
     ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
     if (argc != 2 || folder == NULL || build == NULL || len < 0) {
-        fprintf(stderr, "usage: refused URL, with $W and $HF_BUILD\n");
+        fprintf(stderr, "usage: refuse URL, with $W and $HF_BUILD\n");
         return 64;
     }
     snprintf(shim, sizeof(shim), "%s/tests/lib/refuse_shim.so", build);
