@@ -19,7 +19,7 @@ contract 'PostgreSQL' \
 postgres_stop
 
 . "$(dirname "$0")/../lib/mariadb.sh"
-mariadb_start || skip_all "no MariaDB"
+ok 'MariaDB starts' mariadb_start
 export HF_TEST_SOCKET=$W/maria/s
 contract 'MariaDB' "mysql://root@/${CONTRACT_QUERY}&socket=$W/maria/s" values
 finish

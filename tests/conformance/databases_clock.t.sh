@@ -100,7 +100,7 @@ postgres_stop
 # ---- MariaDB -------------------------------------------------------------------------
 
 . "$(dirname "$0")/../lib/mariadb.sh"
-under_clock mariadb mariadb_start || skip_all 'no MariaDB'
+ok 'MariaDB starts' under_clock mariadb mariadb_start
 export HOLDFAST_URL="mysql://root@/?socket=$W/maria/s&node_timeout=3s&connect_timeout=10s"
 server_time() { sql -e 'SELECT UNIX_TIMESTAMP(SYSDATE())'; }
 clock_steps mariadb

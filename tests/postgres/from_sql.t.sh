@@ -34,7 +34,7 @@ done
 postgres_stop
 
 . "$(dirname "$0")/../lib/mariadb.sh"
-mariadb_start || skip_all "no MariaDB"
+ok 'MariaDB starts' mariadb_start
 export HOLDFAST_URL="mysql://root@/?socket=$W/maria/s&node_timeout=3s&connect_timeout=10s"
 capture holdfast doctor --init
 is "$code" 0 'MariaDB counts'
