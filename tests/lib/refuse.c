@@ -144,9 +144,6 @@ static bool refuse_one(const char *url, long at, bool must_run, long *wrongs)
         printf("# call %ld, %s: %s (exit %d, signal %d)\n# %s\n", at,
                page->name, wrong, WEXITSTATUS(status), WTERMSIG(status), error);
     }
-    if (getenv("HF_REFUSED_SHOW") != NULL) {
-        printf("# %ld %s: %d %s\n", at, page->name, WEXITSTATUS(status), error);
-    }
     return page->name[0] != '\0';
 }
 
