@@ -119,8 +119,7 @@ static void begin(struct hf_step *step, uint16_t mask, bool reports,
                       ? HF_NEVER
                       : hf_instant_add(step->event->now, patience);
     for (unsigned i = 0; i < lease->n_nodes; i++) {
-        lease->votes[i].flags &=
-            (uint16_t) ~(HF_VOTE_IN_ROUND | HF_VOTE_MAY_BE_FREED);
+        lease->votes[i].flags &= (uint16_t)~HF_VOTE_IN_ROUND;
         if ((mask & hf_node_bit(i)) != 0) {
             lease->votes[i].flags |= HF_VOTE_UNRELEASED;
             send_release(step, i);

@@ -235,7 +235,7 @@ is_lost_in() { # SECONDS TTL CUT...
     [ ${#contenders[@]} = 0 ] || contenders_are_served '...' "$follower" "$began"
     ok '... the waiter is granted the lock' wait_until 60 holds waiter
     took=$(($(stat -c %.3Y "$W/on.waiter" | tr -d .) - began))
-    ok "... in $seconds s, and 10 s of a busy machine" [ $took -le $((seconds * 1000 + 10000)) ]
+    ok "... in $seconds s, and 20 s of a busy machine" [ $took -le $((seconds * 1000 + 20000)) ]
     diag "granted after $took ms"
     wait "$own"
     is $? 76 '... the first has ended, exit 76'
