@@ -148,9 +148,11 @@ static bool refuse_one(const char *url, long at, bool must_run, long *wrongs)
 }
 
 static int tap_n;
+static int tap_failed;
 
 static void ok(bool passed, const char *title, long count)
 {
+    tap_failed += !passed;
     printf("%sok %d - %s (%ld calls)\n", passed ? "" : "not ", ++tap_n, title,
            count);
 }
@@ -208,5 +210,5 @@ int main(int argc, char **argv)
     sweep(argv[1], REFUSAL_ERROR, "each call fails once");
     sweep(argv[1], REFUSAL_INTERRUPT, "each call is interrupted once");
     printf("1..%d\n", tap_n);
-    return 0;
+    return tap_failed;
 }
