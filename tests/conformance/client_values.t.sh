@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-# Values in an embedded store, on one Redis, on PostgreSQL and on MariaDB. See
-# client_values.c.
+# Values in an embedded store, on one Redis and on PostgreSQL. See client_values.c.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/contract.sh"
 . "$(dirname "$0")/../lib/databases.sh"
@@ -17,9 +16,4 @@ export HF_TEST_SOCKET=$PGHOST/.s.PGSQL.5432
 contract 'PostgreSQL' \
     "postgres://postgres@/postgres${CONTRACT_QUERY}&host=$PGHOST" values
 postgres_stop
-
-. "$(dirname "$0")/../lib/mariadb.sh"
-ok 'MariaDB starts' mariadb_start
-export HF_TEST_SOCKET=$W/maria/s
-contract 'MariaDB' "mysql://root@/${CONTRACT_QUERY}&socket=$W/maria/s" values
 finish
