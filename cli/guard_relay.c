@@ -20,6 +20,7 @@
 #include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Seconds until a server that does not answer is given up, as with the other
@@ -54,7 +55,7 @@ static void explain(const struct cli_guard_relay *relay, const char *why)
                    relay->host, relay->port, why);
 }
 
-/* Blocking until the handshake is done, with a limit for each wait. */
+/* Blocking, with a limit. */
 static int connect_to(const struct addrinfo *at)
 {
     struct timeval patience = {.tv_sec = PATIENCE_S};
@@ -62,9 +63,7 @@ static int connect_to(const struct addrinfo *at)
     if (fd < 0) {
         return -1;
     }
-    if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) !=
-            0 ||
-        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) !=
+    if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) !=
             0 ||
         connect(fd, at->ai_addr, at->ai_addrlen) != 0) {
         int error = errno == EINPROGRESS ? ETIMEDOUT : errno;
@@ -98,6 +97,32 @@ static int reach(const struct cli_guard_relay *relay)
     return fd;
 }
 
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* A server that sends a byte now and then is given up, too. @return as
+ * handshake(). */
+static int finish_handshake(struct crossing *crossing)
+{
+    int64_t end = now_ms() + PATIENCE_S * 1000;
+    struct pollfd server = {.fd = crossing->server, .events = POLLIN};
+    int done = 0;
+    for (int64_t left = PATIENCE_S * 1000; done == 0 && left > 0;
+         left = end - now_ms()) {
+        crossing->ops->turn(crossing->tls, SIZE_MAX);
+        done = crossing->ops->handshake(crossing->tls, crossing->why,
+                                        sizeof(crossing->why));
+        if (done == 0) {
+            (void)poll(&server, 1, (int)left);
+        }
+    }
+    return done;
+}
+
 static bool shake_hands(struct crossing *crossing,
                         const struct cli_guard_relay *relay)
 {
@@ -108,9 +133,8 @@ static bool shake_hands(struct crossing *crossing,
     if (crossing->tls == NULL) {
         return false;
     }
-    crossing->ops->turn(crossing->tls, SIZE_MAX);
-    int done = crossing->ops->handshake(crossing->tls, crossing->why,
-                                        sizeof(crossing->why));
+    (void)fcntl(crossing->server, F_SETFL, O_NONBLOCK);
+    int done = finish_handshake(crossing);
     if (done == 0) {
         (void)snprintf(crossing->why, sizeof(crossing->why),
                        "TLS: the server does not answer (a plain port? use "
@@ -218,7 +242,6 @@ static bool serve_one(const struct cli_guard_relay *relay, int program)
     }
     bool goes_on = shake_hands(&crossing, relay);
     if (goes_on) {
-        (void)fcntl(crossing.server, F_SETFL, O_NONBLOCK);
         goes_on = carry(&crossing, relay->alive[0]);
     }
     if (crossing.why[0] != '\0') {

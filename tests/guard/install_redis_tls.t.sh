@@ -81,6 +81,19 @@ isnt "$(logins)" 0 'the server counts a login'
 server_start plain --tcp || fail 'a server without TLS'
 refused 69 "Redis: 127.0.0.1:${SERVER_PORT[plain]}: .*" 'a server without TLS' \
     "rediss://127.0.0.1:${SERVER_PORT[plain]}?$trust"
+# The head of a record of 16 KiB, and a byte of it now and then.
+drips=$(free_port)
+cat >"$W/drip" <<'X'
+#!/bin/sh
+printf '\026\003\003\100\000'
+while sleep 1; do printf x; done
+X
+chmod +x "$W/drip"
+socat "TCP-LISTEN:$drips,bind=127.0.0.1,reuseaddr,fork" "EXEC:$W/drip" 2>"$W/socat" &
+at_exit kill $!
+ok 'a server that drips' wait_until 10 eval "(: <'/dev/tcp/127.0.0.1/$drips')"
+refused 69 "Redis: 127.0.0.1:$drips: TLS: the server does not answer .*" \
+    'a server that sends a byte a second' "rediss://127.0.0.1:$drips?$trust"
 refused 69 'Redis: 127.0.0.1:1: Connection refused' 'no server' "rediss://127.0.0.1:1?$trust"
 refused 69 'Redis: none.invalid:6379: .*' 'no such host' "rediss://none.invalid?$trust"
 
