@@ -122,6 +122,9 @@ static const char *judge(int status, long ran, const char *error, bool must_run)
         wrong = "the command did not run";
     } else if (code != 0 && strncmp(error, "holdfast: ", 10) != 0) {
         wrong = "it does not say why";
+    } else if (code != 0 && strcmp(page->name, "flock") == 0 &&
+               strstr(error, "No locks available") == NULL) {
+        wrong = "it takes that for a lock of another process";
     } else if (code != 0 && must_run) {
         wrong = "an interrupted call is not made again";
     }
