@@ -6,6 +6,7 @@
 . "$(dirname "$0")/../lib/mariadb.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/values.sh"
+. "$(dirname "$0")/../lib/again.sh"
 
 # Exit code, and a pattern of its output and messages.
 gives() { # CODE PATTERN TITLE COMMAND...
@@ -151,17 +152,7 @@ gives 0 'ran' 'the permit that was returned' holdfast run -n -p 2 slots -- echo 
 gives 0 'ran' 'once' holdfast run --once 1h nightly -- echo ran
 gives 0 '' 'once, again' holdfast run --once 1h nightly -- echo ran
 unlike "$out" ran 'once, again: it does not run'
-holdfast run --again again -- sh -c 'echo ran; exec sleep 60' >"$W/again" &
-again=$!
-end_again() {
-    kill "$again" 2>/dev/null
-    wait "$again"
-}
-at_exit end_again
-has_run() { [ "$(wc -l <"$W/again")" = "$1" ]; }
-ok 'run --again runs' wait_until 20 has_run 1
-holdfast break --now again >/dev/null
-ok 'and again after the lock was taken' wait_until 60 has_run 2
+runs_again
 gives 0 'ran' 'min-hold' holdfast run -n --min-hold 30s kept -- echo ran
 gives 75 'kept' 'min-hold keeps the name' holdfast run -n kept -- true
 gives 0 'ran' 'several names' holdfast run -n a b c -- echo ran

@@ -5,6 +5,7 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/databases.sh"
 . "$(dirname "$0")/../lib/servers.sh"
+. "$(dirname "$0")/../lib/again.sh"
 
 says() { # CODE PATTERN TITLE COMMAND...
     local want=$1 pattern=$2 title=$3
@@ -156,17 +157,7 @@ says 0 'ran' 'the permit that was returned' holdfast run -n -p 2 slots -- echo r
 says 0 'ran' 'once' holdfast run --once 1h nightly -- echo ran
 says 0 '' 'once, again' holdfast run --once 1h nightly -- echo ran
 unlike "$out" ran 'once, again: it does not run'
-holdfast run --again again -- sh -c 'echo ran; exec sleep 60' >"$W/again" &
-again=$!
-end_again() {
-    kill "$again" 2>/dev/null
-    wait "$again"
-}
-at_exit end_again
-has_run() { [ "$(wc -l <"$W/again")" = "$1" ]; }
-ok 'run --again runs' wait_until 20 has_run 1
-holdfast break --now again >/dev/null
-ok 'and again after the lock was taken' wait_until 60 has_run 2
+runs_again
 says 0 'ran' 'min-hold' holdfast run -n --min-hold 30s kept -- echo ran
 says 75 'kept' 'min-hold keeps the name' holdfast run -n kept -- true
 says 0 'ran' 'several names' holdfast run -n a b c -- echo ran

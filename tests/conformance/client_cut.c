@@ -1,29 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A server closes its connection to the client before it has read the request
  * that is there, as a pooler and a proxy may. */
-#include "redis_world.h"
-
-#include <holdfast/holdfast.h>
+#include "redis_client.h"
 
 #include <poll.h>
-
-static struct hf_client *open_at(const struct server *server)
-{
-    char url[240];
-    struct hf_client_options options;
-    struct hf_client *client = NULL;
-    struct hf_error error;
-    snprintf(url, sizeof(url),
-             "redis+unix://%s?quarantine=off&node_timeout=3s&max_ttl=1h",
-             server->path);
-    hf_client_options_init(&options);
-    options.thread = HF_THREAD_NONE;
-    if (hf_client_open(url, &options, &client, &error) != HF_OK) {
-        printf("Bail out! %s: %s\n", url, error.text);
-        exit(1);
-    }
-    return client;
-}
 
 struct end {
     bool is_there;
@@ -118,7 +98,8 @@ static struct end
 start_and_cut(struct server *server,
               enum hf_status (*start)(struct hf_client *, struct end *))
 {
-    struct hf_client *client = open_at(server);
+    struct hf_client *client =
+        open_at(server, HF_THREAD_NONE, "node_timeout=3s");
     struct hf_info *info = NULL;
     struct end end = {.is_there = false};
     ok(hf_client_inspect(client, "n", 1, &info, NULL) == HF_OK, "connected");

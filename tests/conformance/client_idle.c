@@ -2,9 +2,7 @@
 /* link: -Wl,--wrap=hf_clock_now,--wrap=timerfd_settime */
 /* An idle client does not maintain its connections. Whatever happened to them
  * since, its next try depends only on the servers' present state. */
-#include "redis_world.h"
-
-#include <holdfast/holdfast.h>
+#include "redis_client.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -49,25 +47,6 @@ static void jump_ms(int64_t ms)
     atomic_fetch_add(&jumped_ns, ms * 1000000);
 }
 
-static struct hf_client *open_at(const struct server *server,
-                                 enum hf_thread_mode mode, const char *timeout)
-{
-    char url[240];
-    struct hf_client_options options;
-    struct hf_client *client = NULL;
-    struct hf_error error;
-    snprintf(url, sizeof(url),
-             "redis+unix://%s?quarantine=off&connect_timeout=%s&max_ttl=1h",
-             server->path, timeout);
-    hf_client_options_init(&options);
-    options.thread = mode;
-    if (hf_client_open(url, &options, &client, &error) != HF_OK) {
-        printf("Bail out! %s: %s\n", url, error.text);
-        exit(1);
-    }
-    return client;
-}
-
 static enum hf_status try_it(struct hf_client *client)
 {
     struct hf_request request;
@@ -89,7 +68,7 @@ static void test_server_was_away(enum hf_thread_mode mode)
 {
     struct server server;
     server_start(&server, NULL);
-    struct hf_client *client = open_at(&server, mode, "20s");
+    struct hf_client *client = open_at(&server, mode, "connect_timeout=20s");
     ok(try_it(client) == HF_OK, "a lock is had");
     server_kill(&server);
     ok(try_it(client) == HF_UNAVAILABLE, "not while the server is away");
@@ -106,7 +85,7 @@ static void test_server_stood_still(enum hf_thread_mode mode)
 {
     struct server server;
     server_start(&server, NULL);
-    struct hf_client *client = open_at(&server, mode, "500ms");
+    struct hf_client *client = open_at(&server, mode, "connect_timeout=500ms");
     kill(server.pid, SIGSTOP);
     ok(try_it(client) == HF_UNAVAILABLE, "not while the server stands still");
     kill(server.pid, SIGCONT);
@@ -127,7 +106,8 @@ static void test_holder_connects_again(void)
 {
     struct server server;
     server_start(&server, NULL);
-    struct hf_client *client = open_at(&server, HF_THREAD_AUTO, "60s");
+    struct hf_client *client =
+        open_at(&server, HF_THREAD_AUTO, "connect_timeout=60s");
     struct hf_request request;
     struct hf_lock *lock = NULL;
     struct hf_error error;
