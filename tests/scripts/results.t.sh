@@ -34,6 +34,7 @@ is "$(awk '/^\| `.*\|.*\|.*\|.*\|.*\|/ { print $2 }' "$W/docs")" "$(cat "$W/stor
 
 capture timeout 120 "$results" --quick local:
 is "$code" 0 'a short run of one store'
+[ "$code" = 0 ] || diag "$err"
 is "$(facts_of <<<"$out")" "$(sed -n '1,2p;/^ `local:`/p' "$W/facts")" '... has its row'
 times_of <<<"$out" >"$W/times"
 ok '... with times' are_times "$W/times"
