@@ -230,6 +230,10 @@ void hf_op_abandon(struct hf_op *op)
 static void note_rival(struct hf_op *op, const struct hf_answer *answer)
 {
     struct hf_holder_hint *rival = &op->rival;
+    op->ahead = answer->ahead;
+    if (answer->is_as_before) {
+        return;
+    }
     rival->is_known = true;
     rival->kind = answer->kind;
     rival->node = answer->node;
@@ -242,7 +246,6 @@ static void note_rival(struct hf_op *op, const struct hf_answer *answer)
     }
     memcpy(rival->owner, answer->owner == NULL ? "" : answer->owner,
            rival->len);
-    op->ahead = answer->ahead;
     if (answer->permits != 0 && answer->permits != op->order.permits) {
         op->rival_permits = answer->permits;
         if (op->order.permits != 0) {

@@ -140,6 +140,8 @@ struct hf_answer {
                          in microseconds */
     uint32_t ahead;   /* QUEUED: waiters before us; OK to an ACQUIRE or YIELD
                          with a ticket: not 0 if an earlier ticket waits */
+    bool is_as_before; /* QUEUED: the holder was not asked for; `ahead` is as
+                          old as the last answer */
     uint16_t permits; /* REFUSED, QUEUED, INSPECT: terms of the sharers; 0:
                          plain sharing, or no sharers */
     uint32_t sharers; /* INSPECT: number of sharers; 0: exclusive, or free */

@@ -128,6 +128,7 @@ struct key {
     int64_t ttl_s;
     unsigned under;   /* REMOVE: SESSIONS_MAX: under any session */
     uint64_t version; /* READ: 0: not known */
+    unsigned listed;  /* READ: which entry; ENTRIES_MAX: by the others */
 };
 
 /* A call under way: its request, later the reply to it. */

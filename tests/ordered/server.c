@@ -287,6 +287,10 @@ static void judge_ttl(struct world *world, unsigned session)
 
 static struct entry *find(struct server *server, const struct key *key)
 {
+    if (key->listed != ENTRIES_MAX) {
+        struct entry *listed = &server->entries[key->listed];
+        return listed->is_live ? listed : NULL;
+    }
     for (unsigned i = server->first_live; i < server->n_entries; i++) {
         struct entry *entry = &server->entries[i];
         if (entry->is_live && entry->name == key->name &&
@@ -369,10 +373,22 @@ static bool compare_keys(struct world *world, struct letter *letter)
     return true;
 }
 
+/* The heartbeat of a waiter, and what it waits for. */
+static void count_place(struct world *world, const struct letter *letter)
+{
+    if (letter->n_keys == 2 && letter->keys[1].listed != ENTRIES_MAX) {
+        bool stands = find(&world->server, &letter->keys[0]) != NULL &&
+                      find(&world->server, &letter->keys[1]) != NULL;
+        world->report->stood += stands;
+        world->report->moved += !stands;
+    }
+}
+
 static void read_keys(struct world *world, struct letter *letter)
 {
     struct server *server = &world->server;
     letter->revision = world->plan->stays ? 0 : server->revision;
+    count_place(world, letter);
     if (compare_keys(world, letter)) {
         return;
     }

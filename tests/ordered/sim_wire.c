@@ -79,6 +79,11 @@ static unsigned name_of(struct hf_bytes name)
 static struct key key_of(const struct hf_wire_key *key)
 {
     char digits[OWNER_LEN + 1] = {0};
+    if (key->id.len > 0) {
+        struct key listed = {.version = key->version};
+        memcpy(&listed.listed, key->id.data, sizeof(listed.listed));
+        return listed;
+    }
     memcpy(digits, key->owner.data, OWNER_LEN);
     return (struct key){name_of(key->name),
                         session_of(key->session),
@@ -88,7 +93,8 @@ static struct key key_of(const struct hf_wire_key *key)
                         key->ttl_s,
                         key->under == NULL ? SESSIONS_MAX
                                            : session_of(key->under),
-                        key->version};
+                        key->version,
+                        ENTRIES_MAX};
 }
 
 /* ---- Primitives ---------------------------------------------------------- */
@@ -488,4 +494,5 @@ const struct hf_wire_ops sim_wire_ops = {
     .marks = call_marks,
     .value_read = call_value_read,
     .value_write = call_value_write,
+    .reads_by_id = true,
 };

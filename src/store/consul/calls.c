@@ -182,6 +182,26 @@ static bool call_list(struct hf_wire *wire, struct hf_bytes name,
         consul, job, has_text(job) && hf_consul_ask_list(consul, job, now));
 }
 
+/* An id is the session that it was under, and the key after its folder. */
+static void add_id(const struct hf_consul *consul, struct hf_bytes name,
+                   struct hf_bytes id, struct hf_wire_text *out)
+{
+    HF_ASSERT(id.len >= HF_CONSUL_SESSION_LEN);
+    hf_consul_key_folder(out, consul->prefix, name);
+    hf_wire_text_add(out, (const char *)id.data + HF_CONSUL_SESSION_LEN,
+                     id.len - HF_CONSUL_SESSION_LEN);
+}
+
+static void add_key(const struct hf_consul *consul,
+                    const struct hf_wire_key *key, struct hf_wire_text *out)
+{
+    if (key->id.len > 0) {
+        add_id(consul, key->name, key->id, out);
+    } else {
+        hf_consul_key_entry(out, consul->prefix, key);
+    }
+}
+
 /* Its parts are read one after the other: each after the call was made. */
 static bool call_read(struct hf_wire *wire, const struct hf_wire_key *keys,
                       size_t n, struct hf_wire_call *call,
@@ -197,7 +217,7 @@ static bool call_read(struct hf_wire *wire, const struct hf_wire_key *keys,
     job->n = n;
     job->entries = calloc(n, sizeof(*job->entries));
     for (size_t i = 0; i < n; i++) {
-        hf_consul_key_entry(&job->keys, consul->prefix, &keys[i]);
+        add_key(consul, &keys[i], &job->keys);
         hf_wire_text_add(&job->keys, "", 1);
     }
     return hf_consul_job_start(consul, job,
@@ -205,7 +225,6 @@ static bool call_read(struct hf_wire *wire, const struct hf_wire_key *keys,
                                    hf_consul_ask_read(consul, job, 0, now));
 }
 
-/* The id is the session that it was under, and the key after its folder. */
 static bool call_replace(struct hf_wire *wire,
                          const struct hf_wire_change *change,
                          struct hf_wire_call *call, struct hf_instant now)
@@ -213,15 +232,11 @@ static bool call_replace(struct hf_wire *wire,
     struct hf_consul *consul = hf_consul_of_wire(wire);
     struct hf_consul_job *job =
         hf_consul_job_new(consul, HF_CONSUL_REPLACE, call);
-    const char *id = change->id.data;
     if (job == NULL) {
         return false;
     }
-    HF_ASSERT(change->id.len >= HF_CONSUL_SESSION_LEN);
     job->reply.term = HF_WIRE_TERM_ANY;
-    hf_consul_key_folder(&job->keys, consul->prefix, change->name);
-    hf_wire_text_add(&job->keys, id + HF_CONSUL_SESSION_LEN,
-                     change->id.len - HF_CONSUL_SESSION_LEN);
+    add_id(consul, change->name, change->id, &job->keys);
     return hf_consul_job_start(
         consul, job,
         has_text(job) && hf_consul_ask_replace(consul, job, change, now));
@@ -290,4 +305,5 @@ const struct hf_wire_ops hf_consul_wire = {
     .marks = hf_consul_call_marks,
     .value_read = hf_consul_call_value_read,
     .value_write = hf_consul_call_value_write,
+    .reads_by_id = true,
 };

@@ -59,9 +59,27 @@ static void say_range(struct hf_etcd *etcd, struct hf_bytes name)
     hf_wire_text_free(&folder);
 }
 
+/* A key of the folder, by its part after that. */
+static void say_id(struct hf_etcd *etcd, struct hf_bytes name,
+                   struct hf_bytes id)
+{
+    struct hf_wire_text key = {0};
+    hf_etcd_key_folder(&key, etcd->prefix, name);
+    hf_wire_text_add(&key, id.data, id.len);
+    etcd->body.has_failed |= key.has_failed;
+    hf_wire_text_say(&etcd->body, "\"key\":\"");
+    hf_wire_text_base64(&etcd->body, key.bytes, key.len);
+    hf_wire_text_say(&etcd->body, "\"");
+    hf_wire_text_free(&key);
+}
+
 static void say_key(struct hf_etcd *etcd, const struct hf_wire_key *key)
 {
     struct hf_wire_text entry = {0};
+    if (key->id.len > 0) {
+        say_id(etcd, key->name, key->id);
+        return;
+    }
     hf_etcd_key_entry(&entry, etcd->prefix, key);
     etcd->body.has_failed |= entry.has_failed;
     hf_wire_text_say(&etcd->body, "\"key\":\"");
@@ -285,19 +303,6 @@ static bool call_read(struct hf_wire *wire, const struct hf_wire_key *keys,
     return post(etcd, HF_ETCD_READ, "/v3/kv/txn", call, now);
 }
 
-/* A key of the folder, by its part after that. */
-static void say_id(struct hf_etcd *etcd, const struct hf_wire_change *change)
-{
-    struct hf_wire_text key = {0};
-    hf_etcd_key_folder(&key, etcd->prefix, change->name);
-    hf_wire_text_add(&key, change->id.data, change->id.len);
-    etcd->body.has_failed |= key.has_failed;
-    hf_wire_text_say(&etcd->body, "\"key\":\"");
-    hf_wire_text_base64(&etcd->body, key.bytes, key.len);
-    hf_wire_text_say(&etcd->body, "\"");
-    hf_wire_text_free(&key);
-}
-
 static void say_value(struct hf_etcd *etcd, const struct hf_wire_change *change)
 {
     struct hf_wire_text value = {0};
@@ -317,16 +322,16 @@ static bool call_replace(struct hf_wire *wire,
 {
     struct hf_etcd *etcd = hf_etcd_of_wire(wire);
     hf_wire_text_say(begin(etcd), "{\"compare\":[{\"target\":\"MOD\",");
-    say_id(etcd, change);
+    say_id(etcd, change->name, change->id);
     hf_wire_text_say(&etcd->body, ",\"mod_revision\":\"");
     hf_wire_text_number(&etcd->body, change->version);
     hf_wire_text_say(&etcd->body, "\"}],\"success\":[{");
     if (change->session == NULL) {
         hf_wire_text_say(&etcd->body, "\"request_delete_range\":{");
-        say_id(etcd, change);
+        say_id(etcd, change->name, change->id);
     } else {
         hf_wire_text_say(&etcd->body, "\"request_put\":{");
-        say_id(etcd, change);
+        say_id(etcd, change->name, change->id);
         say_value(etcd, change);
     }
     hf_wire_text_say(&etcd->body, "}}]}");
@@ -507,4 +512,5 @@ const struct hf_wire_ops hf_etcd_wire = {
     .mark_write = call_mark_write,
     .value_read = call_value_read,
     .value_write = call_value_write,
+    .reads_by_id = true,
 };

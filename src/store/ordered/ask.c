@@ -260,6 +260,7 @@ void hf_ordered_open(struct hf_ordered *store, const struct hf_store_ops *ops,
     store->wire_ops = wire_ops;
     hf_standing_init(&store->standing);
     store->sweep_after_ms = HF_ORDERED_SWEEP_AFTER_MS;
+    store->listed_each = HF_ORDERED_LISTED_EACH;
 }
 
 /* Without a call to be done: the wire is closed next. */
@@ -289,6 +290,7 @@ void hf_ordered_free(struct hf_ordered *store)
             struct hf_ordered_name *name = store->names[i];
             while ((seat = name->seats) != NULL) {
                 name->seats = seat->next;
+                hf_ordered_place_drop(seat);
                 free(seat);
             }
             store->names[i] = name->next;

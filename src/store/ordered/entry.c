@@ -5,6 +5,7 @@
  *   try, shared     LIST; if all share, CREATE     ours: held. Something newer:
  *                   if nothing is newer            once more
  *   wait            CREATE unless it exists        judged: held, or queued
+ *   wait, again     the same; or READ (place.c)    queued as before
  *
  * So a try that fails has left nothing, not for a moment. Each reply has the
  * list at the moment of the create. core/entries.h says what follows from it.
@@ -27,6 +28,8 @@ static void on_created(struct hf_wire_call *wire_call,
                        struct hf_instant now);
 static void on_listed(struct hf_wire_call *wire_call,
                       const struct hf_wire_reply *reply, struct hf_instant now);
+static void on_read(struct hf_wire_call *wire_call,
+                    const struct hf_wire_reply *reply, struct hf_instant now);
 
 /* ---- Sending ------------------------------------------------------------- */
 
@@ -64,6 +67,9 @@ void hf_ordered_entry_create(struct hf_ordered *store,
     if (seat->number == 0) {
         memcpy(seat->born, seat->session->id, sizeof(seat->born));
         seat->born_ttl_s = seat->session->ttl_s;
+    }
+    if (hf_ordered_place_read(store, seat, on_read, now)) {
+        return;
     }
     if (seat->waits || seat->mode != HF_SHARED) {
         create(store, seat, seat->waits ? HF_WIRE_UNLESS_OWN : HF_WIRE_IF_FREE,
@@ -256,14 +262,18 @@ static void take_entry(struct hf_ordered *store, struct hf_ordered_seat *seat,
     if (verdict.turn == HF_ENTRY_HOLDS) {
         seat->state = HF_ORDERED_HELD;
         seat->behind = 0;
+        hf_ordered_place_drop(seat);
         hf_ordered_watch(store, seat, reply, now);
         give_held(store, seat);
         return;
     }
+    const struct hf_wire_entry *before = &reply->entries[verdict.watch];
+    size_t ahead = verdict.ahead + reply->n_unlisted;
     seat->state = HF_ORDERED_WAITING;
-    seat->behind = reply->entries[verdict.watch].entry.number;
+    seat->behind = before->entry.number;
+    hf_ordered_place_keep(store, seat, own, before, (uint32_t)ahead);
     hf_ordered_watch(store, seat, reply, now);
-    give_queued(store, seat, reply, verdict.ahead + reply->n_unlisted);
+    give_queued(store, seat, reply, ahead);
 }
 
 /** Something newer than the request was asked for, or its session has ended, or
@@ -322,6 +332,22 @@ static void on_created(struct hf_wire_call *wire_call,
     }
 }
 
+/** Of a call that only read: a reply that was lost is none.
+ * @return true: the request is dealt with. */
+static bool is_read_settled(struct hf_ordered_call *call,
+                            const struct hf_wire_reply *reply,
+                            struct hf_instant now)
+{
+    struct hf_ordered *store = call->store;
+    struct hf_ordered_seat *seat = call->seat;
+    struct hf_wire_reply read = *reply;
+    if (read.outcome == HF_WIRE_LOST) {
+        read.outcome = HF_WIRE_UNSENT;
+    }
+    hf_ordered_call_free(call);
+    return is_settled(store, seat, &read, now);
+}
+
 /* The list before a shared try. It decides as the list of a create does. */
 static void on_listed(struct hf_wire_call *wire_call,
                       const struct hf_wire_reply *reply, struct hf_instant now)
@@ -329,12 +355,25 @@ static void on_listed(struct hf_wire_call *wire_call,
     struct hf_ordered_call *call = (struct hf_ordered_call *)(void *)wire_call;
     struct hf_ordered *store = call->store;
     struct hf_ordered_seat *seat = call->seat;
-    struct hf_wire_reply read = *reply;
-    if (read.outcome == HF_WIRE_LOST) {
-        read.outcome = HF_WIRE_UNSENT; /* it only read */
+    if (!is_read_settled(call, reply, now)) {
+        take_entry(store, seat, reply, now);
     }
-    hf_ordered_call_free(call);
-    if (!is_settled(store, seat, &read, now)) {
-        take_entry(store, seat, &read, now);
+}
+
+/* A heartbeat that lists nothing, unless something has changed. */
+static void on_read(struct hf_wire_call *wire_call,
+                    const struct hf_wire_reply *reply, struct hf_instant now)
+{
+    struct hf_ordered_call *call = (struct hf_ordered_call *)(void *)wire_call;
+    struct hf_ordered *store = call->store;
+    struct hf_ordered_seat *seat = call->seat;
+    if (is_read_settled(call, reply, now)) {
+        return;
+    }
+    if (seat->place != NULL && hf_ordered_place_stands(seat, reply)) {
+        hf_ordered_place_give(store, seat);
+    } else {
+        hf_ordered_place_drop(seat);
+        hf_ordered_entry_create(store, seat, now);
     }
 }

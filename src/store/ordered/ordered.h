@@ -29,6 +29,7 @@
  *     proof.c    what a renewal proves, and the reads after it
  *     clean.c    entries of a session that no seat has
  *     entry.c    what a list says of a seat; answers to ACQUIRE
+ *     place.c    heartbeats of a seat that waits behind many
  *     give.c     answers
  *     release.c  RELEASE, also of an entry that may not exist yet
  *     watch.c    what a waiter waits for, and a holder may lose; pushes
@@ -79,6 +80,8 @@ struct hf_ordered_request {
     struct hf_instant asked;
 };
 
+struct hf_ordered_place; /* place.c */
+
 /* Lists of seats are linked by a member of their own: a seat is at most in one
  * of each. */
 struct hf_ordered_seat {
@@ -108,6 +111,7 @@ struct hf_ordered_seat {
     uint64_t version; /* of its entry when it was proven last; 0: not known */
     uint64_t proves;  /* number in its CONFIRM */
     uint64_t behind;  /* WAITING: number of the entry that it waits for */
+    struct hf_ordered_place *place; /* WAITING; NULL: each heartbeat lists */
     int64_t ttl_ms;
     struct hf_instant left_at;       /* LEAVING: since when */
     uint8_t born[HF_SESSION_ID_LEN]; /* of its entry: hf_wire_entry */
@@ -189,6 +193,7 @@ struct hf_ordered {
     struct hf_ordered_scan *scans;  /* HF_ORDERED_SCANS; NULL: none yet */
     struct hf_ordered_sweep *sweep; /* under way; NULL: none */
     int64_t sweep_after_ms;         /* HF_ORDERED_SWEEP_AFTER_MS */
+    uint32_t listed_each;           /* HF_ORDERED_LISTED_EACH */
     struct hf_wire_call closing;    /* never done */
 };
 
@@ -392,6 +397,34 @@ void hf_ordered_entry_judge(struct hf_ordered *store,
                             const struct hf_wire_reply *reply,
                             const struct hf_wire_entry *own,
                             struct hf_entry_verdict *out);
+
+/* ---- place.c --------------------------------------------------------------
+ */
+
+/* Entries that a heartbeat lists, on average, however many wait. */
+#define HF_ORDERED_LISTED_EACH 32
+
+/* A list has shown that the seat waits behind @p before, with @p ahead before
+ * it in all. */
+void hf_ordered_place_keep(struct hf_ordered *store,
+                           struct hf_ordered_seat *seat,
+                           const struct hf_wire_entry *own,
+                           const struct hf_wire_entry *before, uint32_t ahead);
+void hf_ordered_place_drop(struct hf_ordered_seat *seat);
+
+/** A heartbeat. @return false: list. Else its own entry and the one before it
+ * are read, for @p done. */
+bool hf_ordered_place_read(struct hf_ordered *store,
+                           struct hf_ordered_seat *seat, hf_wire_done_fn *done,
+                           struct hf_instant now);
+
+/** The reply. @return has neither of the two changed? */
+bool hf_ordered_place_stands(const struct hf_ordered_seat *seat,
+                             const struct hf_wire_reply *reply);
+
+/* Answer the ACQUIRE: queued, as before. */
+void hf_ordered_place_give(struct hf_ordered *store,
+                           struct hf_ordered_seat *seat);
 
 /* ---- give.c ---------------------------------------------------------------
  */

@@ -139,6 +139,7 @@ void hf_ordered_seat_detach(struct hf_ordered_seat *seat)
         seat->session->n_seats--;
         seat->session = NULL;
     }
+    hf_ordered_place_drop(seat);
     seat->number = 0;
     seat->version = 0;
     seat->is_broken = false;

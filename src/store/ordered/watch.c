@@ -21,8 +21,9 @@
  * a list that is older than it: `seen` shows it, and the name is listed again.
  * A watch of one entry ends with that, so such a list begins another one, which
  * reports that end again. When a watch fails, a list takes its place, and
- * begins the next one. And each waiter lists with its heartbeat, so an event
- * that was lost without a trace costs that much time and no more.
+ * begins the next one. And each waiter lists with its heartbeat, or reads the
+ * entry that it waits for (place.c), so an event that was lost without a trace
+ * costs that much time and no more.
  *
  * A holder learns by the same watch that its entry has ended before its time,
  * by hand perhaps: then a CONFIRM is asked for at once, which proves the loss.
@@ -215,10 +216,14 @@ static void judge_waiter(struct hf_ordered *store, struct hf_ordered_seat *seat,
     case HF_ENTRY_UNPROVEN: /* gone: the next heartbeat makes another one */
         break;
     case HF_ENTRY_WAITS:
+        if (seat->behind != reply->entries[verdict.watch].entry.number) {
+            hf_ordered_place_drop(seat);
+        }
         seat->number = own->entry.number;
         seat->behind = reply->entries[verdict.watch].entry.number;
         break;
     case HF_ENTRY_HOLDS:
+        hf_ordered_place_drop(seat);
         seat->number = own->entry.number;
         seat->behind = 0;
         seat->state = HF_ORDERED_HELD;

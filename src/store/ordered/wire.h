@@ -53,8 +53,10 @@ struct hf_wire_key {
     int64_t ttl_s; /* of that session: others see how long it may outlive us */
     const uint8_t *under; /* REMOVE: only if it is under this session now; NULL:
                              in any case */
-    uint64_t version; /* READ: of the entry when it was read last; 0: not known
-                       */
+    uint64_t version; /* READ: of the entry when it was read or listed last; 0:
+                         not known */
+    struct hf_bytes id; /* READ: another's entry, as it was listed, in place of
+                           session to ttl_s; len 0: by these */
 };
 
 /* An entry in a reply. */
@@ -267,6 +269,7 @@ struct hf_wire_ops {
     hf_wire_mark_write_fn *value_write;
     bool keeps_tombstones; /* a value must not be removed: the next would have
                               the versions of earlier ones */
+    bool reads_by_id; /* READ takes keys with an id */
 };
 
 #endif
