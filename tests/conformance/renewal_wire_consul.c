@@ -16,6 +16,7 @@
 #include "mark_wire.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -25,6 +26,42 @@
  * still be under way, for a confirmation. It steps down after seconds. */
 #define TRIES 5
 
+/** Has each thread of the process stopped? */
+static bool is_stopped(long pid)
+{
+    char path[300];
+    bool stopped = true;
+    snprintf(path, sizeof(path), "/proc/%ld/task", pid);
+    DIR *folder = opendir(path);
+    assert_non_null(folder);
+    for (struct dirent *task; (task = readdir(folder)) != NULL;) {
+        char state = 0;
+        snprintf(path, sizeof(path), "/proc/%ld/task/%s/stat", pid,
+                 task->d_name);
+        FILE *file = task->d_name[0] == '.' ? NULL : fopen(path, "re");
+        if (file != NULL) {
+            stopped &=
+                fscanf(file, "%*d (%*[^)]) %c", &state) == 1 && state == 'T';
+            (void)fclose(file);
+        }
+    }
+    closedir(folder);
+    return stopped;
+}
+
+/* A process stops when the thread runs that takes the signal: on a busy machine
+ * its other threads go on until then. */
+static void await_stop(long pid)
+{
+    struct timespec pause = {.tv_nsec = 1000000};
+    struct hf_instant end =
+        hf_instant_add(hf_clock_now(), hf_span_ms(MARK_PATIENCE_MS));
+    while (!is_stopped(pid) && !mark_is_over(end)) {
+        (void)nanosleep(&pause, NULL);
+    }
+    assert_true(is_stopped(pid));
+}
+
 static void signal_followers(int signo)
 {
     const char *at = getenv("HF_TEST_FOLLOWERS");
@@ -33,6 +70,9 @@ static void signal_followers(int signo)
         long pid = strtol(at, &end, 10);
         assert_true(pid > 1);
         assert_int_equal(kill((pid_t)pid, signo), 0);
+        if (signo == SIGSTOP) {
+            await_stop(pid);
+        }
     }
 }
 
