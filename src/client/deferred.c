@@ -134,13 +134,20 @@ static void read_inbox(struct hf_client *client)
     }
 }
 
+/* Timers that are due within this time run together, in milliseconds: their
+ * renewals share a write, and are too few to delay other requests. */
+#define JOIN_MS 20
+
 /* May the timer of `item`, due at `at`, run now, since another one is due? */
 static bool may_join(const struct hf_client *client, struct hf_item *item,
                      struct hf_instant at)
 {
     struct hf_span slack = {0};
     if (item->kind == HF_ITEM_LOCK) {
-        slack = hf_renewal_slack(hf_lock_lease(hf_lock_of(item))->ttl);
+        struct hf_span most =
+            hf_span_max(client->store->ops->joins, hf_span_ms(JOIN_MS));
+        slack = hf_span_min(
+            hf_renewal_slack(hf_lock_lease(hf_lock_of(item))->ttl), most);
     }
     return !hf_instant_before(hf_instant_add(client->now, slack), at);
 }

@@ -60,5 +60,5 @@ struct hf_span hf_claim_period(struct hf_span left)
 struct hf_span hf_renewal_slack(struct hf_span ttl)
 {
     HF_ASSERT(ttl.ns >= hf_span_ms(HF_TTL_MS_MIN).ns);
-    return hf_span_min(hf_span_ms(20), hf_span_div(ttl, 100));
+    return hf_span_div(ttl, 100);
 }

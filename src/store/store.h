@@ -303,6 +303,11 @@ struct hf_store_ops;
  * parameter that none of them has is reported by open(). */
 typedef const struct hf_store_ops *hf_store_kind_fn(const struct hf_url *url);
 
+/* `joins` of a store that sends many renewals as one request, in milliseconds:
+ * of 10,000 locks with a ttl of 30 s 300 are due in that time, which a server
+ * that is behind still answers within the timeout. */
+#define HF_STORE_JOINS_MS 300
+
 /* All members must be set, except those that may be NULL. */
 struct hf_store_ops {
     const char *name;           /* "redis" */
@@ -318,6 +323,9 @@ struct hf_store_ops {
     /* In which another of its servers is asked, if one is silent; 0: there is
      * no other. A client that closes waits for that. */
     struct hf_span failover;
+    /* Renewals that are due within this time are sent together, since many are
+     * one request here; 0: within 20 ms, to share a write. */
+    struct hf_span joins;
     bool is_serial; /* a request may stay unsent, or be half done, until
                        earlier replies are read: the client reads them, also
                        when no call waits */

@@ -31,8 +31,8 @@ static void shares_of_a_lease(void **state)
     assert_int_equal(hf_risk_after(ttl).ns, 1500 * MS);
     assert_int_equal(hf_renewal_retry(ttl).ns, 100 * MS);
     assert_int_equal(hf_renewal_retry(hf_span_ms(20)).ns, 1 * MS);
-    assert_int_equal(hf_renewal_slack(ttl).ns, 20 * MS);
-    assert_int_equal(hf_renewal_slack(hf_span_ms(1000)).ns, 10 * MS);
+    assert_int_equal(hf_renewal_slack(ttl).ns, 30 * MS);
+    assert_int_equal(hf_renewal_slack(hf_span_ms(20)).ns, MS / 5);
     assert_int_equal(hf_queue_lease(ttl).ns, ttl.ns);
     assert_int_equal(hf_queue_lease(hf_span_ms(6001)).ns, 6000 * MS);
     assert_int_equal(hf_claim_period(hf_span_ms(800)).ns, 100 * MS);

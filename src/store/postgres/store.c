@@ -134,6 +134,7 @@ const struct hf_store_ops hf_store_postgres = {
     .retry_base = {HF_SQL_RETRY_BASE_MS * INT64_C(1000000)},
     .retry_cap = {HF_SQL_RETRY_CAP_MS * INT64_C(1000000)},
     .node_timeout = {HF_SQL_NODE_TIMEOUT_MS * INT64_C(1000000)},
+    .joins = {HF_STORE_JOINS_MS * INT64_C(1000000)},
     .kind = pg_kind,
     .open = pg_open,
     .close = pg_close,
