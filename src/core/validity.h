@@ -47,7 +47,8 @@ struct hf_span hf_queue_lease(struct hf_span ttl);
  * time for several retries. */
 struct hf_span hf_claim_period(struct hf_span left);
 
-/* How early a renewal may be sent, to be joined with others: 1% of the lease. */
+/* How early a renewal may be sent, to be joined with others: 1% of the lease.
+ */
 struct hf_span hf_renewal_slack(struct hf_span ttl);
 
 #endif

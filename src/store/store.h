@@ -136,16 +136,16 @@ struct hf_answer {
     uint64_t bound;        /* struct hf_event; 0: not the cause */
     uint64_t node_time_us; /* OK to ACQUIRE: the node's time, if its counter is
                               far ahead of that; else 0 */
-    uint64_t ticket;  /* QUEUED: the place; REFUSED to ACQUIRE: the node's time
-                         in microseconds */
-    uint32_t ahead;   /* QUEUED: waiters before us; OK to an ACQUIRE or YIELD
-                         with a ticket: not 0 if an earlier ticket waits */
+    uint64_t ticket;   /* QUEUED: the place; REFUSED to ACQUIRE: the node's time
+                          in microseconds */
+    uint32_t ahead;    /* QUEUED: waiters before us; OK to an ACQUIRE or YIELD
+                          with a ticket: not 0 if an earlier ticket waits */
     bool is_as_before; /* QUEUED: the holder was not asked for; `ahead` is as
                           old as the last answer */
-    uint16_t permits; /* REFUSED, QUEUED, INSPECT: terms of the sharers; 0:
-                         plain sharing, or no sharers */
-    uint32_t sharers; /* INSPECT: number of sharers; 0: exclusive, or free */
-    uint32_t waiting; /* INSPECT: number of waiters */
+    uint16_t permits;  /* REFUSED, QUEUED, INSPECT: terms of the sharers; 0:
+                          plain sharing, or no sharers */
+    uint32_t sharers;  /* INSPECT: number of sharers; 0: exclusive, or free */
+    uint32_t waiting;  /* INSPECT: number of waiters */
     const struct hf_seat *seats; /* QUEUE: holders, then waiters in order */
     size_t n_seats;
     int64_t left_ms;   /* REFUSED, QUEUED, INSPECT, BREAK: rest of the holder's

@@ -57,7 +57,7 @@ static void await_stop(long pid)
     struct hf_instant end =
         hf_instant_add(hf_clock_now(), hf_span_ms(MARK_PATIENCE_MS));
     while (!is_stopped(pid) && !mark_is_over(end)) {
-        (void)nanosleep(&pause, NULL);
+        (void)nanosleep(&pause, NULL); /* sleeps: polls until its end */
     }
     assert_true(is_stopped(pid));
 }

@@ -507,7 +507,9 @@ static void on_listen(void *user, unsigned node, bool is_listening)
 void machine_open(struct client *client)
 {
     static const struct hf_store_ops ops = {.name = "ordered"};
-    static const uint32_t listed[] = {0, 1, HF_ORDERED_LISTED_EACH};
+    static const uint32_t listed[] = {0, 1, HF_ORDERED_LISTED_EACH,
+                                      HF_ORDERED_LISTED_EACH,
+                                      HF_ORDERED_LISTED_EACH};
     struct hf_store_env env = {.client = client,
                                .answer = on_answer,
                                .status = on_status,
@@ -522,7 +524,7 @@ void machine_open(struct client *client)
                     &env);
     client->ordered.sweep_after_ms = 0; /* runs last seconds */
     /* Queues are short. Of 0, no heartbeat lists unless something changed. */
-    client->ordered.listed_each = listed[client->world->plan->seed % 3];
+    client->ordered.listed_each = listed[client->world->plan->seed % 5];
 }
 
 void contender_open(struct client *client)

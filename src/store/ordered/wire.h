@@ -269,7 +269,7 @@ struct hf_wire_ops {
     hf_wire_mark_write_fn *value_write;
     bool keeps_tombstones; /* a value must not be removed: the next would have
                               the versions of earlier ones */
-    bool reads_by_id; /* READ takes keys with an id */
+    bool reads_by_id;      /* READ takes keys with an id */
 };
 
 #endif
