@@ -129,7 +129,6 @@ const struct hf_store_ops hf_store_mysql = {
     .retry_base = {HF_SQL_RETRY_BASE_MS * INT64_C(1000000)},
     .retry_cap = {HF_SQL_RETRY_CAP_MS * INT64_C(1000000)},
     .node_timeout = {HF_SQL_NODE_TIMEOUT_MS * INT64_C(1000000)},
-    .joins = {HF_STORE_JOINS_MS * INT64_C(1000000)},
     .is_serial = true,
     .kind = my_kind,
     .open = my_open,
