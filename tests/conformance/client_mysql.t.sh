@@ -30,9 +30,11 @@ keeps look
 keeps break
 rows >"$W/before"
 keeps multi_name_handle
+keeps multi_name_deadlock
+keeps permits
 keeps share
 left=$(rows | comm -13 "$W/before" -)
-is "$left" "" "several names and sharers leave no row"
+is "$left" "" "several names, permits and sharers leave no row"
 # The last: a case that fails leaves its locks until their leases end, and a
 # server on which a lock is held is not declared anew (look).
 keeps names test_cancel? test_close?
