@@ -93,10 +93,21 @@ static void await(struct hf_client *client, const struct end *end)
     }
 }
 
-/* Starts it on a connection that is cut before its request is read. */
-static struct end
-start_and_cut(struct server *server,
-              enum hf_status (*start)(struct hf_client *, struct end *))
+/* What was sent before is answered first. */
+static bool ping(struct server *server)
+{
+    redisReply *reply = redisCommand(server->control, "PING");
+    bool is_there = reply != NULL && reply->type == REDIS_REPLY_STATUS;
+    freeReplyObject(reply);
+    return is_there;
+}
+
+typedef enum hf_status start_fn(struct hf_client *client, struct end *end);
+
+/* Starts it on a connection that is cut before its first request is read, or
+ * its second. */
+static struct end start_and_cut(struct server *server, start_fn *start,
+                                bool at_second)
 {
     struct hf_client *client =
         open_at(server, HF_THREAD_NONE, "node_timeout=3s");
@@ -104,8 +115,17 @@ start_and_cut(struct server *server,
     struct end end = {.is_there = false};
     ok(hf_client_inspect(client, "n", 1, &info, NULL) == HF_OK, "connected");
     hf_info_free(info);
-    will_cut(server);
-    ok(start(client, &end) == HF_OK, "begun");
+    if (at_second) {
+        kill(server->pid, SIGSTOP);
+        ok(start(client, &end) == HF_OK, "begun");
+        hf_client_process(client); /* sends it */
+        kill(server->pid, SIGCONT);
+        ok(ping(server) && ping(server), "its first request is answered");
+        will_cut(server);
+    } else {
+        will_cut(server);
+        ok(start(client, &end) == HF_OK, "begun");
+    }
     hf_client_process(client);
     ok(!end.is_there && cut(server) == 1, "its connection is cut");
     await(client, &end);
@@ -117,21 +137,54 @@ start_and_cut(struct server *server,
 /* What only reads is sent again. */
 static void test_reads(struct server *server)
 {
-    struct end end = start_and_cut(server, start_inspect);
+    struct end end = start_and_cut(server, start_inspect, false);
     ok(end.status == HF_OK, "an inspection is answered: %s", end.why);
-    end = start_and_cut(server, start_list);
+    end = start_and_cut(server, start_list, false);
     ok(end.status == HF_OK, "so is a listing: %s", end.why);
+}
+
+static void hold(struct server *server)
+{
+    freeReplyObject(
+        redisCommand(server->control, "SET lock:n another PX 60000"));
+}
+
+static bool is_held(struct server *server)
+{
+    redisReply *reply = redisCommand(server->control, "EXISTS lock:n");
+    bool held = reply != NULL && reply->integer == 1;
+    freeReplyObject(reply);
+    return held;
+}
+
+static struct end start_and_await(struct server *server)
+{
+    struct hf_client *client =
+        open_at(server, HF_THREAD_NONE, "node_timeout=3s");
+    struct end end = {.is_there = false};
+    ok(start_break(client, &end) == HF_OK, "begun, without a cut");
+    await(client, &end);
+    hf_client_close(client);
+    return end;
 }
 
 /* What changes something may have been executed: it ends, and names the cause,
  * not the connection that is made since. */
 static void test_writes(struct server *server)
 {
-    struct end end = start_and_cut(server, start_break);
-    ok(end.status == HF_UNAVAILABLE, "a break is not repeated");
-    ok(strstr(end.why, "Connection reset") != NULL ||
-           strstr(end.why, "the server closed the connection") != NULL,
-       "its cause: %s", end.why);
+    hold(server);
+    struct end end = start_and_await(server); /* the server has the scripts */
+    ok(end.status == HF_OK && !is_held(server), "a break frees it");
+    hold(server);
+    /* It reads and ends the mark of --once, then takes the name. */
+    for (int second = 0; second <= 1; second++) {
+        end = start_and_cut(server, start_break, second == 1);
+        ok(end.status == HF_UNAVAILABLE, "a break that is cut ends");
+        ok(is_held(server), "and is not repeated");
+        ok(strstr(end.why, "Connection reset") != NULL ||
+               strstr(end.why, "the server closed the connection") != NULL,
+           "its cause: %s", end.why);
+    }
 }
 
 int main(void)
