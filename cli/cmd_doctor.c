@@ -313,7 +313,7 @@ static int say_which(struct hf_client *client, const char *word)
     for (int i = 0; i < hf_client_nodes(client); i++) {
         cli_node(client, i, &node);
         cli_out_text(&out, i == 0 ? " " : ", ");
-        cli_out_text(&out, node.address);
+        cli_out_plain(&out, node.address);
     }
     cli_out_text(&out, ", or all: then no client can acquire for max_ttl");
     return cli_message_end(&out, CLI_EXIT_USAGE);

@@ -131,7 +131,7 @@ static int refuse(const char *option, const char *value, const char *reason)
     struct cli_out out;
     cli_message_begin(&out);
     cli_out_text(&out, "guard: ");
-    cli_out_text(&out, option);
+    (void)cli_out_shown(&out, option, strlen(option));
     if (value != NULL) {
         cli_out_text(&out, " ");
         (void)cli_out_shown(&out, value, strlen(value));

@@ -198,7 +198,7 @@ void cli_store_put_nodes(struct cli_out *out, struct hf_client *client)
         cli_out_text(out, is_first ? " (" : "; ");
         cli_out_plain(out, node.address);
         cli_out_text(out, ": ");
-        cli_out_text(out, node.reason[0] != '\0' ? node.reason : "no answer");
+        cli_out_plain(out, node.reason[0] != '\0' ? node.reason : "no answer");
         is_first = false;
     }
     cli_out_text(out, is_first ? "" : ")");

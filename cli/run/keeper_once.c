@@ -98,7 +98,7 @@ static void say_kept(const struct cli_keeper *keeper,
     (void)cli_out_shown(&out, keeper->args->name, strlen(keeper->args->name));
     cli_out_text(&out, ": the period of --once may stand although ");
     cli_out_text(&out, "no command has succeeded in it: ");
-    cli_out_text(&out, error->text);
+    cli_out_plain(&out, error->text);
     cli_out_text(&out, "; holdfast break ends it");
     (void)cli_message_end(&out, 0);
 }

@@ -149,6 +149,9 @@ for database in mssql oracle; do
 done
 refused 64 'guard: mysql: only with --install' 'guard with two' \
     holdfast guard postgres mysql
+refused 64 'guard: a\\x0a\\x1bb: only with --install$' \
+    'guard with a word of control characters' \
+    holdfast guard postgres $'a\n\eb'
 refused 64 'one database at a time' 'guard with three words' \
     holdfast guard postgres --install a b
 refused 64 'guard: --install: excludes --reset' 'guard --install --reset' \
@@ -207,6 +210,11 @@ HOLDFAST_URL='redsi://a' refused 78 'HOLDFAST_URL: ' \
     'malformed HOLDFAST_URL' holdfast run x -- true
 refused 78 'even' 'two nodes' \
     holdfast run -u redis://127.0.0.1:1,127.0.0.1:2 x -- true
+
+refused 64 'name one of /a\\x0a\\x1bb, /b, /c, or all' \
+    'doctor --quarantine: addresses with control characters' \
+    holdfast doctor --quarantine x \
+    -u 'redis+unix:///a%0a%1bb redis+unix:///b redis+unix:///c'
 
 # Help.
 for args in '--help' 'help' 'help run' 'run --help' 'acquire -h' \
