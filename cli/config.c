@@ -47,6 +47,13 @@ static int complain(const struct file *file, const char *reason)
     return cli_message_end(&out, CLI_EXIT_CONFIG);
 }
 
+/* Of read_all(): a pipe of <(command) is refused too, since a password file is
+ * read again at each connection. */
+static const char *read_error(int error)
+{
+    return error == EINVAL ? "not a regular file" : cli_message_of(error);
+}
+
 /* @return 0 with `text` filled and terminated; else errno. */
 static int read_all(const char *path, char *text, size_t room, bool *is_shared)
 {
@@ -127,7 +134,7 @@ const char *cli_config_password(const char *path, char out[CLI_PASSWORD_MAX])
     int error = read_all(path, out, CLI_PASSWORD_MAX, &is_shared);
     out[strcspn(out, "\r\n")] = '\0';
     if (error != 0) {
-        return cli_message_of(error);
+        return read_error(error);
     }
     if (is_shared) {
         return "holds a password and all users may read it; chmod o-r it";
@@ -314,7 +321,7 @@ static int load(struct cli_config *config)
         return -1;
     }
     if (error != 0) {
-        return cli_message_errno(CLI_EXIT_CONFIG, config->path, error);
+        return cli_message(CLI_EXIT_CONFIG, config->path, read_error(error));
     }
     config->source = CLI_FROM_FILE;
     for (char *line = file.text; line != NULL && code == 0;) {

@@ -75,7 +75,7 @@ mkdir "$file"
 refused "$file: Is a directory" 'a folder'
 rmdir "$file"
 mkfifo "$file"
-refused "$file: |Invalid" 'a pipe does not hang'
+refused "$file: not a regular file$" 'a pipe does not hang'
 rm "$file"
 
 # ---- Passwords
@@ -180,6 +180,8 @@ export HOLDFAST_PASSWORD_FILE=$W/hidden.pw
 remains 'HOLDFAST_URL and HOLDFAST_PASSWORD_FILE' clean
 remains '-u and HOLDFAST_PASSWORD_FILE' clean -u "$HOLDFAST_URL"
 HOLDFAST_PASSWORD_FILE=$W/none refused "$W/none: No such file" 'one that is not there'
+HOLDFAST_PASSWORD_FILE=/dev/fd/9 refused '/dev/fd/9: not a regular file$' \
+    'a pipe, which could not be read again' 9< <(echo long-and-secret)
 chmod 604 "$W/hidden.pw"
 refused "$W/hidden.pw: .*all users may read" 'one that all users may read'
 chmod 600 "$W/hidden.pw"
