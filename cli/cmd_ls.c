@@ -131,20 +131,38 @@ static int is_held(struct hf_client *client, const char *name)
     return is_free && !info.split ? NOT_HELD : 0;
 }
 
-static int run(struct cli_args *args)
+/* The exact name that is given, else NULL. */
+static const char *name_of(const struct cli_args *args)
 {
-    struct hf_client *client;
-    const char *name = args->name;
+    bool is_name = args->name == NULL && args->n_words > 0 &&
+                   strpbrk(args->words[0], "*?[\\") == NULL;
+    return is_name ? args->words[0] : args->name;
+}
+
+static int check(const struct cli_args *args, const char *name)
+{
     if (args->interval_ms != CLI_UNSET && !args->is_follow) {
         return cli_message(CLI_EXIT_USAGE, NULL,
                            "--interval needs --follow: it is its polling "
                            "interval");
     }
-    if (name == NULL && args->n_words > 0 &&
-        strpbrk(args->words[0], "*?[\\") == NULL) {
-        name = args->words[0];
+    if (args->name != NULL && args->n_words > 0) {
+        return cli_message(CLI_EXIT_USAGE, "ls",
+                           "--name takes no pattern beside it");
     }
-    int code = cli_store_find(args, &client);
+    return name != NULL && name[0] == '\0'
+               ? cli_message(CLI_EXIT_USAGE, "ls", "the name is empty")
+               : 0;
+}
+
+static int run(struct cli_args *args)
+{
+    struct hf_client *client;
+    const char *name = name_of(args);
+    int code = check(args, name);
+    if (code == 0) {
+        code = cli_store_find(args, &client);
+    }
     if (code != 0) {
         return code;
     }

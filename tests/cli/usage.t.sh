@@ -128,6 +128,10 @@ refused 64 'whose\?' 'release without owner' holdfast release x
 refused 64 'whose\?' 'extend without owner' holdfast extend x
 refused 64 '.' 'malformed owner' holdfast release x --owner rubbish
 refused 64 'one pattern at a time' 'ls with two words' holdfast ls a b
+refused 64 'ls: --name takes no pattern beside it$' 'ls --name with a pattern' \
+    holdfast ls --name a b
+refused 64 'ls: the name is empty$' "ls ''" holdfast ls ''
+refused 64 'ls: the name is empty$' 'ls --name= --follow' holdfast ls -f --name=
 refused 64 '--interval needs --follow: it is its polling interval' \
     'ls --interval alone' \
     holdfast ls --interval 1s
@@ -211,6 +215,10 @@ HOLDFAST_URL='redsi://a' refused 78 'HOLDFAST_URL: ' \
 refused 78 'even' 'two nodes' \
     holdfast run -u redis://127.0.0.1:1,127.0.0.1:2 x -- true
 
+refused 64 'doctor: --force is for --init$' 'doctor --force' \
+    holdfast doctor --force
+refused 64 'doctor: --force is for --init$' 'doctor --quarantine --force' \
+    holdfast doctor --quarantine --force
 refused 64 'name one of /a\\x0a\\x1bb, /b, /c, or all' \
     'doctor --quarantine: addresses with control characters' \
     holdfast doctor --quarantine x \
