@@ -26,6 +26,14 @@ refused 64 'unknown option -N: did you mean -n \(--try\)' 'wrong case' \
     holdfast run -N x -- true
 refused 64 'unknown option --zzzzzz \(see holdfast run --help\)' \
     'nothing near' holdfast run --zzzzzz x -- true
+refused 64 'unknown option --try before the command \(see holdfast --help\)$' \
+    'an option before its command' holdfast --try run x -- true
+refused 64 'unknown option -n before the command \(see' \
+    'a letter before its command' holdfast -n run x -- true
+refused 64 'unknown option --jsn before the command: did you mean --json\?' \
+    'a slip before the command' holdfast --jsn ls
+refused 64 'unknown option -n \(see holdfast --help\)$' 'an option alone' \
+    holdfast -n
 refused 64 'unknown option -x' 'unknown letter' holdfast run -x x -- true
 refused 64 '--wait needs a value: --wait DUR' 'no value' \
     holdfast run x --wait -- true
