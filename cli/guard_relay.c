@@ -297,8 +297,19 @@ static void become_child(struct cli_guard_relay *relay)
 
 /* ---- The parent ---------------------------------------------------------- */
 
-/* The path of a socket has at most 107 bytes. */
-static bool make_folder(struct cli_guard_relay *relay)
+static int refuse_folder(const char *base, int error)
+{
+    struct cli_out out;
+    cli_message_begin(&out);
+    cli_out_text(&out, "guard: --install: TLS needs a folder in ");
+    (void)cli_out_shown(&out, base, strlen(base));
+    cli_out_text(&out, " (TMPDIR, else /tmp): ");
+    cli_out_text(&out, cli_message_of(error));
+    return cli_message_end(&out, CLI_EXIT_CONFIG);
+}
+
+/* The path of a socket has at most 107 bytes. @return 0 or the exit code. */
+static int make_folder(struct cli_guard_relay *relay)
 {
     static const char name[] = "/holdfast.XXXXXX";
     const char *base = getenv("TMPDIR");
@@ -309,11 +320,11 @@ static bool make_folder(struct cli_guard_relay *relay)
     (void)snprintf(relay->folder, sizeof(relay->folder), "%s%s", base, name);
     if (mkdtemp(relay->folder) == NULL) {
         relay->folder[0] = '\0';
-        return false;
+        return refuse_folder(base, errno);
     }
     (void)snprintf(relay->path, sizeof(relay->path), "%s/socket",
                    relay->folder);
-    return true;
+    return 0;
 }
 
 static bool listen_there(struct cli_guard_relay *relay)
@@ -339,7 +350,7 @@ static bool share_reason(struct cli_guard_relay *relay)
 
 static bool start_child(struct cli_guard_relay *relay)
 {
-    if (!make_folder(relay) || !listen_there(relay) || !share_reason(relay) ||
+    if (!listen_there(relay) || !share_reason(relay) ||
         pipe2(relay->alive, O_CLOEXEC) != 0) {
         return false;
     }
@@ -365,13 +376,15 @@ int cli_guard_relay_start(struct cli_guard_relay *relay,
     if (relay->tls == NULL) {
         return cli_message(CLI_EXIT_CONFIG, "guard: --install", why);
     }
-    if (!start_child(relay)) {
-        int error = errno;
-        cli_guard_relay_stop(relay);
-        return cli_message_errno(CLI_EXIT_INTERNAL, "guard: --install: TLS",
-                                 error);
+    int code = make_folder(relay);
+    if (code == 0 && !start_child(relay)) {
+        code = cli_message_errno(CLI_EXIT_INTERNAL, "guard: --install: TLS",
+                                 errno);
     }
-    return 0;
+    if (code != 0) {
+        cli_guard_relay_stop(relay);
+    }
+    return code;
 }
 
 const char *cli_guard_relay_reason(const struct cli_guard_relay *relay)

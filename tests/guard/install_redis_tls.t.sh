@@ -144,6 +144,11 @@ is "$(cat "$W/swap")" OK 'the certificate changed in between'
 is "$(is_loaded)" 0 'and that server got no script'
 serve server
 
+# ---- Its socket needs a folder
+capture env TMPDIR="$W/none" holdfast guard redis --install "rediss://$login@$at?$trust"
+is "$code:$out:$err" "78::holdfast: guard: --install: TLS needs a folder in $W/none \
+(TMPDIR, else /tmp): No such file or directory" 'no such folder: is named'
+
 # ---- A signal ends all of it
 cat >"$W/bin/redis-cli" <<SH
 #!/bin/bash
