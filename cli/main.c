@@ -88,7 +88,7 @@ static int propose_dashes(const struct cli_cmd *cmd, char **all, char **words)
 {
     struct cli_out out;
     unsigned n_words = 0;
-    bool is_value = false, is_placed = false;
+    bool is_value = false, is_placed = false, names_next = false;
     cli_message_begin(&out);
     cli_out_text(&out, cmd->name);
     cli_out_text(&out, ": no -- before the command; probably meant: holdfast");
@@ -97,13 +97,15 @@ static int propose_dashes(const struct cli_cmd *cmd, char **all, char **words)
         cli_out_quoted(&out, *all);
     }
     for (; *words != NULL; words++) {
-        bool is_named = strncmp(*words, "--name=", 7) == 0;
-        bool is_word = !is_value && (*words[0] != '-' || is_named);
+        bool is_named = names_next || strncmp(*words, "--name=", 7) == 0;
+        bool is_word =
+            names_next || (!is_value && (*words[0] != '-' || is_named));
         if (is_word && !is_placed && n_words == 1 && !is_named) {
             cli_out_text(&out, " --");
             is_placed = true;
         }
         n_words += is_word ? 1 : 0;
+        names_next = !is_value && strcmp(*words, "--name") == 0;
         is_value = !is_value && !is_placed &&
                    cli_opt_takes_next(cmd->opts, *words) && !is_named;
         cli_out_text(&out, " ");

@@ -46,6 +46,10 @@ refused 64 "meant: holdfast run -w 5 a -- echo 'b c' d\$" \
     'run without -- after options' holdfast run -w 5 a echo 'b c' d
 refused 64 'meant: holdfast run --ttl=3s --name=-x -- ls -l$' \
     'run without -- with --name' holdfast run --ttl=3s --name=-x ls -l
+refused 64 'meant: holdfast run --name -x -w 5 -- ls -l$' \
+    'run without -- with --name and its value' holdfast run --name -x -w 5 ls -l
+refused 64 'meant: holdfast run -n --name a -- COMMAND$' \
+    'run with a --name only' holdfast run -n --name a
 refused 64 'meant: holdfast run nightly -- COMMAND$' 'run with a name only' \
     holdfast run nightly
 refused 64 'meant: holdfast run NAME -- COMMAND$' 'run with nothing' \
