@@ -7,10 +7,12 @@
 
 #include "exit_code.h"
 #include "guard.h"
+#include "guard_address.h"
 #include "guard_client.h"
 #include "message.h"
 #include "utf8.h"
 
+#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -198,6 +200,7 @@ static int check_name(const char *name)
 static int check_install(const struct cli_args *args)
 {
     if (!args->is_install && args->n_words > 1) {
+        cli_guard_hide((char *)(uintptr_t)args->words[1]);
         return refuse(args->words[1], NULL, "only with --install");
     }
     if (args->is_install && args->reset_name != NULL) {
@@ -308,6 +311,7 @@ static int say_which(const char *word)
     if (word == NULL) {
         cli_out_text(&out, "which database? This version has: ");
     } else {
+        cli_guard_hide((char *)(uintptr_t)word);
         cli_out_text(&out, "no guard for ");
         (void)cli_out_shown(&out, word, strlen(word));
         cli_out_text(&out, " in this version; it has: ");

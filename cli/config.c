@@ -116,9 +116,7 @@ static bool has_password(const char *text)
     return find_password(text, &len) != NULL;
 }
 
-/* Overwrite the passwords in an argument or a variable, in the memory that ps
- * reads. */
-static void hide_passwords(const char *text)
+void cli_config_hide_passwords(const char *text)
 {
     size_t len;
     const char *at = text;
@@ -381,7 +379,7 @@ static int take_url(struct cli_config *config, const struct cli_args *args)
                            "the store's URL is too long");
     }
     memcpy(config->url, url, strlen(url) + 1);
-    hide_passwords(args->url);
+    cli_config_hide_passwords(args->url);
     return 0;
 }
 
@@ -409,5 +407,5 @@ void cli_config_wipe(struct cli_config *config)
 void cli_config_forget(struct cli_config *config)
 {
     cli_config_wipe(config);
-    hide_passwords(getenv("HOLDFAST_URL"));
+    cli_config_hide_passwords(getenv("HOLDFAST_URL"));
 }

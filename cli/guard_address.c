@@ -91,11 +91,13 @@ static void hide(struct cli_guard_piece *secret)
     }
 }
 
-/* No password must be in a message. */
-static void hide_all(char *url)
+void cli_guard_hide(char *url)
 {
     struct cli_guard_address address;
     struct cli_guard_piece name, value;
+    if (strstr(url, "://") == NULL) {
+        return;
+    }
     cli_guard_split(&address, url);
     hide(&address.password);
     while (cli_guard_next(&address.query, &name, &value)) {
@@ -108,9 +110,7 @@ static void hide_all(char *url)
 int cli_guard_refuse(char *target, const char *reason)
 {
     struct cli_out out;
-    if (strstr(target, "://") != NULL) {
-        hide_all(target);
-    }
+    cli_guard_hide(target);
     cli_message_begin(&out);
     cli_out_text(&out, "guard: --install ");
     (void)cli_out_shown(&out, target, strlen(target));

@@ -30,6 +30,9 @@ bool cli_guard_next(struct cli_guard_piece *query, struct cli_guard_piece *name,
 
 bool cli_guard_piece_is(const struct cli_guard_piece *piece, const char *text);
 
+/* Overwrite the passwords in a URL: none must be in a message. */
+void cli_guard_hide(char *url);
+
 /* One line on stderr, without a password. @return the exit code. */
 int cli_guard_refuse(char *target, const char *reason);
 

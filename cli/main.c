@@ -3,6 +3,7 @@
 #include "cmd.h"
 
 #include "base/nearest.h"
+#include "config.h"
 #include "exit_code.h"
 #include "message.h"
 
@@ -84,6 +85,13 @@ static int refuse(const struct cli_cmd *cmd, const char *text)
 
 /* The line as it was probably meant. The first word that is no option is the
  * name, the next begins the command. */
+static void put_word(struct cli_out *out, const char *word)
+{
+    cli_config_hide_passwords(word);
+    cli_out_text(out, " ");
+    cli_out_quoted(out, word);
+}
+
 static int propose_dashes(const struct cli_cmd *cmd, char **all, char **words)
 {
     struct cli_out out;
@@ -93,8 +101,7 @@ static int propose_dashes(const struct cli_cmd *cmd, char **all, char **words)
     cli_out_text(&out, cmd->name);
     cli_out_text(&out, ": no -- before the command; probably meant: holdfast");
     for (; all < words; all++) { /* options, of the store, and the command */
-        cli_out_text(&out, " ");
-        cli_out_quoted(&out, *all);
+        put_word(&out, *all);
     }
     for (; *words != NULL; words++) {
         bool is_named = names_next || strncmp(*words, "--name=", 7) == 0;
@@ -108,8 +115,7 @@ static int propose_dashes(const struct cli_cmd *cmd, char **all, char **words)
         names_next = !is_value && strcmp(*words, "--name") == 0;
         is_value = !is_value && !is_placed &&
                    cli_opt_takes_next(cmd->opts, *words) && !is_named;
-        cli_out_text(&out, " ");
-        cli_out_quoted(&out, *words);
+        put_word(&out, *words);
     }
     cli_out_text(&out, is_placed      ? ""
                        : n_words == 0 ? " NAME -- COMMAND"

@@ -157,6 +157,14 @@ refused 64 'update: no -- before .*: holdfast update n -- cat$' \
     'update without --' holdfast update n cat
 refused 64 'run: no -- before .*: holdfast -v -u redis://a run n -- cat$' \
     'run without --, after the store' holdfast -v -u redis://a run n cat
+refused 64 'meant: holdfast -u .?redis://u:\*{6}@h.? run n -- cat$' \
+    'a proposal: without a password' \
+    holdfast -u redis://u:secret@h run n cat
+refused 64 'guard: postgres://u:\*{6}@h/d: only with --install$' \
+    'guard without --install: no password' \
+    holdfast guard postgres postgres://u:secret@h/d
+refused 64 'guard: no guard for mysql://h/\?password=\*{6} in this version' \
+    'guard of a URL: no password' holdfast guard 'mysql://h/?password=secret'
 refused 64 'guard: which database\? This version has: postgres, mysql, sqlite, redis$' \
     'guard alone' holdfast guard
 for database in mssql oracle; do
