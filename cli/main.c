@@ -4,11 +4,11 @@
 
 #include "base/nearest.h"
 #include "config.h"
+#include "descriptors.h"
 #include "exit_code.h"
 #include "message.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <holdfast/holdfast.h>
 #include <signal.h>
 #include <string.h>
@@ -274,20 +274,6 @@ static int run(const struct cli_cmd *cmd, struct cli_args *args, char **all,
     return code != 0 ? code : cmd->run(args);
 }
 
-/* Descriptors 0 to 2 that were closed must not become one of ours, or a
- * message would go into a store's socket. Still nothing can be read from them,
- * or written: else "put NAME -" would write an empty value. Closed again on
- * exec. */
-static void keep_standard_descriptors(void)
-{
-    for (int fd = 0; fd <= STDERR_FILENO; fd++) {
-        int unusable = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
-        if (fcntl(fd, F_GETFD) < 0) {
-            (void)open("/dev/null", unusable | O_CLOEXEC);
-        }
-    }
-}
-
 static int print_version(void)
 {
     struct cli_out out;
@@ -303,7 +289,7 @@ static int print_version(void)
 int main(int argc, char **argv)
 {
     struct cli_args args;
-    keep_standard_descriptors();
+    cli_descriptors_keep();
     cli_args_init(&args);
     char **all = argc > 0 ? argv + 1 : argv;
     char **words = all;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program that `holdfast top` runs: options, signals, the loop. */
 #include "cmd.h"
+#include "descriptors.h"
 #include "exit_code.h"
 #include "message.h"
 #include "store.h"
@@ -180,6 +181,7 @@ int main(int argc, char **argv)
 {
     struct cli_args args;
     struct hf_client *client;
+    cli_descriptors_keep();
     (void)setlocale(LC_ALL, "");
     cli_args_init(&args);
     int code = cli_opt_parse(&args, "top", cli_cmd_top.opts,

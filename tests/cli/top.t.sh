@@ -52,6 +52,22 @@ drawn nothing is held
 send q
 S
 
+# A message must not go into a file of the store that has the number of a closed
+# descriptor.
+without() { # BITS: of the descriptors
+    (
+        (($1 & 1)) && exec <&-
+        (($1 & 2)) && exec >&-
+        (($1 & 4)) && exec 2>&-
+        exec holdfast top
+    ) </dev/null >"$W/log" 2>&1
+    is "$?:$(head -c 6 "$W/store/locks.gate")" 64:hfgate \
+        "closed descriptors ($1): refused, and the store is as it was"
+}
+for closed in 1 2 3 4 5 6 7; do
+    without $closed
+done
+
 run --label 'night shift' nightly
 wait_until 10 state nightly held 0
 run nightly
