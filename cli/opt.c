@@ -211,9 +211,10 @@ static int take_duration(const struct cli_opt *opt, const char *value,
 {
     struct cli_out out;
     char least[CLI_DURATION_TEXT];
+    bool is_negative = value[0] == '-' && value[1] >= '0' && value[1] <= '9';
     if (!hf_duration_parse(value, field) || *field > DURATION_MS_MAX) {
         bad_value(&out, opt, value);
-        cli_out_text(&out, value[0] == '-'
+        cli_out_text(&out, is_negative
                                ? "a duration is not negative"
                                : "not a duration (250ms, 10s, 5m, 1h30m; a "
                                  "plain number is seconds)");

@@ -77,6 +77,8 @@ for value in '' abc 5x 1h30 30m1h -5 1..5 1s1s 36601d 99999999999999999999; do
     refused 64 "not a duration|not negative" "--wait '$value'" \
         holdfast run --wait="$value" x -- true
 done
+refused 64 '--wait -v: not a duration \(250ms' 'an option in place of a value' \
+    holdfast run --wait -v x -- true
 for value in 0 0s 5ms; do
     refused 64 'at least 10ms' "--ttl $value" \
         holdfast run --ttl "$value" x -- true
