@@ -340,9 +340,11 @@ static int load_in(struct cli_config *config, const char *folder,
                    const char *rest)
 {
     struct cli_out out;
-    if (folder == NULL || folder[0] != '/' ||
-        strlen(folder) + strlen(rest) >= sizeof(config->path)) {
+    if (folder == NULL || folder[0] != '/') {
         return -1;
+    }
+    if (strlen(folder) + strlen(rest) >= sizeof(config->path)) {
+        return cli_message_errno(CLI_EXIT_CONFIG, folder, ENAMETOOLONG);
     }
     cli_out_init_text(&out, config->path, sizeof(config->path));
     cli_out_text(&out, folder);

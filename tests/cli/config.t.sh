@@ -77,6 +77,10 @@ rmdir "$file"
 mkfifo "$file"
 refused "$file: not a regular file$" 'a pipe does not hang'
 rm "$file"
+far=/$(printf 'far/%.0s' {1..150})
+HOME=$far refused '/far.*: File name too long$' 'a HOME whose file cannot be named'
+XDG_CONFIG_HOME=$far refused '/far.*: File name too long$' \
+    'an XDG_CONFIG_HOME whose file cannot be named'
 
 # ---- Passwords
 server_start pw -- --requirepass 'se c#ret%'
