@@ -40,8 +40,8 @@ static bool has_owner(const char *text, const char *owner)
         if (strncmp(text, owner, len) == 0 && text[len] == '@') {
             return true;
         }
-        text = strchr(text, ' ');
-        text += text != NULL ? 1 : 0;
+        const char *blank = strchr(text, ' ');
+        text = blank != NULL ? blank + 1 : NULL;
     }
     return false;
 }

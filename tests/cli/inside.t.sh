@@ -47,6 +47,10 @@ capture holdfast run zeta 'm n' alpha -- sh -c '
 is "$out" $'<zeta>\n<m n>\n<alpha>' 'HOLDFAST_NAMES: one a line, in the order given'
 out=$(HOLDFAST_NAMES=old holdfast run job -- sh -c 'echo "$HOLDFAST_NAMES"')
 is "$out" job 'HOLDFAST_NAMES: inherited ones are replaced'
+capture holdfast acquire other
+HOLDFAST_OWNER="a@1 b@2" capture holdfast run -n other -- true
+is "$code" 75 'HOLDFAST_OWNER of locks that are not asked for'
+like "$err" '^holdfast: other: held by ' '... and the holder is named'
 
 # shellcheck disable=SC2016 # the command's
 capture holdfast run job -- sh -c 'keeper=$PPID
