@@ -1600,7 +1600,7 @@ typedef void hf_finding_fn(void *user, const struct hf_finding *finding);
  * @return HF_OK - see the findings; HF_INVALID - also without a callback;
  *         HF_CANCELLED; HF_NO_MEMORY.
  *
- * Threads: any. Blocks: 5 s.
+ * Threads: any. Blocks: 5 s, after such calls of other threads.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_client_diagnose(struct hf_client *client, hf_finding_fn *each, void *user,
@@ -1635,7 +1635,7 @@ enum { HF_INIT_FORCE = 1 };
  *         examined. With it HF_UNAVAILABLE names the nodes not declared.
  *         HF_INVALID - also unknown flags; HF_CANCELLED; HF_NO_MEMORY.
  *
- * Threads: any. Blocks: 25 s.
+ * Threads: any. Blocks: 25 s, after such calls of other threads.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_client_init_nodes(struct hf_client *client, uint32_t flags,
@@ -1662,7 +1662,7 @@ hf_client_init_nodes(struct hf_client *client, uint32_t flags,
  *         node cannot be changed; HF_INVALID - also no such node; HF_CANCELLED;
  *         HF_NO_MEMORY.
  *
- * Threads: any. Blocks: 75 s.
+ * Threads: any. Blocks: 75 s, after such calls of other threads.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_client_quarantine_node(struct hf_client *client, int idx,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Set-up jobs: the store runs the job on each node, and reports its end. */
+/* Set-up jobs: the store runs the job on each node, and reports its end. A node
+ * has one job at a time, so those of other threads, and of a callback, wait in
+ * client->ops until it has ended. */
+#include "client/callback.h"
 #include "client/wait.h"
 
 #include "base/assert.h"
@@ -32,6 +35,7 @@ struct job {
     uint16_t nodes; /* on which it runs */
     uint16_t clean; /* where it succeeded */
     bool is_forced; /* LOOK: its errors are only warnings */
+    bool has_begun;
     uint16_t done;
     struct finding *first;
     enum hf_status worst;
@@ -64,13 +68,28 @@ static void on_finding(void *user, enum hf_severity severity, int node,
     *at = finding;
 }
 
-static void tell_findings(struct job *job, hf_finding_fn *each, void *user)
+/** Call the user's function, without the mutex. @return HF_OK, or HF_CANCELLED:
+ * it has closed the client. */
+static enum hf_status tell(struct hf_client *client, hf_finding_fn *each,
+                           void *user, const struct hf_finding *finding)
 {
+    struct hf_caller self;
+    hf_client_let_out(client, &self);
+    each(user, finding);
+    hf_client_take_in(client, &self);
+    return client->is_closing ? HF_CANCELLED : HF_OK;
+}
+
+static void tell_findings(struct job *job, hf_finding_fn *each, void *user,
+                          enum hf_status *status, struct hf_error *error)
+{
+    struct hf_client *client = job->op.client;
     while (job->first != NULL) {
         struct finding *finding = job->first;
         job->first = finding->next;
-        if (each != NULL) {
-            each(user, &finding->reported);
+        if (each != NULL && !client->is_closing &&
+            tell(client, each, user, &finding->reported) != HF_OK) {
+            *status = hf_fail(error, HF_CANCELLED, "the client was closed");
         }
         free(finding);
     }
@@ -136,6 +155,28 @@ static void note_failure(struct job *job, unsigned node, enum hf_status status,
     job->worst = worse(job->worst, status);
 }
 
+/* The first job that has not begun, in a timer of its own: this may be a call
+ * of the store. */
+static void call_next(struct hf_client *client)
+{
+    for (struct hf_op *op = client->ops.first; op != NULL; op = op->next) {
+        if (op->kind == HF_OP_JOB && !((struct job *)op)->has_begun) {
+            hf_timer_heap_set(&client->heap, &op->item, client->now);
+            break;
+        }
+    }
+}
+
+static bool is_one_running(const struct hf_client *client)
+{
+    const struct hf_op *op = client->ops.first;
+    while (op != NULL &&
+           (op->kind != HF_OP_JOB || !((const struct job *)op)->has_begun)) {
+        op = op->next;
+    }
+    return op != NULL;
+}
+
 static void on_done(void *user, unsigned node, enum hf_status status,
                     const char *reason)
 {
@@ -150,54 +191,19 @@ static void on_done(void *user, unsigned node, enum hf_status status,
     }
     if (job->done == hf_nodes_all(&job->op.client->nodes)) {
         hf_op_finish(&job->op, job->worst);
+        call_next(job->op.client);
     }
 }
 
-/* The time of the job is over: nodes that have not replied count as
- * HF_UNAVAILABLE. */
-static void on_due(struct hf_op *op)
-{
-    struct job *job = (struct job *)op;
-    struct hf_client *client = op->client;
-    client->store->ops->job_cancel(client->store);
-    for (unsigned i = 0; i < client->nodes.count; i++) {
-        if ((job->done & (1U << i)) == 0) {
-            on_done(job, i, HF_UNAVAILABLE, "no answer");
-        }
-    }
-}
-
-static const struct hf_op_handlers handlers = {
-    .kind = HF_OP_JOB,
-    .due = on_due,
-};
-
-/* ---- Running ----------------------------------------------------------- */
-
-static void job_init(struct job *job, struct hf_client *client,
-                     enum hf_job kind)
-{
-    hf_op_init(&job->op, client, &handlers);
-    job->kind = kind;
-    job->is_forced = false;
-    job->nodes = hf_nodes_all(&client->nodes);
-    job->clean = 0;
-    job->done = 0;
-    job->first = NULL;
-    job->worst = HF_OK;
-}
-
-static enum hf_status run(struct job *job, struct hf_error *error)
+static void begin(struct job *job)
 {
     struct hf_client *client = job->op.client;
     struct hf_job_sink sink = {job, on_finding, on_done};
-    if (!hf_op_list(&job->op)) {
-        return hf_fail_memory(error);
-    }
     bool is_survey = job->kind == HF_JOB_LOOK || job->kind == HF_JOB_COUNT;
     int64_t most_ms = is_survey                   ? SURVEY_MS_MAX
                       : job->kind == HF_JOB_LOWER ? LOWER_MS_MAX
                                                   : JOB_MS_MAX;
+    job->has_begun = true;
     job->done = (uint16_t)(hf_nodes_all(&client->nodes) & ~job->nodes);
     hf_timer_heap_set(&client->heap, &job->op.item,
                       hf_instant_add(client->now, hf_span_ms(most_ms)));
@@ -210,9 +216,74 @@ static enum hf_status run(struct job *job, struct hf_error *error)
         client->in_store--;
     }
     client->is_dirty = true;
-    enum hf_status status = hf_op_await(&job->op, error);
+}
+
+/* It may begin, or its time is over: nodes that have not replied count as
+ * HF_UNAVAILABLE. */
+static void on_due(struct hf_op *op)
+{
+    struct job *job = (struct job *)op;
+    struct hf_client *client = op->client;
+    if (!job->has_begun && is_one_running(client)) {
+        hf_timer_heap_set(&client->heap, &op->item, HF_NEVER);
+        return;
+    }
+    if (!job->has_begun) {
+        begin(job);
+        return;
+    }
     client->store->ops->job_cancel(client->store);
-    return status;
+    for (unsigned i = 0; i < client->nodes.count; i++) {
+        if ((job->done & (1U << i)) == 0) {
+            on_done(job, i, HF_UNAVAILABLE, "no answer");
+        }
+    }
+}
+
+/* If it waits, it may be the one that was called. */
+static void on_abandon(struct hf_op *op)
+{
+    struct job *job = (struct job *)op;
+    if (job->has_begun) {
+        op->client->store->ops->job_cancel(op->client->store);
+    }
+    job->has_begun = true;
+    call_next(op->client);
+}
+
+static const struct hf_op_handlers handlers = {
+    .kind = HF_OP_JOB,
+    .due = on_due,
+    .abandon = on_abandon,
+};
+
+/* ---- Running ----------------------------------------------------------- */
+
+static void job_init(struct job *job, struct hf_client *client,
+                     enum hf_job kind)
+{
+    hf_op_init(&job->op, client, &handlers);
+    job->kind = kind;
+    job->is_forced = false;
+    job->has_begun = false;
+    job->nodes = hf_nodes_all(&client->nodes);
+    job->clean = 0;
+    job->done = 0;
+    job->first = NULL;
+    job->worst = HF_OK;
+}
+
+static enum hf_status run(struct job *job, struct hf_error *error)
+{
+    struct hf_client *client = job->op.client;
+    bool must_wait = is_one_running(client);
+    if (!hf_op_list(&job->op)) {
+        return hf_fail_memory(error);
+    }
+    if (!must_wait) {
+        begin(job);
+    }
+    return hf_op_await(&job->op, error);
 }
 
 /* ---- The verdict ------------------------------------------------------- */
@@ -282,12 +353,13 @@ enum hf_status hf_client_diagnose(struct hf_client *client, hf_finding_fn *each,
     status = run(&job, error);
     char text[100];
     enum hf_severity severity = judge(&job, text, sizeof(text));
-    hf_client_leave(client);
-    tell_findings(&job, each, user);
-    if (status == HF_OK) {
-        each(user, &(struct hf_finding){
-                       .severity = severity, .node = -1, .text = text});
+    tell_findings(&job, each, user, &status, error);
+    struct hf_finding verdict = {
+        .severity = severity, .node = -1, .text = text};
+    if (status == HF_OK && tell(client, each, user, &verdict) != HF_OK) {
+        status = hf_fail(error, HF_CANCELLED, "the client was closed");
     }
+    hf_client_leave(client);
     return status;
 }
 
@@ -323,9 +395,9 @@ enum hf_status hf_client_init_nodes(struct hf_client *client, uint32_t flags,
     if (status == HF_OK) {
         status = run(&job, error);
     }
+    tell_findings(&looking, each, user, &status, error);
+    tell_findings(&job, each, user, &status, error);
     hf_client_leave(client);
-    tell_findings(&looking, each, user);
-    tell_findings(&job, each, user);
     return status;
 }
 
@@ -386,10 +458,10 @@ enum hf_status hf_client_quarantine_node(struct hf_client *client, int idx,
     if (status == HF_OK) {
         lower(client, (unsigned)idx, counting.clean, &lowering, &status, error);
     }
+    tell_findings(&counting, NULL, NULL, &status, error);
+    tell_findings(&declaring, each, user, &status, error);
+    tell_findings(&lowering, each, user, &status, error);
     hf_client_leave(client);
-    tell_findings(&counting, NULL, NULL);
-    tell_findings(&declaring, each, user);
-    tell_findings(&lowering, each, user);
     return status;
 }
 

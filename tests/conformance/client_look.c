@@ -388,6 +388,30 @@ static void on_finding(void *user, const struct hf_finding *finding)
     findings->count++;
 }
 
+/* In a callback with a finding: from then on all calls fail. */
+static void close_it(void *user, const struct hf_finding *finding)
+{
+    struct findings *findings = user;
+    struct hf_info *info;
+    (void)finding;
+    hf_client_close(findings->client);
+    assert_int_equal(hf_client_inspect(findings->client, "a", 1, &info, NULL),
+                     HF_INVALID);
+    findings->count++;
+}
+
+static void test_closed_by_a_finding(void **state)
+{
+    (void)state;
+    struct hf_error error = {0};
+    struct findings findings = {open_client(), 0, -1};
+    assert_int_equal(
+        hf_client_diagnose(findings.client, close_it, &findings, &error),
+        HF_CANCELLED);
+    assert_int_equal(error.status, HF_CANCELLED);
+    assert_int_equal(findings.count, 1);
+}
+
 static void test_examine_and_init(void **state)
 {
     (void)state;
@@ -463,6 +487,7 @@ int main(void)
         cmocka_unit_test(test_break_asks),
         cmocka_unit_test(test_break_closed),
         cmocka_unit_test(test_break_what_has_ended),
+        cmocka_unit_test(test_closed_by_a_finding),
         cmocka_unit_test(test_examine_and_init),
         cmocka_unit_test(test_nodes),
     };

@@ -131,6 +131,47 @@ static void test_asked_from_threads(void **state)
     hf_client_close(client);
 }
 
+/* ---- Administration ---------------------------------------------------- */
+
+static void count_finding(void *user, const struct hf_finding *finding)
+{
+    (*(int *)user) += hf_finding_node(finding) == -1;
+}
+
+/* @return NULL, or the client. */
+static void *diagnose(void *arg)
+{
+    struct hf_client *client = arg;
+    for (int i = 0; i < CYCLES; i++) {
+        int n = 0;
+        if (hf_client_diagnose(client, count_finding, &n, NULL) != HF_OK ||
+            n != 1) {
+            return client;
+        }
+    }
+    return NULL;
+}
+
+/* A node does one job at a time, and the others wait. */
+static void test_diagnosed_from_threads(void **state)
+{
+    (void)state;
+    enum { FEW = 4 };
+    struct hf_client *client = open_client();
+    pthread_t threads[FEW];
+    void *failed[FEW];
+    for (int i = 0; i < FEW; i++) {
+        pthread_create(&threads[i], NULL, diagnose, client);
+    }
+    for (int i = 0; i < FEW; i++) {
+        pthread_join(threads[i], &failed[i]);
+    }
+    for (int i = 0; i < FEW; i++) {
+        assert_null(failed[i]);
+    }
+    hf_client_close(client);
+}
+
 /* ---- State changes while other threads ask ------------------------------ */
 
 enum { WATCHED = 24, WATCHERS = 3 };
@@ -432,6 +473,7 @@ int main(void)
         cmocka_unit_test(test_crowd_on_one_name),
         cmocka_unit_test(test_many_threads),
         cmocka_unit_test(test_asked_from_threads),
+        cmocka_unit_test(test_diagnosed_from_threads),
         cmocka_unit_test(test_asked_while_events_come),
         cmocka_unit_test(test_interrupted_by_a_thread),
         cmocka_unit_test(test_interrupted_by_a_signal),
