@@ -386,19 +386,20 @@ enum hf_status hf_value_write(struct hf_client *client,
     return status;
 }
 
-static enum hf_status check_put(const void *data, size_t len,
-                                uint64_t if_version, struct hf_error *error)
+enum hf_status hf_value_check(const struct hf_bytes *value, uint64_t if_version,
+                              struct hf_error *error)
 {
-    if (len > HF_VALUE_MAX) {
+    if (value->len > HF_VALUE_MAX) {
         return hf_fail(error, HF_INVALID,
                        "a value has at most %d bytes; this one has %zu",
-                       HF_VALUE_MAX, len);
+                       HF_VALUE_MAX, value->len);
     }
-    if (data == NULL && (len > 0 || if_version == 0)) {
+    if (value->data == NULL && (value->len > 0 || if_version == 0)) {
         return hf_fail(error, HF_INVALID,
-                       len > 0 ? "a value of %zu bytes, but no data"
-                               : "nothing to delete: version 0 is no value",
-                       len);
+                       value->len > 0
+                           ? "a value of %zu bytes, but no data"
+                           : "nothing to delete: version 0 is no value",
+                       value->len);
     }
     if (if_version > HF_FENCE_MAX && if_version != HF_VERSION_ANY) {
         return hf_fail(error, HF_INVALID, "no value has version %" PRIu64,
@@ -415,7 +416,7 @@ enum hf_status hf_value_put(struct hf_client *client, const void *name,
     struct hf_name one = {.name = name, .name_len = name_len};
     struct hf_bytes value = {data, len};
     uint64_t found = 0;
-    enum hf_status status = check_put(data, len, if_version, error);
+    enum hf_status status = hf_value_check(&value, if_version, error);
     if (status == HF_OK) {
         status = hf_value_begin(client, &one, error);
     }

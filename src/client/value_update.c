@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Read, change, write; again if another client has written in between. The
  * pause before a new try is random, up to a limit that doubles: with N writers
- * one succeeds in each round, and the others spread over the next rounds. */
+ * one succeeds in each round, and the others spread over the next rounds. The
+ * mutex is released while a step waits, and for the callback; so a client that
+ * the callback closes is freed at the end. */
+#include "client/callback.h"
 #include "client/fork.h"
 #include "client/value.h"
 
@@ -19,16 +22,25 @@ struct update {
     struct hf_instant until;
 };
 
-static enum hf_status read_now(const struct update *update,
-                               struct hf_value **out, struct hf_error *error)
+/* Call the user's function, without the mutex. It may close the client, or
+ * trigger the token. */
+static enum hf_status change_now(const struct update *update,
+                                 const struct hf_value *value,
+                                 struct hf_bytes *bytes, struct hf_error *error)
 {
-    enum hf_status status = hf_value_begin(update->client, update->name, error);
-    if (status == HF_OK) {
-        status = hf_value_read(update->client, update->name, update->delay, out,
-                               error);
-        hf_client_leave(update->client);
+    struct hf_client *client = update->client;
+    struct hf_caller self;
+    hf_client_let_out(client, &self);
+    enum hf_status status =
+        update->change(update->user, value, &bytes->data, &bytes->len);
+    hf_client_take_in(client, &self);
+    if (client->is_closing ||
+        (status == HF_OK && hf_cancel_is_triggered(client->options.cancel))) {
+        status = HF_CANCELLED;
     }
-    return status;
+    return status == HF_OK
+               ? HF_OK
+               : hf_fail(error, status, "%s", hf_status_text(status));
 }
 
 static enum hf_status write_now(const struct update *update,
@@ -41,9 +53,10 @@ static enum hf_status write_now(const struct update *update,
         *version = 0;
         return HF_OK; /* none to delete */
     }
-    return hf_value_put(update->client, update->name->name,
-                        update->name->name_len, bytes->data, bytes->len,
-                        if_version, version, error);
+    enum hf_status status = hf_value_check(bytes, if_version, error);
+    return status == HF_OK ? hf_value_write(update->client, update->name, bytes,
+                                            if_version, version, error)
+                           : status;
 }
 
 static enum hf_status once(struct update *update, uint64_t *version,
@@ -51,14 +64,14 @@ static enum hf_status once(struct update *update, uint64_t *version,
 {
     struct hf_value *value = NULL;
     struct hf_bytes bytes = {NULL, 0};
-    enum hf_status status = read_now(update, &value, error);
-    if (status != HF_OK) {
-        return status;
+    enum hf_status status = hf_value_read(update->client, update->name,
+                                          update->delay, &value, error);
+    if (status == HF_OK) {
+        status = change_now(update, value, &bytes, error);
     }
-    status = update->change(update->user, value, &bytes.data, &bytes.len);
-    status = status == HF_OK
-                 ? write_now(update, value, &bytes, version, error)
-                 : hf_fail(error, status, "%s", hf_status_text(status));
+    if (status == HF_OK) {
+        status = write_now(update, value, &bytes, version, error);
+    }
     hf_value_free(value);
     return status;
 }
@@ -68,32 +81,11 @@ static bool plan(struct update *update)
 {
     struct hf_client *client = update->client;
     struct hf_span cap = client->store->ops->retry_cap;
-    if (hf_client_enter(client, NULL) != HF_OK) {
-        return false;
-    }
     uint64_t random = hf_client_random(client);
     update->delay = hf_span_draw(update->most, random);
     update->most = hf_span_min(hf_span_scale(update->most, 2), cap);
-    bool may = hf_instant_before(hf_instant_add(client->now, update->delay),
-                                 update->until);
-    hf_client_leave(client);
-    return may;
-}
-
-static enum hf_status begin(struct update *update, int64_t wait_ms,
-                            struct hf_error *error)
-{
-    enum hf_status status = hf_value_begin(update->client, update->name, error);
-    if (status != HF_OK) {
-        return status;
-    }
-    struct hf_client *client = update->client;
-    update->most = client->store->ops->retry_base;
-    update->until = wait_ms == HF_WAIT_FOREVER
-                        ? HF_NEVER
-                        : hf_instant_add(client->now, hf_span_ms(wait_ms));
-    hf_client_leave(client);
-    return HF_OK;
+    return hf_instant_before(hf_instant_add(client->now, update->delay),
+                             update->until);
 }
 
 enum hf_status hf_value_update(struct hf_client *client, const void *name,
@@ -113,13 +105,18 @@ enum hf_status hf_value_update(struct hf_client *client, const void *name,
                        change == NULL ? "no function that makes the new value"
                                       : "the wait is negative");
     }
-    enum hf_status status = begin(&update, wait_ms, error);
+    enum hf_status status = hf_value_begin(client, &one, error);
     if (status != HF_OK) {
         return status;
     }
+    update.most = client->store->ops->retry_base;
+    update.until = wait_ms == HF_WAIT_FOREVER
+                       ? HF_NEVER
+                       : hf_instant_add(client->now, hf_span_ms(wait_ms));
     do {
         status = once(&update, &found, error);
     } while (status == HF_BUSY && plan(&update));
+    hf_client_leave(client);
     if (version != NULL && status == HF_OK) {
         *version = found;
     }

@@ -480,12 +480,43 @@ static void test_lost_creation(void **state)
     close_proxied(client);
 }
 
+/* The callback of an update closes the client: from then on all calls fail. */
+static enum hf_status close_it(void *user, const struct hf_value *value,
+                               const void **data, size_t *len)
+{
+    struct hf_client *client = user;
+    struct hf_value *again = NULL;
+    assert_int_equal(hf_value_version(value), 0);
+    hf_client_close(client);
+    assert_int_equal(hf_value_get(client, "a", 1, &again, NULL), HF_INVALID);
+    *data = "1";
+    *len = 1;
+    return HF_OK;
+}
+
+static void test_closed_by_an_update(void **state)
+{
+    (void)state;
+    struct hf_error error = {0};
+    struct hf_client *client = open_client();
+    struct hf_client *other = open_client();
+    const char *name = fresh_name();
+    assert_int_equal(hf_value_update(client, name, strlen(name),
+                                     HF_WAIT_FOREVER, close_it, client, NULL,
+                                     &error),
+                     HF_CANCELLED);
+    assert_int_equal(error.status, HF_CANCELLED);
+    expect(other, name, NULL, 0);
+    hf_client_close(other);
+}
+
 #define EVERY_STORE                                                            \
     cmocka_unit_test(test_versions), cmocka_unit_test(test_delete),            \
         cmocka_unit_test(test_bytes), cmocka_unit_test(test_names),            \
         cmocka_unit_test(test_beside_a_lock),                                  \
         cmocka_unit_test(test_bad_arguments),                                  \
-        cmocka_unit_test(test_processes), cmocka_unit_test(test_update)
+        cmocka_unit_test(test_processes), cmocka_unit_test(test_update),       \
+        cmocka_unit_test(test_closed_by_an_update)
 
 int main(void)
 {
