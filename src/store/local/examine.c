@@ -177,21 +177,32 @@ static bool is_shared_whole(const struct hf_local *local)
            (stat(path, &about) == 0 || errno != ENOENT);
 }
 
+/* hf_folder_share() may take the exclusive flock, so the files are closed
+ * meanwhile. A folder that was in use and cannot be shared stays in use. */
 enum hf_status hf_local_set_up(struct hf_local *local, struct hf_error *error)
 {
     char path[HF_FOLDER_MAX];
+    struct hf_error failed = {.text = ""};
     bool is_ready = is_shared_whole(local);
+    bool was_open = local->is_open;
     if (!local->is_named || is_ready) {
         return HF_OK;
     }
     memcpy(path, local->folder.path, sizeof(path));
-    hf_local_close(local); /* hf_folder_share() may take the exclusive flock */
-    enum hf_status status = hf_folder_share(path, error);
-    if (status == HF_OK) {
-        status = hf_local_open(local, path, error);
+    hf_local_close(local);
+    enum hf_status status = hf_folder_share(path, &failed);
+    if (status != HF_OK) {
+        *error = failed;
     }
     local->fault = status;
+    if (status == HF_OK || was_open) {
+        local->fault = hf_local_open(local, path, &failed);
+    }
+    if (status == HF_OK && local->fault != HF_OK) {
+        status = local->fault;
+        *error = failed;
+    }
     snprintf(local->reason, sizeof(local->reason), "%.500s",
-             status == HF_OK ? "" : error->text);
+             local->fault == HF_OK ? "" : failed.text);
     return status;
 }
