@@ -17,6 +17,7 @@ struct update {
     const struct hf_name *name;
     hf_value_change_fn *change;
     void *user;
+    bool is_ended;        /* by the callback, whatever its status */
     struct hf_span delay; /* before the next try */
     struct hf_span most;  /* of the delay */
     struct hf_instant until;
@@ -24,7 +25,7 @@ struct update {
 
 /* Call the user's function, without the mutex. It may close the client, or
  * trigger the token. */
-static enum hf_status change_now(const struct update *update,
+static enum hf_status change_now(struct update *update,
                                  const struct hf_value *value,
                                  struct hf_bytes *bytes, struct hf_error *error)
 {
@@ -38,6 +39,7 @@ static enum hf_status change_now(const struct update *update,
         (status == HF_OK && hf_cancel_is_triggered(client->options.cancel))) {
         status = HF_CANCELLED;
     }
+    update->is_ended = status != HF_OK;
     return status == HF_OK
                ? HF_OK
                : hf_fail(error, status, "%s", hf_status_text(status));
@@ -76,7 +78,8 @@ static enum hf_status once(struct update *update, uint64_t *version,
     return status;
 }
 
-/** @return false: there is no time for another try. */
+/** @return false: the callback has ended it, or there is no time for another
+ * try. */
 static bool plan(struct update *update)
 {
     struct hf_client *client = update->client;
@@ -84,7 +87,8 @@ static bool plan(struct update *update)
     uint64_t random = hf_client_random(client);
     update->delay = hf_span_draw(update->most, random);
     update->most = hf_span_min(hf_span_scale(update->most, 2), cap);
-    return hf_instant_before(hf_instant_add(client->now, update->delay),
+    return !update->is_ended &&
+           hf_instant_before(hf_instant_add(client->now, update->delay),
                              update->until);
 }
 

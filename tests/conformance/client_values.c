@@ -324,6 +324,29 @@ static enum hf_status outrun(void *user, const struct hf_value *value,
     return HF_OK;
 }
 
+/* HF_BUSY from the callback is no reason to try again. */
+static enum hf_status be_busy(void *user, const struct hf_value *value,
+                              const void **data, size_t *len)
+{
+    (void)value;
+    (void)data;
+    (void)len;
+    return ++*(int *)user == 1 ? HF_BUSY : HF_INTERNAL;
+}
+
+static void test_update_ended_as_busy(void **state)
+{
+    (void)state;
+    int calls = 0;
+    struct hf_client *client = open_client();
+    const char *name = fresh_name();
+    assert_int_equal(hf_value_update(client, name, strlen(name), PATIENCE_MS,
+                                     be_busy, &calls, NULL, NULL),
+                     HF_BUSY);
+    assert_int_equal(calls, 1);
+    hf_client_close(client);
+}
+
 static void test_update(void **state)
 {
     struct hf_client *client = open_client();
@@ -516,6 +539,7 @@ static void test_closed_by_an_update(void **state)
         cmocka_unit_test(test_beside_a_lock),                                  \
         cmocka_unit_test(test_bad_arguments),                                  \
         cmocka_unit_test(test_processes), cmocka_unit_test(test_update),       \
+        cmocka_unit_test(test_update_ended_as_busy),                           \
         cmocka_unit_test(test_closed_by_an_update)
 
 int main(void)
