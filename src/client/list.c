@@ -295,7 +295,10 @@ static enum hf_status report_window(struct hf_list *list, bool *goes_on)
         hf_inspect_merge(&peek->query);
         *goes_on = tell(list, peek);
         if (!*goes_on) {
-            return HF_OK;
+            return list->op.client->is_closing
+                       ? hf_fail(&list->op.error, HF_CANCELLED,
+                                 "the client was closed")
+                       : HF_OK;
         }
     }
     return HF_OK;

@@ -107,6 +107,10 @@ static bool tell(struct entries *entries, const struct hf_queue_entry *entry)
     hf_client_let_out(client, &self);
     bool goes_on = entries->each(entries->user, entry);
     hf_client_take_in(client, &self);
+    if (client->is_closing) {
+        entries->query.op.status = hf_fail(
+            &entries->query.op.error, HF_CANCELLED, "the client was closed");
+    }
     return goes_on && !client->is_closing && !entries->query.op.is_dropped;
 }
 
@@ -145,8 +149,8 @@ static enum hf_status ask(struct hf_client *client, const void *name,
     if (status == HF_OK) {
         report(&entries.query.op);
         status = entries.query.op.status;
-        if (status != HF_OK) {
-            hf_fail_memory(error);
+        if (status != HF_OK && error != NULL) {
+            *error = entries.query.op.error;
         }
     }
     free(entries.places.list);

@@ -547,6 +547,12 @@ static bool on_listed(void *user, const void *name, size_t name_len,
     return true;
 }
 
+static bool on_holder(void *user, const struct hf_queue_entry *entry)
+{
+    (void)entry;
+    return on_listed(user, NULL, 0, NULL);
+}
+
 static void test_close_in_a_listing(void **state)
 {
     (void)state;
@@ -556,8 +562,20 @@ static void test_close_in_a_listing(void **state)
     snprintf(name, sizeof(name), "%s", fresh_name());
     take(closer.client, name, LEASE_MS);
     take(closer.client, fresh_name(), LEASE_MS);
-    (void)!hf_client_list(closer.client, NULL, on_listed, &closer, NULL);
+    struct hf_error error;
+    assert_int_equal(
+        hf_client_list(closer.client, NULL, on_listed, &closer, &error),
+        HF_CANCELLED);
+    assert_int_equal(error.status, HF_CANCELLED);
     assert_int_equal(atomic_load(&closer.told), 1);
+    assert_free(other, name);
+    closer.client = open_client();
+    take(closer.client, name, LEASE_MS);
+    assert_int_equal(hf_client_queue(closer.client, name, strlen(name),
+                                     on_holder, &closer, &error),
+                     HF_CANCELLED);
+    assert_int_equal(error.status, HF_CANCELLED);
+    assert_int_equal(atomic_load(&closer.told), 2);
     assert_free(other, name);
     hf_client_close(other);
 }
