@@ -8,6 +8,7 @@
 #include "client/op_async.h"
 
 #include "base/fail.h"
+#include "io/standard_fds.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@ enum hf_status hf_cancel_new(struct hf_cancel **out, struct hf_error *error)
         return hf_fail_memory(error);
     }
     atomic_init(&cancel->is_triggered, false);
-    cancel->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    cancel->fd = hf_standard_fds_avoid(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (cancel->fd < 0) {
         free(cancel);
         return hf_fail(error, HF_NO_MEMORY, "no descriptor left: %s",

@@ -21,6 +21,7 @@
 #include "client/op.h"
 #include "client/op_async.h"
 #include "client/timer.h"
+#include "io/standard_fds.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -47,8 +48,8 @@ static bool has_debts(const struct hf_client *client)
 
 static void open_fd(struct hf_client *client)
 {
-    int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    int done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int epoll_fd = hf_standard_fds_avoid(epoll_create1(EPOLL_CLOEXEC));
+    int done_fd = hf_standard_fds_avoid(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     bool needs_timer = client->options.thread == HF_THREAD_NONE;
     bool ok = epoll_fd >= 0 && done_fd >= 0 && add_fd(epoll_fd, done_fd) &&
               add_fd(epoll_fd, hf_loop_fd(client->loop)) &&

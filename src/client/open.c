@@ -14,6 +14,7 @@
 #include "base/fail.h"
 #include "base/sized.h"
 #include "io/clock.h"
+#include "io/standard_fds.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -97,7 +98,8 @@ static enum hf_status make_loop(struct hf_client *client,
     hf_entropy(&client->random, sizeof(client->random));
     gethostname(client->host, HF_HOST_MAX);
     client->loop = hf_loop_new();
-    client->poke.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    client->poke.fd =
+        hf_standard_fds_avoid(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (client->loop == NULL || client->poke.fd < 0 ||
         !hf_loop_watch(client->loop, &client->poke)) {
         return hf_fail(error, HF_NO_MEMORY, "no descriptor left: %s",

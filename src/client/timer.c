@@ -10,6 +10,7 @@
 
 #include "base/assert.h"
 #include "io/clock.h"
+#include "io/standard_fds.h"
 
 #include <sys/timerfd.h>
 
@@ -37,8 +38,8 @@ struct hf_instant hf_client_due(const struct hf_client *client)
 bool hf_client_open_timer(struct hf_client *client)
 {
     if (client->timer_fd < 0) {
-        client->timer_fd =
-            timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+        client->timer_fd = hf_standard_fds_avoid(
+            timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
         client->armed = HF_NEVER;
     }
     return client->timer_fd >= 0;

@@ -14,6 +14,7 @@
 
 #include "base/assert.h"
 #include "io/clock.h"
+#include "io/standard_fds.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -57,7 +58,7 @@ struct hf_loop *hf_loop_new(void)
     if (loop == NULL) {
         return NULL;
     }
-    loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    loop->epoll_fd = hf_standard_fds_avoid(epoll_create1(EPOLL_CLOEXEC));
     if (loop->epoll_fd < 0) {
         free(loop);
         return NULL;
@@ -205,7 +206,8 @@ static struct timespec timespec_of(int64_t ns)
 static bool arm_own_timer(struct hf_loop *loop, struct hf_instant until)
 {
     if (loop->timer_fd < 0) {
-        int fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+        int fd = hf_standard_fds_avoid(
+            timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
         if (fd < 0) {
             return false;
         }

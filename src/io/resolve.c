@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "io/detached.h"
+#include "io/standard_fds.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -127,7 +128,8 @@ struct hf_resolve *hf_resolve_start(const char *host, uint16_t port)
     memcpy(resolve->host, host, len);
     resolve->port = port;
     atomic_init(&resolve->users, 2);
-    resolve->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    resolve->event_fd =
+        hf_standard_fds_avoid(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (resolve->event_fd < 0) {
         free(resolve);
         return NULL;

@@ -23,6 +23,7 @@
  * Cost: TCP one round trip, TLS one (1.3) or two (1.2) more; a unix socket
  * none. No function blocks; a look-up of a name takes a thread (resolve.c). */
 #include "io/socket.h"
+#include "io/standard_fds.h"
 
 #include "base/assert.h"
 #include "base/fail.h"
@@ -147,7 +148,8 @@ static void secure(struct hf_socket *socket)
 
 static int open_stream(sa_family_t family)
 {
-    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = hf_standard_fds_avoid(
+        socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (fd >= 0 && family != AF_UNIX) {
         set_options(fd);
     }

@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "base/fail.h"
 #include "io/clock.h"
+#include "io/standard_fds.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -75,8 +76,8 @@ static enum hf_status open_table(struct hf_local *local, struct hf_error *error)
     return status;
 }
 
-enum hf_status hf_local_open(struct hf_local *local, const char *wanted,
-                             struct hf_error *error)
+static enum hf_status open_files(struct hf_local *local, const char *wanted,
+                                 struct hf_error *error)
 {
     enum hf_status status = hf_folder_open(wanted, &local->folder, error);
     if (status != HF_OK) {
@@ -93,6 +94,16 @@ enum hf_status hf_local_open(struct hf_local *local, const char *wanted,
         hf_gate_close(&local->gate);
     }
     local->is_open = status == HF_OK;
+    return status;
+}
+
+enum hf_status hf_local_open(struct hf_local *local, const char *wanted,
+                             struct hf_error *error)
+{
+    struct hf_standard_fds standard;
+    hf_standard_fds_cover(&standard); /* set-up opens them anew */
+    enum hf_status status = open_files(local, wanted, error);
+    hf_standard_fds_uncover(&standard);
     return status;
 }
 

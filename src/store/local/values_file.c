@@ -15,6 +15,7 @@
 #include "store/local/values.h"
 
 #include "base/fail.h"
+#include "io/standard_fds.h"
 #include "store/local/table.h"
 
 #include <errno.h>
@@ -251,9 +252,15 @@ static enum hf_status open_file(struct hf_values *values, const char *path,
     if (fd < 0) {
         return hf_folder_fail_file(values->gate->folder, path, errno, error);
     }
+    struct hf_standard_fds standard;
     enum hf_status status = check_file(values, path, fd, error);
     close(fd);
-    return status == HF_OK ? open_env(values, path, error) : status;
+    hf_standard_fds_cover(&standard); /* a put may be the first to open it */
+    if (status == HF_OK) {
+        status = open_env(values, path, error);
+    }
+    hf_standard_fds_uncover(&standard);
+    return status;
 }
 
 /* Bytes of the file that LMDB may read. */

@@ -16,6 +16,7 @@
 
 #include "base/assert.h"
 #include "io/clock.h"
+#include "io/standard_fds.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -60,8 +61,8 @@ static bool make_socket(struct hf_wake *wake)
 {
     if (wake->watch.fd < 0) {
         wake->space = read_space();
-        wake->watch.fd =
-            socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        wake->watch.fd = hf_standard_fds_avoid(
+            socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     }
     return wake->watch.fd >= 0;
 }

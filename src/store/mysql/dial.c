@@ -25,6 +25,7 @@
 #include "base/assert.h"
 #include "base/secret.h"
 #include "io/detached.h"
+#include "io/standard_fds.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -198,7 +199,8 @@ static bool set_up(struct hf_mysql_dial *dial,
 {
     atomic_init(&dial->users, 2);
     atomic_init(&dial->socket, -1);
-    dial->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    dial->event_fd =
+        hf_standard_fds_avoid(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     dial->keep = open("/dev/null", O_RDWR | O_CLOEXEC);
     return hf_mysql_target_copy(&dial->target, target) && dial->event_fd >= 0 &&
            dial->keep >= 0;
