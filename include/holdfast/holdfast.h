@@ -34,7 +34,8 @@
  *   thread may call hf_lock_valid_for(), hf_lock_state(),
  *   hf_lock_remaining_ms() and hf_lock_fence() until the lock is released.
  * - In a forked child, calls on a client or lock of the parent return
- *   HF_INVALID, and hf_client_close() frees memory without sending anything.
+ *   HF_INVALID, and hf_client_close() sends nothing. It frees the memory unless
+ *   a thread of the parent was changing it.
  * - `@return` lists every status that a function returns. In addition,
  *   HF_INVALID is returned if the client or lock is missing, in a forked child,
  *   and while the client is being closed; HF_CANCELLED after a cancel token,

@@ -8,6 +8,7 @@
 #include "world/fiber.h"
 
 #include "base/assert.h"
+#include "client/close.h"
 #include "client/timer.h"
 
 #include <inttypes.h>
@@ -313,7 +314,7 @@ void sim_process_crash(struct sim_process *process)
     process->wake_order = 0;
     if (process->client != NULL) {
         memset(process->client->page, 0, sizeof(uint32_t));
-        hf_client_close(process->client);
+        hf_client_free(process->client); /* also amid a call */
         process->client = NULL;
     }
     sim_fiber_free(process->fiber); /* calls that blocked were on its stack */

@@ -303,13 +303,24 @@ static bool may_end(struct hf_client *client)
     return may;
 }
 
+/* If a thread of the parent had the mutex, it may have been in the middle of a
+ * change, also in the store: a pointer may be that of a buffer which was freed.
+ * That thread is not in the child, so the memory is given up. */
+static void free_forked(struct hf_client *client)
+{
+    if (pthread_mutex_trylock(&client->mutex) == 0) {
+        pthread_mutex_unlock(&client->mutex);
+        hf_client_free(client);
+    }
+}
+
 void hf_client_close(struct hf_client *client)
 {
     if (client == NULL) {
         return;
     }
     if (hf_client_is_forked(client)) {
-        hf_client_free(client);
+        free_forked(client);
     } else if (may_end(client)) {
         hf_client_end(client);
     }
