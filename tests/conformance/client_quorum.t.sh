@@ -7,5 +7,5 @@
 
 servers_start 5
 contract "five servers" "$(contract_urls s{1..5})" "${CONTRACT_ONE[@]}" \
-    "${CONTRACT_SEVERAL[@]}"
+    "${CONTRACT_SEVERAL[@]}" sequences
 finish

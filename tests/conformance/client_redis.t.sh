@@ -18,4 +18,5 @@ keys alone >"$W/before"
 contract "one server" "$url" "${CONTRACT_SEVERAL[@]}"
 left=$(keys alone | LC_ALL=C comm -13 "$W/before" -)
 is "$left" "" "several names and permits leave no key"
+contract "one server" "$url" sequences
 finish
