@@ -1226,9 +1226,8 @@ struct hf_waiting;
 HF_API const struct hf_holder *
 hf_waiting_holder(const struct hf_waiting *waiting);
 
-/** The number of waiters before it. On etcd and Consul, from 32 on, it is as
- * old as the holder is: read with one of the last heartbeats, 30 s ago at most
- * behind 500, longer behind more.
+/** The number of waiters before it. On etcd and Consul, from 32 on, it and the
+ * holder are some heartbeats old: 30 s behind 500.
  * Threads: any. Blocks: never. */
 HF_API uint32_t hf_waiting_ahead(const struct hf_waiting *waiting);
 
