@@ -415,12 +415,13 @@ static int check_words(const struct cli_args *args)
         return cli_message(CLI_EXIT_USAGE, "doctor",
                            "--init and --quarantine exclude each other");
     }
-    if (args->is_forced && !args->is_init) {
-        return cli_message(CLI_EXIT_USAGE, "doctor", "--force is for --init");
-    }
-    if (args->wants_schema && (args->is_init || args->is_quarantine)) {
+    if (args->wants_schema &&
+        (args->is_init || args->is_quarantine || args->is_forced)) {
         return cli_message(CLI_EXIT_USAGE, "doctor",
                            "--print-schema takes no other option of doctor");
+    }
+    if (args->is_forced && !args->is_init) {
+        return cli_message(CLI_EXIT_USAGE, "doctor", "--force is for --init");
     }
     return 0;
 }
