@@ -32,13 +32,17 @@ static void queue_on_push(void *wire, unsigned node, uint64_t cookie,
     (void)wire, (void)node, (void)cookie, (void)counter;
 }
 
+static bool queue_refuses_watches;
+
 static bool queue_watch(struct hf_wire *wire,
                         const struct hf_wire_watched *scope, void *user,
                         struct hf_instant now, struct hf_wire_watch **out)
 {
     (void)scope, (void)user, (void)now;
-    *out = (struct hf_wire_watch *)(void *)wire; /* never looked at */
-    return true;
+    *out = queue_refuses_watches
+               ? NULL
+               : (struct hf_wire_watch *)(void *)wire; /* never looked at */
+    return !queue_refuses_watches;
 }
 
 static void queue_unwatch(struct hf_wire *wire, struct hf_wire_watch *watch)
@@ -157,9 +161,36 @@ static void a_heartbeat_lists_when_something_has_changed(void **state)
     queue_close(&waiters);
 }
 
+/* Nothing else would begin one. */
+static void without_a_watch_each_heartbeat_lists(void **state)
+{
+    struct queue_client holder, waiter;
+    (void)state;
+    queue_open(&holder);
+    queue_open(&waiter);
+    queue_refuses_watches = true;
+    (void)queue_ask(&holder, 'a', HF_VERB_ACQUIRE);
+    for (int i = 0; i < 3; i++) {
+        struct hf_answer b = queue_ask(&waiter, 'b', HF_VERB_ACQUIRE);
+        assert_int_equal(b.verdict, HF_VERDICT_QUEUED);
+        assert_false(b.is_as_before);
+    }
+    queue_refuses_watches = false;
+    struct hf_instant end =
+        hf_instant_add(hf_clock_now(), hf_span_ms(MARK_PATIENCE_MS));
+    while (!queue_ask(&waiter, 'b', HF_VERB_ACQUIRE).is_as_before) {
+        assert_false(mark_is_over(end));
+    }
+    (void)queue_ask(&waiter, 'b', HF_VERB_RELEASE);
+    (void)queue_ask(&holder, 'a', HF_VERB_RELEASE);
+    queue_close(&holder);
+    queue_close(&waiter);
+}
+
 static inline int queue_places_main(const struct hf_store_ops *ops)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_a_watch_each_heartbeat_lists),
         cmocka_unit_test(a_heartbeat_lists_when_something_has_changed),
     };
     (void)mark_wire_main;
