@@ -105,8 +105,9 @@ static bool acquires(const struct sim_asking *call)
  * than six round trips, as for LIVE. The lease of other calls must be longer
  * than 40: a node has a twentieth of it to reply, and may need two round trips,
  * since the client may have to check the connection or to send the script. A
- * wait must be longer than twelve round trips for each lock: a shorter one need
- * not have reached any node. */
+ * node_timeout that is shorter than these ends them, too. A wait must be longer
+ * than twelve round trips for each lock: a shorter one need not have reached
+ * any node. */
 static bool has_time(const struct sim_oracle *oracle,
                      const struct sim_asking *call)
 {
@@ -115,6 +116,7 @@ static bool has_time(const struct sim_oracle *oracle,
     bool waits = call->kind == SIM_CALL_ACQUIRE && call->ms > 0;
     int64_t trips = call->kind == SIM_CALL_ACQUIRE ? 6 : 40;
     return call->turn->ttl_ms * MS > trips * trip_ns &&
+           story->node_timeout_ms * MS > 2 * trip_ns &&
            (!waits || call->ms * MS > 12 * trip_ns * call->n_wants);
 }
 

@@ -119,6 +119,14 @@ static void given_back(struct sim_oracle *oracle, const struct sim_chain *chain,
     }
 }
 
+/* The client counts its lease from the sending of a request, however late that
+ * arrives. */
+static int64_t sent_at(const struct sim_oracle *oracle, int node)
+{
+    return oracle->world->machine != NULL ? oracle->world->now_ns
+                                          : oracle->world->nodes[node].asked_ns;
+}
+
 void sim_owner_ran(struct sim_oracle *oracle, struct sim_chain *chain, int node,
                    const struct sim_run *run)
 {
@@ -149,7 +157,8 @@ void sim_owner_ran(struct sim_oracle *oracle, struct sim_chain *chain, int node,
         owner->starts = oracle->world->processes[owner->process].starts;
     }
     if (owner != NULL && (is_acquire || strcmp(run->script, "confirm") == 0)) {
-        owner->asked_ns = oracle->world->now_ns;
+        int64_t sent_ns = sent_at(oracle, node);
+        owner->asked_ns = owner->asked_ns < sent_ns ? sent_ns : owner->asked_ns;
         owner->ttl_ns = strtoll(run->argv[TTL].data, NULL, 10) * MS;
     }
 }

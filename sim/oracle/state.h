@@ -160,7 +160,7 @@ struct sim_asker {
     unsigned starts;  /* of its process */
     bool is_heard;    /* a request of it was executed that was not late */
     int64_t ended_ns; /* released, or its turn was given up; -1: not yet */
-    int64_t asked_ns; /* a node last executed its ACQUIRE or CONFIRM … */
+    int64_t asked_ns; /* its last ACQUIRE or CONFIRM was sent … */
     int64_t ttl_ns;   /* … with this ttl */
     int64_t until_ns; /* any lease that it has left ends then */
     uint8_t done;     /* bit mask: nodes that need no check any more */

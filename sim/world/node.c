@@ -98,6 +98,7 @@ void sim_node_execute(struct sim_node *node, struct sim_link *link,
                       const struct sim_chunk *chunk)
 {
     link->sent_ns = chunk->sent_ns;
+    node->asked_ns = chunk->sent_ns;
     node->is_unheard = link->socket == NULL;
     sim_redis_set_clock(link->redis, wall_us(node));
     sim_redis_feed(link->session, chunk->data, chunk->len);

@@ -212,6 +212,7 @@ struct sim_node {
     struct sim_redis *old;   /* one that a promotion replaced; NULL: none */
     bool is_up;
     bool is_unheard;    /* executes a request whose client has disconnected */
+    int64_t asked_ns;   /* that request was sent */
     int64_t resumes_ns; /* paused until then */
     int64_t wall_ns;    /* its wall clock at since_ns */
     int64_t since_ns;
