@@ -115,6 +115,7 @@ static void begin(struct one *one, struct fuzz_input *in)
     oracle_init(&one->oracle, lease_of(one), &world.nodes);
     one->is_live = true;
     event.queues = (what & 1) != 0;
+    event.place_stays = (what & 128) != 0;
     if (what % 8 == 6 && counter > 0) {
         event.kind = HF_EV_ADOPT;
     } else if (what % 8 == 7) {

@@ -26,6 +26,11 @@ static bool is_ask(enum hf_verb verb)
     return verb == HF_VERB_ACQUIRE || verb == HF_VERB_YIELD;
 }
 
+static struct hf_span place_of(const struct oracle *oracle)
+{
+    return hf_queue_lease(oracle->lease->ttl, oracle->place_stays);
+}
+
 static void hear_answer(struct oracle *oracle, const struct hf_event *event)
 {
     struct heard *heard = &oracle->heard[event->node];
@@ -58,7 +63,7 @@ static void hear_answer(struct oracle *oracle, const struct hf_event *event)
         event->verdict == HF_VERDICT_QUEUED) {
         bool is_newer = event->verdict == HF_VERDICT_QUEUED &&
                         heard->counter > event->counter;
-        struct hf_span queue = hf_queue_lease(oracle->lease->ttl);
+        struct hf_span queue = place_of(oracle);
         /* A grant above this counter was made after this request was executed,
          * whatever its verb. */
         heard->claim = hf_instant_max(
@@ -83,6 +88,7 @@ void oracle_event(struct oracle *oracle, const struct hf_event *event)
     switch (event->kind) {
     case HF_EV_ACQUIRE:
         oracle->queues = event->queues;
+        oracle->place_stays = event->place_stays;
         break;
     case HF_EV_ADOPT:
         oracle->is_adopted = true;
@@ -152,7 +158,7 @@ static void check_send(struct oracle *oracle, const struct hf_send *send,
         FUZZ_CHECK(send->ttl.ns >= hf_span_ms(HF_TTL_MS_MIN).ns);
     }
     if (is_ask(send->verb)) { /* a pushed grant lasts Q, not the ttl */
-        struct hf_span queue = hf_queue_lease(oracle->lease->ttl);
+        struct hf_span queue = place_of(oracle);
         heard->claim = hf_instant_max(heard->claim,
                                       hf_instant_add(now, hf_validity(queue)));
     }

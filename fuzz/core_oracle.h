@@ -30,6 +30,7 @@ struct oracle {
     struct hf_instant deadline;
     uint64_t fence;
     bool queues;
+    bool place_stays;
     bool is_forsaken;
     bool is_adopted;
     bool is_shrunk; /* extended to a shorter lease */

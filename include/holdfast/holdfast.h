@@ -1226,8 +1226,8 @@ struct hf_waiting;
 HF_API const struct hf_holder *
 hf_waiting_holder(const struct hf_waiting *waiting);
 
-/** The number of waiters before it. On etcd and Consul, from 32 on, it and the
- * holder are some heartbeats old: 30 s behind 500.
+/** The number of waiters before it. On etcd, Consul and ZooKeeper it and the
+ * holder are up to 10 s old; on etcd and Consul up to 40 s behind 500.
  * Threads: any. Blocks: never. */
 HF_API uint32_t hf_waiting_ahead(const struct hf_waiting *waiting);
 

@@ -58,6 +58,7 @@ static void attempt(struct hf_op *op)
         .now = client->now,
         .counter = op->counter,
         .queues = op->order.wait_ms != 0 && has_queue(client),
+        .place_stays = client->store->ops->place_stays,
     };
     hf_client_step(client, lock, &event);
 }

@@ -31,8 +31,12 @@ static struct hf_span left_of(const struct hf_answer *answer)
 /* The end of a process is not pushed, only found by polling. */
 #define POLL_MORTAL_MS 500
 
+/* A waiter of more names than its store watches at a time. */
+#define POLL_UNWATCHED_MS 2000
+
 /* The first waiter polls only where the end of the holder is not pushed: a
- * process that dies, a key of another library. 0: do not poll. */
+ * process that dies, a key of another library, a name without a watch. 0: do
+ * not poll. */
 static uint16_t poll_ms_max(const struct hf_client *client,
                             const struct hf_answer *answer)
 {
@@ -42,7 +46,10 @@ static uint16_t poll_ms_max(const struct hf_client *client,
     bool is_foreign = answer->kind == HF_HOLDER_TYPE ||
                       (answer->kind == HF_HOLDER_FOREIGN &&
                        !hf_owner_is_ours(answer->owner, answer->owner_len));
-    return is_foreign ? POLL_FOREIGN_MS : 0;
+    if (is_foreign) {
+        return POLL_FOREIGN_MS;
+    }
+    return answer->is_unwatched ? POLL_UNWATCHED_MS : 0;
 }
 
 static struct hf_event event_of(const struct hf_client *client,
@@ -64,7 +71,8 @@ static struct hf_event event_of(const struct hf_client *client,
         .rival =
             has_rival ? hf_owner_digest(answer->owner, answer->owner_len) : 0,
         .left = left_of(answer),
-        .poll_ms_max = has_rival ? poll_ms_max(client, answer) : 0,
+        .poll_ms_max =
+            has_rival || answer->is_unwatched ? poll_ms_max(client, answer) : 0,
         .ahead = answer->ahead,
         .ticket = answer->ticket,
     };

@@ -55,9 +55,9 @@ static void fill_send(const struct hf_lease *lease, struct hf_send *send)
     bool is_ask = send->verb == HF_VERB_ACQUIRE || send->verb == HF_VERB_YIELD;
     bool queues = (lease->flags & HF_LEASE_QUEUES) != 0 &&
                   (is_waiting || lease->n_nodes == 1);
-    send->ttl = is_waiting ? hf_queue_lease(lease->ttl) : lease->ttl;
+    send->ttl = is_waiting ? hf_lease_place(lease) : lease->ttl;
     if (is_ask && queues) {
-        send->queue = hf_queue_lease(lease->ttl);
+        send->queue = hf_lease_place(lease);
         send->ticket = is_waiting ? hf_lease_ticket(lease) : 0;
     }
 }

@@ -99,9 +99,10 @@ struct hf_event {
     struct hf_span left; /* ANSWER: the rival's remaining lease; negative:
                             it has no expiry */
     struct hf_span ttl;  /* EXTEND */
-    uint16_t spared; /* RELEASE_FOREIGN: nodes to which no RELEASE is sent */
-    bool queues;     /* ACQUIRE: wait in the nodes' queues until it is ours
-                        or HF_EV_RELEASE */
+    uint16_t spared;  /* RELEASE_FOREIGN: nodes to which no RELEASE is sent */
+    bool queues;      /* ACQUIRE: wait in the nodes' queues until it is ours
+                         or HF_EV_RELEASE */
+    bool place_stays; /* ACQUIRE: a place there lasts for the whole ttl */
     uint16_t poll_ms_max; /* ANSWER: the end of the rival's lease may not be
                          pushed, so the first waiter polls with at most this
                          interval; 0: it need not */

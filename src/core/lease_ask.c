@@ -43,6 +43,7 @@ void hf_ask_begin(struct hf_step *step)
     lease->round_at = step->event->now;
     lease->fence = step->event->counter;
     lease->flags |= step->event->queues ? HF_LEASE_QUEUES : 0;
+    lease->flags |= step->event->place_stays ? HF_LEASE_PLACE_STAYS : 0;
     lease->next =
         step->nodes->connecting == 0
             ? HF_NEVER

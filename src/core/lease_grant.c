@@ -58,7 +58,7 @@ static struct hf_instant proof_until(const struct hf_step *step)
 {
     HF_ASSERT(step->event->kind == HF_EV_ANSWER);
     struct hf_span ttl =
-        is_waiting(step) ? hf_queue_lease(step->lease->ttl) : step->lease->ttl;
+        is_waiting(step) ? hf_lease_place(step->lease) : step->lease->ttl;
     return hf_instant_add(step->event->sent, hf_validity(ttl));
 }
 
@@ -105,7 +105,7 @@ void hf_grant_refusal(struct hf_step *step, struct hf_vote *vote)
 {
     HF_ASSERT(step->event->verdict != HF_VERDICT_OK);
     const struct hf_event *event = step->event;
-    struct hf_span queue = hf_queue_lease(step->lease->ttl);
+    struct hf_span queue = hf_lease_place(step->lease);
     bool is_queued = event->verdict == HF_VERDICT_QUEUED;
     bool is_old = (vote->flags & hf_vote_old(event->verb)) != 0;
     vote->said = is_queued ? HF_SAID_QUEUED : HF_SAID_NOT_YOURS;

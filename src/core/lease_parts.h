@@ -48,8 +48,9 @@ enum hf_lease_flags {
     HF_LEASE_EXTENDING = (1 << 1),  /* a caller waits for EXTENDED */
     HF_LEASE_REPORTS = (1 << 2),    /* a caller waits for RELEASED */
     HF_LEASE_QUEUES = (1 << 3),     /* if refused, wait in the queues */
-    HF_LEASE_CLAIM = (1 << 4)       /* held by pushed grants, which last Q; not
+    HF_LEASE_CLAIM = (1 << 4),      /* held by pushed grants, which last Q; not
                                        confirmed for the full ttl yet */
+    HF_LEASE_PLACE_STAYS = (1 << 5) /* hf_queue_lease() */
 };
 
 /* The arguments of one hf_lease_step(). */
@@ -59,6 +60,13 @@ struct hf_step {
     const struct hf_event *event;
     struct hf_effects *out;
 };
+
+/* Q of this lease. */
+static inline struct hf_span hf_lease_place(const struct hf_lease *lease)
+{
+    return hf_queue_lease(lease->ttl,
+                          (lease->flags & HF_LEASE_PLACE_STAYS) != 0);
+}
 
 static inline uint16_t hf_node_bit(unsigned node)
 {

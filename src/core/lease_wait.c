@@ -7,7 +7,7 @@
  *   a majority refused      the waiter takes its ticket: the median of the
  *                           clock readings in the replies. It never changes.
  *   ACQUIRE with a ticket   sent to all nodes: each gives it a place, which
- *                           lasts Q (hf_queue_lease()). Sent again every Q/3,
+ *                           lasts Q (hf_lease_place()). Sent again every Q/3,
  *                           as a heartbeat.
  *   GRANT, pushed           a vote: the script that released the name on this
  *                           node has granted it to the first live waiter
@@ -83,7 +83,7 @@ static void send_acquire(struct hf_step *step, unsigned node)
 static struct hf_span heartbeat_interval(const struct hf_lease *lease)
 {
     HF_ASSERT(lease->phase == HF_PHASE_WAITING);
-    struct hf_span period = hf_span_div(hf_queue_lease(lease->ttl), 3);
+    struct hf_span period = hf_span_div(hf_lease_place(lease), 3);
     return hf_span_add(
         period, hf_span_scale(hf_span_div(period, 16 * 255), lease->jitter));
 }
@@ -96,7 +96,7 @@ static struct hf_span poll_interval(const struct hf_step *step,
     HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
     struct hf_span longest = hf_span_ms(POLL_MAX_MS);
     if (vote->said == HF_SAID_QUEUED && step->event->poll_ms_max != 0) {
-        longest = hf_span_min(longest, hf_span_ms(step->event->poll_ms_max));
+        longest = hf_span_ms(step->event->poll_ms_max);
     }
     struct hf_span span = hf_span_ms(POLL_MIN_MS);
     for (unsigned i = 0; i < vote->polls && span.ns < longest.ns; i++) {
@@ -375,7 +375,7 @@ static bool must_yield_again(const struct hf_step *step)
 bool hf_wait_is_brief(const struct hf_step *step, struct hf_instant until)
 {
     HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
-    struct hf_span least = hf_validity_min(hf_queue_lease(step->lease->ttl));
+    struct hf_span least = hf_validity_min(hf_lease_place(step->lease));
     return hf_instant_until(step->event->now, until).ns < least.ns;
 }
 

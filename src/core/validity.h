@@ -13,6 +13,8 @@
 
 #include "base/time.h"
 
+#include <stdbool.h>
+
 /* Allowance for clock rates: ttl * 1% + 2 ms (the Redlock paper's figures: 1%
  * is far above the error of oscillators, 2 ms is the expiry's own precision).
  */
@@ -40,8 +42,9 @@ struct hf_span hf_renewal_retry(struct hf_span ttl);
 
 /* Q = min(ttl, 6 s): the lease of a place in a queue, and of a grant to a
  * waiter until it is confirmed. A dead waiter delays the others by Q, at most
- * once. */
-struct hf_span hf_queue_lease(struct hf_span ttl);
+ * once. @param stays  The node keeps the place for the whole ttl, so a short Q
+ * would free nothing earlier: Q = min(ttl, 30 s). */
+struct hf_span hf_queue_lease(struct hf_span ttl, bool stays);
 
 /* From a claim of length `left` to its confirmation: an eighth, which leaves
  * time for several retries. */

@@ -142,6 +142,7 @@ struct hf_answer {
                           with a ticket: not 0 if an earlier ticket waits */
     bool is_as_before; /* QUEUED: the holder was not asked for; `ahead` is as
                           old as the last answer */
+    bool is_unwatched; /* QUEUED: our turn may come without a push */
     uint16_t permits;  /* REFUSED, QUEUED, INSPECT: terms of the sharers; 0:
                           plain sharing, or no sharers */
     uint32_t sharers;  /* INSPECT: number of sharers; 0: exclusive, or free */
@@ -326,11 +327,13 @@ struct hf_store_ops {
     /* Renewals that are due within this time are sent together, since many are
      * one request here; 0: within 20 ms, to share a write. */
     struct hf_span joins;
-    bool is_serial; /* a request may stay unsent, or be half done, until
-                       earlier replies are read: the client reads them, also
-                       when no call waits */
-    bool is_told;   /* locks of one client have something in common: a CONFIRM
-                       with `detaches` comes before one of them is detached */
+    bool is_serial;   /* a request may stay unsent, or be half done, until
+                         earlier replies are read: the client reads them, also
+                         when no call waits */
+    bool place_stays; /* a place in a queue lasts for the ttl, whatever
+                         `queue_ms` is: it ends with its client's session */
+    bool is_told;     /* locks of one client have something in common: a CONFIRM
+                         with `detaches` comes before one of them is detached */
     const char *bound; /* NULL; or why a lock ends with the session of its
                           client: it is neither handed on, nor reserved, nor
                           extended beyond its ttl */

@@ -104,13 +104,13 @@ mine=$(leases_of late-a)
 is "$mine" "$(leases_of late-b | grep -xF "$mine")" 'both are of one lease'
 etcd_pause e1
 paused=$(now_ms)
-# A heartbeat is sent each 2 s, and given up after a second.
-is_given_up() { [ $(($(now_ms) - paused)) -ge 5000 ]; }
-ok 'its server stands still' wait_until 10 is_given_up
+# A heartbeat is sent each 8 s, and given up after a second.
+is_given_up() { [ $(($(now_ms) - paused)) -ge 10000 ]; }
+ok 'its server stands still' wait_until 20 is_given_up
 etcd_continue e1
 owner="0123456789abcdef0123456789abcdef:host:1:1700000000"
 etcd_ctl put "--lease=$mine" "lock:late-c/$mine-x24-$owner" '' >/dev/null
-ok 'a create that lands late is removed' wait_until 12 counts 0 late-c
+ok 'a create that lands late is removed' wait_until 30 counts 0 late-c
 is "$(leases_of late-a)" "$mine" '... and nothing else is'
 ok '... also in the queue' counts 2 late-b
 end other

@@ -89,7 +89,7 @@ static struct hf_answer queue_ask(struct queue_client *client, char letter,
         .owner = owner,
         .owner_len = strlen(owner),
         .ttl_ms = verb == HF_VERB_ACQUIRE ? MARK_SESSION_S * 1000 : 0,
-        .queue_ms = 6000};
+        .queue_ms = 30000};
     client->is_answered = false;
     hf_ordered_ask(store, &ask, hf_clock_now());
     hf_ordered_flush(store, hf_clock_now());
@@ -140,6 +140,7 @@ static void a_heartbeat_lists_when_something_has_changed(void **state)
     assert_int_equal(b.verdict, HF_VERDICT_QUEUED);
     assert_int_equal(c.ahead, 2);
     assert_false(b.is_as_before || c.is_as_before);
+    assert_false(b.is_unwatched || c.is_unwatched);
     for (int i = 0; i < 3; i++) {
         queue_expect_as_before(&waiters, 'b', &b);
         queue_expect_as_before(&waiters, 'c', &c);
@@ -174,6 +175,7 @@ static void without_a_watch_each_heartbeat_lists(void **state)
         struct hf_answer b = queue_ask(&waiter, 'b', HF_VERB_ACQUIRE);
         assert_int_equal(b.verdict, HF_VERDICT_QUEUED);
         assert_false(b.is_as_before);
+        assert_true(b.is_unwatched);
     }
     queue_refuses_watches = false;
     struct hf_instant end =

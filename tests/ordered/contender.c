@@ -11,6 +11,8 @@
  * of the others are renewed, and nothing disappears by itself. */
 #include "parts.h"
 
+#include "core/validity.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +64,9 @@ static void send(struct client *client, struct slot *slot, enum hf_verb verb,
         .counter = verb == HF_VERB_CONFIRM ? slot->number : 0,
         .is_shared = slot->mode == HF_SHARED,
         .permits = slot->permits,
-        .queue_ms = slot->waits ? slot->ttl_ms : 0,
+        .queue_ms = slot->waits ? hf_span_ms_floor(hf_queue_lease(
+                                      hf_span_ms(slot->ttl_ms), true))
+                                : 0,
     };
     send_ask(client, &ask, slot->attempt, slot->name, request);
 }

@@ -24,6 +24,7 @@ struct tracer {
     struct hf_lease *lease;
     struct hf_instant sent[HF_NODES_MAX][HF_VERB_SCAN + 1];
     struct hf_span ttl; /* from its last request */
+    bool place_stays;
     struct hf_event event;
     struct hf_effects effects;
     char actions[LINE_MAX_LEN];
@@ -70,7 +71,7 @@ static const char *outcome_text(enum hf_outcome outcome)
 static void check_ttl(const struct tracer *tracer, const struct hf_send *send)
 {
     int64_t own_ns = tracer->ttl.ns;
-    int64_t place_ns = hf_queue_lease(tracer->ttl).ns;
+    int64_t place_ns = hf_queue_lease(tracer->ttl, tracer->place_stays).ns;
     bool is_place = send->ticket != 0 || send->verb == HF_VERB_YIELD;
     if (send->verb == HF_VERB_RELEASE || send->verb == HF_VERB_CONFIRM) {
         assert_int_equal(send->queue.ns, 0);
@@ -201,11 +202,13 @@ static void read_answer(struct tracer *tracer, unsigned node, char **words,
         event->ticket = n > 6 ? strtoull(words[6], NULL, 10) : 0;
     } else if (strcmp(verdict, "queued") == 0 ||
                strcmp(verdict, "foreign") == 0 ||
+               strcmp(verdict, "unwatched") == 0 ||
                strcmp(verdict, "mortal") == 0) {
         event->verdict = HF_VERDICT_QUEUED;
-        event->poll_ms_max = strcmp(verdict, "foreign") == 0  ? 40
-                             : strcmp(verdict, "mortal") == 0 ? 500
-                                                              : 0;
+        event->poll_ms_max = strcmp(verdict, "foreign") == 0     ? 40
+                             : strcmp(verdict, "mortal") == 0    ? 500
+                             : strcmp(verdict, "unwatched") == 0 ? 2000
+                                                                 : 0;
         event->ahead = n > 4 ? (uint32_t)atoi(words[4]) : 0;
         event->left = hf_span_ms(n > 5 ? atoi(words[5]) : 20000);
         event->ticket = 500;
@@ -256,6 +259,7 @@ static void read_event(struct tracer *tracer, char **words, int n)
         {"node", HF_EV_NODE},
         {"reset", HF_EV_NODE_RESET},
         {"queue", HF_EV_ACQUIRE},
+        {"stay", HF_EV_ACQUIRE},
         {"doubt", HF_EV_DOUBT},
         {"listen", HF_EV_LISTEN},
         {"unlisten", HF_EV_LISTEN},
@@ -271,7 +275,10 @@ static void read_event(struct tracer *tracer, char **words, int n)
             event->kind = kinds[i].kind;
             uint64_t number = n > 1 ? strtoull(words[1], NULL, 10) : 0;
             event->counter = number;
-            event->queues = strcmp(words[0], "queue") == 0;
+            event->place_stays = strcmp(words[0], "stay") == 0;
+            event->queues =
+                event->place_stays || strcmp(words[0], "queue") == 0;
+            tracer->place_stays |= event->place_stays;
             if (event->kind == HF_EV_LISTEN) {
                 read_listen(tracer, words[0], (unsigned)number);
             }

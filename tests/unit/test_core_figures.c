@@ -33,8 +33,10 @@ static void shares_of_a_lease(void **state)
     assert_int_equal(hf_renewal_retry(hf_span_ms(20)).ns, 1 * MS);
     assert_int_equal(hf_renewal_slack(ttl).ns, 30 * MS);
     assert_int_equal(hf_renewal_slack(hf_span_ms(20)).ns, MS / 5);
-    assert_int_equal(hf_queue_lease(ttl).ns, ttl.ns);
-    assert_int_equal(hf_queue_lease(hf_span_ms(6001)).ns, 6000 * MS);
+    assert_int_equal(hf_queue_lease(ttl, false).ns, ttl.ns);
+    assert_int_equal(hf_queue_lease(hf_span_ms(6001), false).ns, 6000 * MS);
+    assert_int_equal(hf_queue_lease(ttl, true).ns, ttl.ns);
+    assert_int_equal(hf_queue_lease(hf_span_ms(30001), true).ns, 30000 * MS);
     assert_int_equal(hf_claim_period(hf_span_ms(800)).ns, 100 * MS);
 }
 

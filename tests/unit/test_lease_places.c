@@ -257,6 +257,55 @@ static void failed_yield_waits_for_the_heartbeat(void **state)
           "[2003] timer             | 0Q300\n");
 }
 
+/* Where a place lasts for the ttl, so does a grant to a waiter; at most 30 s. */
+static void place_that_stays_has_rare_heartbeats(void **state)
+{
+    (void)state;
+    trace(1, TTL,
+          "[0] stay                 | 0Q\n"
+          "[1] 0 Q queued 5         | queued\n"
+          "[10001] timer            | 0Q500\n"
+          "[10002] 0 Q queued 5     | \n"
+          "[20002] timer            | 0Q500\n"
+          "[20003] 0 Q queued 5     | \n"
+          "[25000] 0 grants 6       | held 6 till 49700\n");
+    trace(1, 4 * TTL,
+          "[0] stay                 | 0Q\n"
+          "[1] 0 Q queued 5         | queued\n"
+          "[10001] timer            | 0Q500\n"
+          "[10002] 0 Q queued 5     | \n"
+          "[10003] 0 grants 6       | held 6 till 39699\n"
+          "[13715] timer            | 0C6h\n");
+}
+
+/* Its turn is not pushed: the first one asks, at last every 2 s. */
+static void unwatched_place_is_asked_for(void **state)
+{
+    (void)state;
+    trace(1, TTL,
+          "[0] stay                 | 0Q\n"
+          "[0] 0 Q unwatched 5      | queued\n"
+          "[10] timer               | 0Q500\n"
+          "[10] 0 Q unwatched 5     | \n"
+          "[30] timer               | 0Q500\n"
+          "[30] 0 Q unwatched 5     | \n"
+          "[70] timer               | 0Q500\n"
+          "[70] 0 Q unwatched 5     | \n"
+          "[150] timer              | 0Q500\n"
+          "[150] 0 Q unwatched 5    | \n"
+          "[310] timer              | 0Q500\n"
+          "[310] 0 Q unwatched 5    | \n"
+          "[630] timer              | 0Q500\n"
+          "[630] 0 Q unwatched 5    | \n"
+          "[1270] timer             | 0Q500\n"
+          "[1270] 0 Q unwatched 5   | \n"
+          "[2550] timer             | 0Q500\n"
+          "[2550] 0 Q unwatched 5   | \n"
+          "[4550] timer             | 0Q500\n"
+          "[4550] 0 Q unwatched 5 1 | \n"
+          "[14550] timer            | 0Q500\n");
+}
+
 /* "Yours" at a counter below a later refusal. */
 static void stale_grant_is_given_back(void **state)
 {
@@ -346,6 +395,8 @@ int main(void)
         cmocka_unit_test(newer_grant_is_not_given_back_for_an_older),
         cmocka_unit_test(grant_before_the_reply_can_be_raised),
         cmocka_unit_test(failed_yield_waits_for_the_heartbeat),
+        cmocka_unit_test(place_that_stays_has_rare_heartbeats),
+        cmocka_unit_test(unwatched_place_is_asked_for),
         cmocka_unit_test(stale_grant_is_given_back),
         cmocka_unit_test(bounds_of_a_stale_grant_are_ignored),
         cmocka_unit_test(nothing_is_given_back_to_a_node_that_is_away),

@@ -237,6 +237,7 @@ static void begin(struct world *world, struct client *client)
     step(world, client,
          (struct hf_event){.kind = HF_EV_ACQUIRE,
                            .queues = world->plan->queues && draw(world, 5) != 0,
+                           .place_stays = draw(world, 4) == 0,
                            .counter = draw(world, 2) ? client->hint : 0});
 }
 

@@ -67,6 +67,7 @@ const struct hf_store_ops hf_store_consul = {
     .node_timeout = {NODE_TIMEOUT_MS_DEFAULT * INT64_C(1000000)},
     .failover = {HF_ORDERED_FAILOVER_MS * INT64_C(1000000)},
     .joins = {HF_STORE_JOINS_MS * INT64_C(1000000)},
+    .place_stays = true,
     .open = consul_open,
     .close = hf_endpoints_close,
     .ask = hf_ordered_store_ask,

@@ -4,6 +4,7 @@
 #include "store/ordered/task.h"
 
 #include "base/assert.h"
+#include "core/validity.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,12 @@ static bool attach(struct hf_ordered *store, struct hf_ordered_seat *seat,
         seat->session->n_seats++;
     }
     return seat->session != NULL;
+}
+
+/* `place_stays` of each store of ordered entries. */
+static int64_t place_ms(int64_t ttl_ms)
+{
+    return hf_span_ms_floor(hf_queue_lease(hf_span_ms(ttl_ms), true));
 }
 
 static void acquire(struct hf_ordered *store, const struct hf_ask *ask,
@@ -63,6 +70,7 @@ static void acquire(struct hf_ordered *store, const struct hf_ask *ask,
         return;
     }
     HF_ASSERT(!seat->acquire.is_pending);
+    HF_ASSERT(ask->queue_ms == 0 || ask->queue_ms == place_ms(seat->ttl_ms));
     seat->acquire = (struct hf_ordered_request){true, ask->cookie, now};
     seat->cookie = ask->cookie;
     if (seat->state == HF_ORDERED_LEAVING) {

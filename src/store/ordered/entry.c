@@ -195,7 +195,8 @@ static void give_queued(struct hf_ordered *store, struct hf_ordered_seat *seat,
     struct hf_answer answer = {.verdict = HF_VERDICT_QUEUED,
                                .sent = seat->session->renewed,
                                .ticket = seat->number,
-                               .ahead = (uint32_t)ahead};
+                               .ahead = (uint32_t)ahead,
+                               .is_unwatched = seat->name->watch == NULL};
     name_holder(&answer, reply);
     answer.counter = seat->behind;
     HF_ASSERT(answer.counter < seat->number);

@@ -402,7 +402,7 @@ void hf_ordered_entry_judge(struct hf_ordered *store,
  */
 
 /* Entries that a heartbeat lists, on average, however many wait. */
-#define HF_ORDERED_LISTED_EACH 32
+#define HF_ORDERED_LISTED_EACH 128
 
 /* A list has shown that the seat waits behind @p before, with @p ahead before
  * it in all. */

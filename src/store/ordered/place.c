@@ -111,6 +111,7 @@ void hf_ordered_place_give(struct hf_ordered *store,
                                .ticket = seat->number,
                                .ahead = seat->place->ahead,
                                .left_ms = -1,
-                               .is_as_before = true};
+                               .is_as_before = true,
+                               .is_unwatched = seat->name->watch == NULL};
     hf_ordered_give(store, seat, HF_VERB_ACQUIRE, &answer);
 }

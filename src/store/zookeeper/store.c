@@ -147,6 +147,7 @@ const struct hf_store_ops hf_store_zookeeper = {
     .node_timeout = {NODE_TIMEOUT_MS_DEFAULT * INT64_C(1000000)},
     .failover = {HF_ORDERED_FAILOVER_MS * INT64_C(1000000)},
     .joins = {HF_STORE_JOINS_MS * INT64_C(1000000)},
+    .place_stays = true,
     .open = zookeeper_open,
     .close = zookeeper_shut,
     .ask = hf_ordered_store_ask,
