@@ -149,3 +149,8 @@ PACKAGES_PROOF=(liblua5.1-0-dev spin iproute2 nftables procps util-linux)
 PACKAGES_DATABASES=(postgresql pgbouncer sqlite3 libsqlite3-dev
     mariadb-server libmariadb-dev etcd-server etcd-client
     libzookeeper-java libslf4j-java default-jre-headless python3-kazoo)
+
+# Programs that lock in these databases, for the tests: of Rails and of Django.
+# shellcheck disable=SC2034
+PACKAGES_CALLERS=(ruby-activerecord ruby-pg ruby-mysql2
+    python3-django python3-django-pglocks python3-psycopg2 python3-mysqldb)
