@@ -18,6 +18,7 @@ extern const char cli_guard_mysql_reset[];
 extern const char cli_guard_mysql_state[];
 extern const char cli_guard_mysql_table_state[];
 extern const char cli_guard_sqlite[];
+extern const char cli_guard_sqlite_newer[];
 extern const char cli_guard_sqlite_table[];
 extern const char cli_guard_sqlite_reset[];
 extern const char cli_guard_sqlite_state[];
@@ -43,6 +44,7 @@ struct cli_guard {
     const char *name;    /* of the database, as typed */
     const char *product; /* as written in a sentence */
     const char *base;    /* the guard itself */
+    const char *newer;   /* after `base`, if `state` says newer=1; or NULL */
     const char *table;   /* the trigger of one table, with places to fill;
                           * NULL: it has none */
     const char *reset;   /* the reset of one name */

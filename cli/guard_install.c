@@ -30,6 +30,8 @@ struct state {
     char *text; /* of malloc(); NULL: no memory */
     int version;
     bool is_whole;
+    bool is_newer;           /* the program can run guard->newer */
+    const char *note;        /* what the guard there also means, or "" */
     const char *missing;     /* the GRANT without which it would fail, or "" */
     const char *grant;       /* that may have been missing, or "" */
     const char *table_grant; /* the same for the table */
@@ -98,9 +100,8 @@ static void read_line(struct state *state, char *line)
         const char *name;
         const char **value;
     } texts[] = {
-        {"missing", &state->missing},
-        {"grant", &state->grant},
-        {"table_grant", &state->table_grant},
+        {"note", &state->note},         {"missing", &state->missing},
+        {"grant", &state->grant},       {"table_grant", &state->table_grant},
         {"triggers", &state->triggers},
     };
     const char *value = value_of(line, "version");
@@ -109,6 +110,8 @@ static void read_line(struct state *state, char *line)
     }
     value = value_of(line, "whole");
     state->is_whole |= value != NULL && value[0] == '1';
+    value = value_of(line, "newer");
+    state->is_newer |= value != NULL && value[0] == '1';
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         value = value_of(line, texts[i].name);
         *texts[i].value = value != NULL ? value : *texts[i].value;
@@ -121,6 +124,7 @@ static int read_state(struct cli_guard_client *client,
 {
     const struct cli_guard *guard = client->guard;
     *state = (struct state){.version = NOT_INSTALLED,
+                            .note = "",
                             .missing = "",
                             .grant = "",
                             .table_grant = "",
@@ -190,6 +194,10 @@ static void report(const struct cli_guard *guard, const struct cli_args *args,
     }
     cli_guard_install_begin(&out, guard);
     put_version(&out, guard, before);
+    if (!is_same && after->note[0] != '\0') {
+        cli_out_text(&out, "; ");
+        cli_out_plain(&out, after->note);
+    }
     if (args->table != NULL) {
         cli_out_text(&out, "; the triggers of ");
         (void)cli_out_shown(&out, args->table, strlen(args->table));
@@ -233,7 +241,8 @@ static int run_install(struct cli_guard_client *client,
     if (!is_there && before->missing[0] != '\0') {
         return refuse_missing(guard, before->missing);
     }
-    if (!is_there && !run_texts(client, args, guard->base, NULL)) {
+    if (!is_there && !run_texts(client, args, guard->base,
+                                before->is_newer ? guard->newer : NULL)) {
         return cli_guard_install_fail(client, remedy_of(client, before, false));
     }
     if (args->table != NULL && !run_texts(client, args, NULL, guard->table)) {

@@ -309,6 +309,13 @@ static const struct cli_guard_error sqlite_errors[] = {
     {NULL, CLI_EXIT_CONFIG},
 };
 
+static const struct cli_guard_remedy sqlite_remedies[] = {
+    {"malformed database schema (holdfast_stale)",
+     "the guard was installed by SQLite 3.47 or later, and this sqlite3 is "
+     "older: use a newer one; nothing was changed"},
+    {NULL, NULL},
+};
+
 const struct cli_guard_program cli_guard_sqlite3 = {
     .names = {"sqlite3"},
     .package = "sqlite3",
@@ -316,6 +323,7 @@ const struct cli_guard_program cli_guard_sqlite3 = {
                 "-cmd", ".timeout 10000"},
     .address = address_sqlite,
     .errors = sqlite_errors,
+    .remedies = sqlite_remedies,
 };
 
 /* ---- Redis ------------------------------------------------------------- */

@@ -16,8 +16,9 @@
 -- transaction back. The INSERT locks the database for writing until the
 -- transaction ends, so no other fence can pass between a check and its write.
 -- The errors have fixed texts: an older SQLite cannot open a database with a
--- RAISE that computes its text (3.47).
--- Running this file again replaces view and trigger and keeps the rows.
+-- RAISE that computes its text (3.47). holdfast guard sqlite --install makes
+-- one, with both fences, if the program sqlite3 is that new.
+-- Running this file again replaces views and triggers and keeps the rows.
 BEGIN IMMEDIATE;
 
 -- is_deleting is 1 only inside of an UPDATE of a view holdfast_delete_TABLE.
@@ -29,6 +30,15 @@ CREATE TABLE IF NOT EXISTS holdfast_guard (
 
 DROP VIEW IF EXISTS holdfast_fence;
 CREATE VIEW holdfast_fence AS SELECT name, fence FROM holdfast_guard;
+
+-- In a trigger of its own, which alone differs between versions of SQLite.
+DROP VIEW IF EXISTS holdfast_stale;
+CREATE VIEW holdfast_stale AS
+    SELECT name, fence AS given, fence AS seen FROM holdfast_guard WHERE 0;
+CREATE TRIGGER holdfast_stale INSTEAD OF INSERT ON holdfast_stale
+BEGIN
+    SELECT RAISE(ROLLBACK, 'holdfast: stale fence: a larger one was presented, see SELECT * FROM holdfast_fence; another holder has written since: do not repeat this write');
+END;
 
 -- No statement here can meet a conflict, since an OR IGNORE or OR REPLACE of
 -- the outermost statement would decide it.
@@ -43,8 +53,8 @@ BEGIN
             OR CAST(NEW.fence AS INTEGER) < 1
             OR CAST(CAST(NEW.fence AS INTEGER) AS TEXT)
                 <> CAST(NEW.fence AS TEXT);
-    SELECT RAISE(ROLLBACK, 'holdfast: stale fence: a larger one was presented, see SELECT * FROM holdfast_fence; another holder has written since: do not repeat this write')
-        FROM holdfast_guard
+    INSERT INTO holdfast_stale (name, given, seen)
+        SELECT name, CAST(NEW.fence AS INTEGER), fence FROM holdfast_guard
         WHERE name = CAST(NEW.name AS TEXT)
             AND fence > CAST(NEW.fence AS INTEGER);
     UPDATE holdfast_guard SET fence = CAST(NEW.fence AS INTEGER)
@@ -62,5 +72,5 @@ UPDATE holdfast_guard SET is_deleting = 0 WHERE is_deleting <> 0;
 
 -- Of this text: holdfast guard sqlite --install reads it (cli/cmd_guard.c).
 DROP VIEW IF EXISTS holdfast_guard_version;
-CREATE VIEW holdfast_guard_version AS SELECT 1 AS version;
+CREATE VIEW holdfast_guard_version AS SELECT 2 AS version;
 COMMIT;

@@ -38,7 +38,8 @@ extern "C" {
  *                 sqlite3_errmsg(), the text of a Redis error reply. NULL: no
  *                 error. Borrowed for the call.
  * @param given    Set to the rejected fence, or to 0 if the result is false.
- *                 The error of SQLite has no numbers: 0. May be NULL.
+ *                 0 also for the error of SQLite without numbers, which is
+ *                 that of a guard for versions before 3.47. May be NULL.
  * @param seen     Set to the larger fence that was presented before, in the
  *                 same way. May be NULL.
  *

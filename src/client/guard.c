@@ -2,7 +2,7 @@
 /* The errors of holdfast guard. They are the texts of cli/guard/:
  *
  *   holdfast: fence 41 of 'NAME' is stale: 42 was presented
- *   holdfast: stale fence: ...                              (SQLite)
+ *   holdfast: stale fence: ...                       (SQLite before 3.47)
  *
  * A server may add text on both sides. NAME may have any text, also one like
  * these, so the first "holdfast: " and the last number count. */

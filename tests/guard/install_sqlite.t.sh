@@ -19,7 +19,7 @@ installs() { # TITLE REGEX [ARG...]
     shift 2
     install "$@"
     is "$code:$out" 0: "$title"
-    like "$err" "^holdfast: guard: SQLite: guard version 1 $regex" "$title: says it"
+    like "$err" "^holdfast: guard: SQLite: guard version 2 $regex" "$title: says it"
 }
 
 refused() { # CODE REGEX TITLE [ARG...]
@@ -41,7 +41,7 @@ present() { # NAME FENCE
 installs 'an empty file' \
     'is installed: INSERT INTO holdfast_fence \(name, fence\) VALUES' "$DB"
 present a 42
-is "$code:$err:$(db 'SELECT version FROM holdfast_guard_version')" 0::1 'a fence passes'
+is "$code:$err:$(db 'SELECT version FROM holdfast_guard_version')" 0::2 'a fence passes'
 present a 41
 like "$err" 'stale fence: a larger one was presented' 'a stale one is refused'
 before=$(sha256sum "$DB")
@@ -49,7 +49,7 @@ installs again 'was installed already; nothing was changed$' "$DB"
 is "$(sha256sum "$DB")" "$before" 'the file is the same'
 install -q "$DB"
 is "$code:$out$err" 0: 'with -q no line'
-holdfast guard sqlite | sed 's/SELECT 1 AS version/SELECT 0 AS version/' |
+holdfast guard sqlite | sed 's/SELECT 2 AS version/SELECT 0 AS version/' |
     sqlite3 -bail "$DB"
 installs 'an older one' 'is installed, in place of version 0; the fences that' "$DB"
 is "$(db "SELECT fence FROM holdfast_guard WHERE name = 'a'")" 42 'its memory is kept'
@@ -60,10 +60,10 @@ db 'DROP TRIGGER holdfast_fence'
 installs 'one that lacks its trigger' 'is installed, in place of an incomplete' "$DB"
 present a 41
 like "$err" 'stale fence' 'it refuses again'
-holdfast guard sqlite | sed 's/SELECT 1 AS version/SELECT 12 AS version/' |
+holdfast guard sqlite | sed 's/SELECT 2 AS version/SELECT 12 AS version/' |
     sqlite3 -bail "$DB"
 before=$(sha256sum "$DB")
-refused 78 'SQLite: has version 12 of the guard, and this holdfast version 1: nothing' \
+refused 78 'SQLite: has version 12 of the guard, and this holdfast version 2: nothing' \
     'a newer one' "$DB"
 is "$(sha256sum "$DB")" "$before" 'the file is the same'
 holdfast guard sqlite | sqlite3 -bail "$DB"

@@ -3,6 +3,7 @@
 # holdfast guard sqlite, with SQLite's own shell: accepted and
 # refused writes.
 . "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/sqlite_page.sh"
 # timeout: 240
 command -v sqlite3 >/dev/null || skip_all "no sqlite3"
 DB=$W/db
@@ -424,17 +425,5 @@ DB=$W/copy refused 'in it a lower fence' "$STALE" \
 DB=$W/copy refused 'in it DELETE' 'presents no fence' 'DELETE FROM accounts'
 
 # ---- docs/fencing.md
-page() { # the commands of its section
-    sed -n '/^## SQLite/,/^## /{/^```sh$/,/^```$/{/^```/d;p}}' \
-        "$HF_SOURCE/docs/fencing.md"
-}
-mkdir "$W/page"
-page >"$W/page.sh"
-capture env -C "$W/page" HOLDFAST_URL="local://$W/store" sh "$W/page.sh"
-like "$err" "$STALE" 'the page: A is refused'
-unlike "$err" 'syntax|not found|no such' 'the page: nothing else fails'
-like "$out" $'(^|\n)150(\n|$)' 'the page: the deposit of B is there'
-like "$err" 'UPDATE of accounts presents no fence' 'the page: its trigger'
-is "$(sqlite3 "$W/page/bank.db" 'SELECT id FROM accounts')" '' \
-    'the page: the row is deleted in the end'
+page_is_true "$STALE"
 finish
