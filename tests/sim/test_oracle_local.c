@@ -54,7 +54,7 @@ static void done(void)
 
 static const char *owner_of(enum who who)
 {
-    static char text[48];
+    static char text[64];
     snprintf(text, sizeof(text), "%032u:p%d:1:1:", 1U + (unsigned)who,
              (int)who + 1);
     return text;
