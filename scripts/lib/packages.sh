@@ -8,6 +8,9 @@
 #   packages_unpack SUITE FOLDER PKG...
 #                                download from another release, and unpack into
 #                                FOLDER: nothing is installed
+#   packages_unpack_whole SUITE FOLDER PKG...
+#                                the same with all dependencies; the programs run
+#                                with the C library and the libraries of FOLDER
 #
 # Nothing is asked, no service is started, /etc/apt stays as it is.
 
@@ -106,31 +109,68 @@ packages_backport() {
     return $status
 }
 
-packages_unpack() {
-    local suite=$1 folder=$2 dir options file status=0
-    shift 2
+# "whole": with the dependencies, as apt would install them on an empty system.
+packages_unpack_some() { # one|whole SUITE FOLDER PKG...
+    local extent=$1 suite=$2 folder=$3 dir options file status=0
+    shift 3
     [ ! -e "$folder" ] || return 0
     echo "unpacking from $suite: $*"
     dir=$(mktemp -d)
-    mkdir -p "$dir/parts" "$dir/lists/partial" "$dir/root"
+    mkdir -p "$dir/parts" "$dir/lists/partial" "$dir/debs/partial" "$dir/root"
     packages_backport_source "$suite" >"$dir/parts/$suite.sources"
     options=(-o Dir::Etc::sourcelist=/dev/null
         -o "Dir::Etc::sourceparts=$dir/parts"
         -o "Dir::State::lists=$dir/lists" -o Dir::State::status=/dev/null
-        -o APT::Sandbox::User=root
+        -o APT::Sandbox::User=root -o "Dir::Cache::archives=$dir/debs"
         -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache=)
-    (cd "$dir" && apt-get -qq "${options[@]}" update &&
-        apt-get -qq "${options[@]}" download "$@") >"$dir/log" 2>&1 || status=1
-    for file in "$dir"/*.deb; do
+    (cd "$dir/debs" && apt-get -qq "${options[@]}" update &&
+        if [ "$extent" = whole ]; then
+            apt-get -qq "${options[@]}" -o Debug::NoLocking=1 -y -d \
+                --no-install-recommends install "$@"
+        else
+            apt-get -qq "${options[@]}" download "$@"
+        fi) >"$dir/log" 2>&1 || status=1
+    for file in "$dir"/debs/*.deb; do
         [ $status != 0 ] || dpkg-deb -x "$file" "$dir/root" || status=1
     done
+    if [ $status = 0 ] && [ "$extent" = whole ]; then
+        packages_patch "$dir/root" "$(realpath -m "$folder")" >>"$dir/log" 2>&1 ||
+            status=1
+    fi
     if [ $status = 0 ]; then
+        chmod 755 "$dir/root"
         mv "$dir/root" "$folder"
     else
         tail -n 5 "$dir/log" >&2
     fi
     rm -rf "$dir"
     return $status
+}
+
+packages_unpack() {
+    packages_unpack_some one "$@"
+}
+
+packages_unpack_whole() {
+    [ ! -e "$2" ] || return 0
+    packages_need 'the programs of another release' patchelf &&
+        packages_unpack_some whole "$@"
+}
+
+# The release of a program is that of its loader and its libraries: another C
+# library than the system's has both.
+packages_patch() { # ROOT FOLDER: FOLDER is where ROOT will be
+    local root=$1 folder=$2 loader libraries program interpreter
+    loader=$(cd "$root" && find . -name 'ld-linux*.so.*' | sort | head -n 1)
+    [ -n "$loader" ] || return
+    libraries=$(cd "$root" && find . -name 'lib*.so.*' -printf '%h\n' | sort -u |
+        sed "s|^\.|$folder|" | paste -sd :)
+    while read -r program; do
+        interpreter=$(patchelf --print-interpreter "$program" 2>/dev/null) || continue
+        [ -n "$interpreter" ] || continue
+        patchelf --set-interpreter "$folder/${loader#./}" --force-rpath \
+            --set-rpath "$libraries" "$program" || return
+    done < <(find "$root" -path '*bin/*' -type f -perm /100)
 }
 
 # What it takes to build.
