@@ -216,10 +216,14 @@ static void report(const struct cli_guard *guard, const struct cli_args *args,
 
 /* ---- Installing -------------------------------------------------------- */
 
-/* The database refused the guard itself, or the table. */
+/* The database refused the guard itself, or the table. NULL: the error has a
+ * remedy of its own. */
 static const char *remedy_of(const struct cli_guard_client *client,
                              const struct state *state, bool is_table)
 {
+    if (client->remedy != NULL) {
+        return NULL;
+    }
     if (client->code != CLI_EXIT_DENIED) {
         return client->guard->is_half_way
                    ? "it may be half-way: mend this and repeat it"

@@ -228,6 +228,10 @@ static const struct cli_guard_error mysql_errors[] = {
 #define ADD_CA "name its authority with tls_ca"
 
 static const struct cli_guard_remedy mysql_remedies[] = {
+    {"ERROR 1419 ", "SET GLOBAL log_bin_trust_function_creators = 1, or "
+                    "install as an account with SUPER"},
+    {"RSA public key",
+     "the password of this account is sent encrypted only: write mysqls://"},
     {"signed certificate", ADD_CA},
     {"issuer certificate", ADD_CA},
     {"Validation of SSL",

@@ -1,7 +1,7 @@
 SET SESSION group_concat_max_len = 1073741824;
-SELECT CONCAT('triggers=', COALESCE(MD5(GROUP_CONCAT(t.trigger_schema, '.',
+SELECT CONCAT('triggers=', COALESCE(SHA2(GROUP_CONCAT(t.trigger_schema, '.',
         t.event_object_table, '.', t.trigger_name, ':', t.action_statement
-        ORDER BY t.trigger_schema, t.trigger_name)), ''))
+        ORDER BY t.trigger_schema, t.trigger_name), 256), ''))
     FROM information_schema.triggers t
     WHERE t.trigger_name LIKE 'holdfast\_%';
 SELECT CONCAT('table_grant=GRANT SELECT, UPDATE, TRIGGER, LOCK TABLES ON `',

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib/mariadb.sh"
 . "$(dirname "$0")/../lib/drawn.sh"
 # timeout: 600
-mariadb_start || skip_all "no MariaDB"
+mariadb_start || skip_all "$(lacks_server)"
 url="mysql://root@localhost/app?socket=$W/maria/s"
 
 install() { # [ARG...]
@@ -269,6 +269,7 @@ HOME=$W installs 'and a database' '.*the triggers of t are installed|.*were as' 
 sql -e 'CREATE USER plain@localhost; GRANT ALL ON *.* TO plain@localhost;
     REVOKE SUPER ON *.* FROM plain@localhost; DROP DATABASE holdfast'
 mariadb_restart --log-bin=log --binlog-format=ROW || fail 'it restarts'
-refused 77 'MySQL: ERROR 1419 .*log_bin_trust_function_creators' 'error 1419' \
+refused 77 'MySQL: ERROR 1419 .*; SET GLOBAL log_bin_trust_function_creators = 1, or install '\
+'as an account with SUPER$' 'error 1419' \
     "mysql://plain@localhost?socket=$W/maria/s"
 finish
