@@ -2,7 +2,7 @@
 /* Whether the server is a kind that can be the node, and the next step after
  * the decision of store/sql/admission.c:
  *
- *     Galera, read-only, logs of statements, too old    refused: HF_CONFIG
+ *     Galera, a group, read-only, logs of statements, too old: HF_CONFIG
  *
  * Only holdfast.marker() writes the marker. */
 #include "store/marker.h"
@@ -28,6 +28,10 @@ bool hf_my_is_eligible(const struct hf_my_node *node, char *why, size_t size)
     } else if (node->is_cluster) {
         snprintf(why, size,
                  "is of a Galera cluster (wsrep_on), whose servers do not see "
+                 "each other's row locks: name a server of its own");
+    } else if (node->is_group) {
+        snprintf(why, size,
+                 "is of a group (Group Replication), whose servers do not see "
                  "each other's row locks: name a server of its own");
     } else if (node->is_read_only) {
         snprintf(why, size,

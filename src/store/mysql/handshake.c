@@ -49,8 +49,11 @@ static const char identity_sql[] =
     "SELECT VERSION(), @@global.read_only, @@global.log_bin,"
     " @@session.binlog_format, CURRENT_USER()";
 
-/* A row where the server was built for Galera: the name, and ON or OFF. */
-static const char cluster_sql[] = "SHOW GLOBAL VARIABLES LIKE 'wsrep_on'";
+/* No row, or one: the name, and ON or OFF, if the server was built for Galera;
+ * the name, and a group or nothing, if it has the plugin of MySQL's groups. */
+static const char cluster_sql[] =
+    "SHOW GLOBAL VARIABLES WHERE Variable_name IN"
+    " ('wsrep_on', 'group_replication_group_name')";
 
 static const char facts_sql[] = "CALL holdfast.facts()";
 
@@ -136,7 +139,11 @@ static void read_cluster(struct hf_my_node *node,
                          const struct hf_mysql_reply *reply)
 {
     struct hf_sql_row row;
-    node->is_cluster = hf_my_first(reply, &row) && is_on(&row, 1);
+    char name[12];
+    bool is_of_many = hf_my_first(reply, &row) && is_on(&row, 1);
+    hf_sql_row_text(&row, 0, name, sizeof(name));
+    node->is_cluster = is_of_many && strncasecmp(name, "wsrep", 5) == 0;
+    node->is_group = is_of_many && !node->is_cluster;
 }
 
 static void read_server_fact(struct hf_my_node *node, const char *field,

@@ -89,6 +89,7 @@ struct hf_my_node {
     /* The server's replies in the last handshake. */
     bool is_read_only;
     bool is_cluster;      /* of Galera */
+    bool is_group;        /* of Group Replication */
     bool logs_statements; /* its binary log has no rows */
     bool is_mariadb;
     unsigned long server_version; /* 101119 */

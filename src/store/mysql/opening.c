@@ -27,6 +27,7 @@ static enum hf_status status_of(unsigned error)
     case ER_MUST_CHANGE_PASSWORD_LOGIN:
     case ER_SECURE_TRANSPORT_REQUIRED:
     case CR_AUTH_PLUGIN_CANNOT_LOAD:
+    case CR_AUTH_PLUGIN_ERR:
         return HF_DENIED;
     case ER_BAD_DB_ERROR:
         return HF_CONFIG;
@@ -128,6 +129,12 @@ enum hf_status hf_mysql_target_fault(const struct hf_mysql_target *target,
     } else if (may_want_tls(target, sql, error)) {
         snprintf(out, size,
                  "%.120s; if the server or this account demands TLS, "
+                 "write mysqls://",
+                 why);
+    } else if (error == CR_AUTH_PLUGIN_ERR && target->tls == NULL &&
+               target->host != NULL) {
+        snprintf(out, size,
+                 "%.120s; the password of this account is sent encrypted only: "
                  "write mysqls://",
                  why);
     } else if (error == CR_SERVER_LOST && ends_at_login(target, why)) {

@@ -38,8 +38,10 @@ static const char greet_sql[] =
     "SELECT CONNECTION_ID() AS id, VERSION() AS version,"
     " @@global.read_only AS read_only, CURRENT_USER() AS role";
 
-/* A row where the server was built for Galera: the name, and ON or OFF. */
-static const char cluster_sql[] = "SHOW GLOBAL VARIABLES LIKE 'wsrep_on'";
+/* As of mysql/handshake.c. */
+static const char cluster_sql[] =
+    "SHOW GLOBAL VARIABLES WHERE Variable_name IN"
+    " ('wsrep_on', 'group_replication_group_name')";
 
 static struct hf_named *store_of(struct hf_mysql_connection *connection)
 {
@@ -143,7 +145,13 @@ static void take_cluster(struct hf_named *store,
                          const struct hf_mysql_reply *reply,
                          struct hf_instant now)
 {
-    if (strcasecmp(text_of(reply, 1), "ON") == 0) {
+    const char *value = text_of(reply, 1);
+    if (strncasecmp(text_of(reply, 0), "group", 5) == 0 && value[0] != '\0') {
+        hf_session_refuse(
+            &store->session, HF_CONFIG,
+            "is of a group (Group Replication), each of whose servers has "
+            "named locks of its own");
+    } else if (strcasecmp(value, "ON") == 0) {
         hf_session_refuse(
             &store->session, HF_CONFIG,
             "is of a Galera cluster (wsrep_on), each of whose servers has "

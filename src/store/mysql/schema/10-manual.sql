@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- MariaDB 10.6 and later, MySQL 8.0: the rules of a lock node, as procedures.
 -- They do the same as src/store/redis/*.lua; model/RULES.md names the rules.
--- Tested on MariaDB 10.11 alone. What differs on MySQL is in the comments that
--- begin with an exclamation mark: it drops a routine before it makes it anew.
+-- Tested on MariaDB 10.11 and MySQL 9.7. What differs on MySQL is in the
+-- comments that begin with an exclamation mark: it drops a routine before it
+-- makes it anew.
 --
 --   holdfast doctor --print-schema -u mysql: | mariadb     (or: | mysql)
 --

@@ -88,7 +88,7 @@ BEGIN
     UNION ALL SELECT 'server:recovery', IF(@@GLOBAL.read_only, 1, 0)
     UNION ALL SELECT 'server:durable',
         @@GLOBAL.innodb_flush_log_at_trx_commit = 1
-            AND @@GLOBAL.innodb_doublewrite NOT IN ('0', 'OFF')
+            AND @@GLOBAL.innodb_doublewrite NOT IN ('0', 'OFF', 'DETECT_ONLY')
             AND (@@GLOBAL.log_bin = 0 OR @@GLOBAL.sync_binlog = 1)
     UNION ALL SELECT 'server:statements',
         @@GLOBAL.log_bin = 1 AND @@GLOBAL.binlog_format = 'STATEMENT'
