@@ -40,7 +40,9 @@ unlike "$out" 'libmariadb' 'the command is not linked with libmariadb'
 
 # ---- The schema, made at first use by an account that may ------------------------------
 
-mariadb_start || skip_all "no MariaDB"
+mariadb_start || skip_all "$(lacks_server)"
+server='MariaDB 1' isolation=$(isolation_variable)
+! is_mysql || server='MySQL 9'
 query="socket=$W/maria/s&node_timeout=3s&connect_timeout=10s"
 export HOLDFAST_URL="mysql://root@/?$query"
 app="mariadb://app@/app?$query"
@@ -70,7 +72,7 @@ is "$grant" 'GRANT EXECUTE ON holdfast.* TO worker;' 'the rights that the schema
 sql -e "${grant/worker/app@localhost}"
 gives 0 'ran' 'an account with the one right that it needs' \
     holdfast run -n -u "$app" job -- echo ran
-gives 1 "MariaDB 1.*account 'app'@'localhost'.*commits may be lost.*fit for locks" \
+gives 1 "$server.*account 'app'@'localhost'.*commits may be lost.*fit for locks" \
     'doctor, without syncs to disk' holdfast doctor -u "$app"
 for table in lock sharer waiter once node value run version; do
     capture sql_as app -e "DELETE FROM holdfast.$table"
@@ -79,12 +81,12 @@ done
 capture sql_as app -e 'DROP PROCEDURE holdfast.acquire'
 like "$err" 'denied' 'nor are the routines'
 sql -e "SET GLOBAL sql_safe_updates = 1; SET GLOBAL completion_type = 1;
-    SET GLOBAL tx_isolation = 'SERIALIZABLE'; SET GLOBAL autocommit = 0;
+    SET GLOBAL $isolation = 'SERIALIZABLE'; SET GLOBAL autocommit = 0;
     SET GLOBAL sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES'"
 gives 0 'ran' "the server's defaults for sessions are replaced" \
     holdfast run -n -u "$app" job -- echo ran
 sql -e "SET GLOBAL sql_safe_updates = 0; SET GLOBAL completion_type = 0;
-    SET GLOBAL tx_isolation = DEFAULT; SET GLOBAL autocommit = 1; SET GLOBAL sql_mode = DEFAULT"
+    SET GLOBAL $isolation = DEFAULT; SET GLOBAL autocommit = 1; SET GLOBAL sql_mode = DEFAULT"
 gives 78 'max_ttl=1m, this client says 2m' 'another max_ttl' \
     holdfast run -n -u "$HOLDFAST_URL&max_ttl=2m" job -- true
 
@@ -167,8 +169,12 @@ test_values
 # ---- Pages of names ----------------------------------------------------------------
 
 sql -e "INSERT INTO holdfast.lock (name, owner, until)
+    WITH RECURSIVE s AS (SELECT 1 AS seq UNION ALL
+        SELECT seq + 1 FROM s WHERE seq < 1000),
+    t AS (SELECT seq FROM s UNION ALL SELECT seq + 1000 FROM s UNION ALL
+        SELECT seq + 2000 FROM s WHERE seq <= 500)
     SELECT CONCAT('lock:many', seq), 'by hand', holdfast.clock() DIV 1000 + 60000
-    FROM app.seq_1_to_2500"
+    FROM t"
 capture holdfast ls 'many*'
 is "$(grep -c '^many' <<<"$out")" 2500 'ls reads every page'
 capture holdfast ls 'many12?'
@@ -183,13 +189,23 @@ sql -e 'SET GLOBAL read_only = 0; UPDATE holdfast.version SET version = 7'
 gives 78 'version 7 of database "holdfast".* knows 1: use a newer' 'a newer schema' \
     holdfast run -n job -- true
 sql -e 'UPDATE holdfast.version SET version = 1'
-ok 'the server is one of a Galera cluster' mariadb_restart_clustered
-gives 78 'of a Galera cluster' 'which is refused' holdfast run -n job -- true
+if is_mysql; then
+    ok 'the server is of a group' mariadb_restart_grouped
+    gives 78 'of a group \(Group Replication\)' 'which is refused' \
+        holdfast run -n job -- true
+    gives 78 'of a group .*named locks of its own' 'for named locks, too' \
+        holdfast run -n -u "$HOLDFAST_URL&lock=named" job -- true
+else
+    ok 'the server is one of a Galera cluster' mariadb_restart_clustered
+    gives 78 'of a Galera cluster' 'which is refused' holdfast run -n job -- true
+fi
 mariadb_restart --log-bin --binlog-format=STATEMENT
 gives 78 'logs statements' 'a log of statements' holdfast run -n job -- true
 sql -e "SET GLOBAL binlog_format = 'MIXED'"
 gives 0 'counts' 'another format' holdfast doctor --init --force
 gives 0 'ran' 'is no reason' holdfast run -n job -- echo ran
+end_again # as root it would make the schema first
+end_permits
 sql -e "DROP DATABASE holdfast; CREATE USER maker@localhost; GRANT ALL ON holdfast.* TO maker@localhost"
 gives 78 'SET GLOBAL log_bin_trust_function_creators' 'error 1419 is explained' \
     holdfast run -w 50s -u "${HOLDFAST_URL/root@/maker@}" job -- true
@@ -197,4 +213,22 @@ sql -e 'DROP DATABASE IF EXISTS holdfast; SET GLOBAL log_bin_trust_function_crea
 gives 0 'counts' 'an account without SUPER makes the schema' \
     holdfast doctor --init -u "${HOLDFAST_URL/root@/maker@}"
 gives 0 'ran' 'for others, too' holdfast run -n job -- echo ran
+
+# ---- MySQL's logins without TLS: caching_sha2_password ------------------------------
+
+if is_mysql; then
+    sql -e "CREATE USER tcp IDENTIFIED BY 'secret'; GRANT EXECUTE ON holdfast.* TO tcp"
+    mariadb_restart_tcp '' || fail 'it restarts at a port'
+    tcp="mysql://tcp:secret@127.0.0.1:$MARIADB_PORT/?node_timeout=3s&connect_timeout=10s"
+    gives 0 '' 'the server is declared' holdfast doctor --init --force
+    gives 0 'ran' "a password over TCP, by the server's key" \
+        holdfast run -n -u "$tcp" job -- echo ran
+    mariadb_restart_tcp '' --caching-sha2-password-auto-generate-rsa-keys=OFF \
+        --caching-sha2-password-private-key-path=none.pem \
+        --caching-sha2-password-public-key-path=none.pem || fail 'it restarts'
+    for lock in '' '&lock=named'; do
+        refuses 77 'RSA public key.*sent encrypted only: write mysqls://' \
+            "a server without a key, lock=$lock" "$tcp$lock"
+    done
+fi
 finish

@@ -16,8 +16,30 @@
 # Sessions that stay open: sessions.sh.
 #
 # The server refuses to run as root: then it runs as its package's user.
+#
+# With HF_TEST_MYSQL=1 in the environment the server is MySQL, of build-mysql
+# (scripts/test unpacks it), and the client program still MariaDB's:
+#
+#   is_mysql                    true if so
+#   lacks_server                "no MariaDB", or "no MySQL"
+#   isolation_variable          tx_isolation, or transaction_isolation
+#   mariadb_restart_grouped     as the only member of a group (needs servers.sh)
 
 MARIADB_PID='' MARIADB_DB='' MARIADB_PORT=''
+MYSQL_FOLDER=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/build-mysql
+
+is_mysql() {
+    [ -n "${HF_TEST_MYSQL:-}" ]
+}
+
+lacks_server() {
+    if is_mysql; then echo 'no MySQL'; else echo 'no MariaDB'; fi
+}
+
+# The variable of a session that MariaDB calls tx_isolation until 11.1.
+isolation_variable() {
+    if is_mysql; then echo transaction_isolation; else echo tx_isolation; fi
+}
 
 # The user mysql cannot write to the tests' folder of temporary files.
 mariadb_run() { # COMMAND...
@@ -41,32 +63,56 @@ mariadb_make() { # FOLDER
     return 1
 }
 
+mysql_make() { # FOLDER
+    mkdir -m 700 "$1" || return
+    [ "$(id -u)" != 0 ] || chown mysql:mysql "$1"
+    (cd "$1" && mariadb_run "$MYSQL_FOLDER/usr/sbin/mysqld" --no-defaults \
+        --initialize-insecure --basedir="$MYSQL_FOLDER/usr" \
+        --datadir="$1/data" --innodb-redo-log-capacity=32M --skip-log-bin \
+        --secure-file-priv=) \
+        >"$W/maria.log" 2>&1 && return
+    diag "mysqld --initialize-insecure: $(head -n 30 "$W/maria.log")"
+    return 1
+}
+
 mariadb_start() {
     local dir=$W/maria
-    command -v mariadb-install-db mariadb >/dev/null || {
-        diag 'no MariaDB'
+    if ! command -v mariadb-install-db mariadb >/dev/null ||
+        { is_mysql && [ ! -x "$MYSQL_FOLDER/usr/sbin/mysqld" ]; }; then
+        diag "$(lacks_server)"
         return 1
-    }
+    fi
     chmod 711 "$W"
-    copy_of mariadb "$dir" mariadb_make || return
+    if is_mysql; then
+        copy_of mysql "$dir" mysql_make || return
+    else
+        copy_of mariadb "$dir" mariadb_make || return
+    fi
     at_exit mariadb_stop
     mariadb_restart "$@" && sql -e 'CREATE DATABASE app' && MARIADB_DB=app
 }
 
 mariadb_restart() {
     local dir=$W/maria server
-    server=$(PATH=$PATH:/usr/sbin command -v mariadbd)
+    if is_mysql; then
+        server=("$MYSQL_FOLDER/usr/sbin/mysqld" --no-defaults
+            --basedir="$MYSQL_FOLDER/usr" --mysqlx=OFF --skip-log-bin
+            --innodb-redo-log-capacity=32M --secure-file-priv=)
+    else
+        server=("$(PATH=$PATH:/usr/sbin command -v mariadbd)" --no-defaults
+            --innodb-log-file-size=8M)
+    fi
     mariadb_stop
-    (cd "$dir" && mariadb_run "$server" --no-defaults \
+    (cd "$dir" && mariadb_run "${server[@]}" \
         --datadir="$dir/data" --skip-networking --socket="$dir/s" \
-        --pid-file="$dir/pid" --log-error="$dir/err" --server-id=1 \
-        --innodb-buffer-pool-size=16M --innodb-log-file-size=8M \
+        --pid-file="$dir/pid" --log-error="$dir/log.err" --server-id=1 \
+        --innodb-buffer-pool-size=16M \
         --innodb-flush-log-at-trx-commit=0 --performance-schema=OFF "$@") \
         >>"$W/maria.log" 2>&1 </dev/null &
     MARIADB_PID=$!
-    wait_until 15 mariadb-admin --no-defaults --connect-timeout=5 -uroot \
+    wait_until 30 mariadb-admin --no-defaults --connect-timeout=5 -uroot \
         -S "$dir/s" ping >>"$W/maria.log" 2>&1 && return 0
-    diag "MariaDB did not start: $(tail -n 5 "$dir/err")"
+    diag "the server did not start: $(tail -n 5 "$dir/log.err")"
     return 1
 }
 
@@ -100,6 +146,23 @@ mariadb_restart_clustered() {
         --wsrep-node-address=127.0.0.1 --wsrep-data-home-dir="$dir/data" \
         --wsrep-provider-options="gmcast.listen_addr=tcp://127.0.0.1:$port;gcache.size=1M" &&
         wait_until 15 mariadb_is_clustered
+}
+
+# A group of MySQL, which another server could join: of row-based events, and of
+# transactions that are numbered.
+mariadb_restart_grouped() {
+    local port
+    port=$(free_port)
+    mariadb_restart --log-bin --gtid-mode=ON --enforce-gtid-consistency=ON \
+        --plugin-dir="$MYSQL_FOLDER/usr/lib/mysql/plugin" \
+        --plugin-load-add=group_replication.so --performance-schema=ON \
+        --loose-group-replication-group-name=3e11fa47-71ca-11e1-9e33-c80aa9429562 \
+        --loose-group-replication-start-on-boot=OFF \
+        --loose-group-replication-local-address="127.0.0.1:$port" &&
+        sql -e 'SET GLOBAL group_replication_bootstrap_group = ON;
+            START GROUP_REPLICATION' &&
+        [ "$(sql -e "SELECT member_state
+            FROM performance_schema.replication_group_members")" = ONLINE ]
 }
 
 mariadb_stop() {

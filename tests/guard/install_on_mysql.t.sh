@@ -1,0 +1,6 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 600
+# The guard is installed: guard/install_mysql, on a server of MySQL.
+export HF_TEST_MYSQL=1
+exec "$(dirname "$0")/install_mysql.t.sh"
