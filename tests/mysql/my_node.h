@@ -91,13 +91,16 @@ static inline int my_rows(const void *node)
 static inline void my_install(struct my *my, const char *schema)
 {
     struct sim_text text = {0};
+    /* To it a comment with an exclamation mark may be an empty statement. */
+    bool is_maria =
+        strstr(mysql_get_server_info(my->session), "MariaDB") != NULL;
     for (const char *line = schema; *line != '\0';) {
         size_t len = strcspn(line, "\n");
         const char *end = line + len;
         if (strncmp(line, "DELIMITER", 9) == 0) {
             len = 0;
         }
-        if (len > 5 && strncmp(end - 5, "*/ //", 5) == 0) {
+        if (is_maria && len > 5 && strncmp(end - 5, "*/ //", 5) == 0) {
             sim_text_add(&text, line, len - 5); /* no empty statement */
             sim_text_add(&text, "; */\n", 5);
         } else if (len > 2 && strncmp(end - 2, "//", 2) == 0) {
