@@ -7,6 +7,7 @@
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/values.sh"
 . "$(dirname "$0")/../lib/again.sh"
+has_server || skip_all "$(lacks_server)"
 
 # Exit code, and a pattern of its output and messages.
 gives() { # CODE PATTERN TITLE COMMAND...
@@ -40,7 +41,7 @@ unlike "$out" 'libmariadb' 'the command is not linked with libmariadb'
 
 # ---- The schema, made at first use by an account that may ------------------------------
 
-mariadb_start || skip_all "$(lacks_server)"
+ok 'the server starts' mariadb_start
 server='MariaDB 1' isolation=$(isolation_variable)
 ! is_mysql || server='MySQL 9'
 query="socket=$W/maria/s&node_timeout=3s&connect_timeout=10s"

@@ -21,7 +21,8 @@
 # (scripts/test unpacks it), and the client program still MariaDB's:
 #
 #   is_mysql                    true if so
-#   lacks_server                "no MariaDB", or "no MySQL"
+#   has_server                  false: mariadb_start would fail
+#   lacks_server                why: "no MariaDB", or "no MySQL"
 #   isolation_variable          tx_isolation, or transaction_isolation
 #   mariadb_restart_grouped     as the only member of a group (needs servers.sh)
 
@@ -30,6 +31,11 @@ MYSQL_FOLDER=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/build-mysql
 
 is_mysql() {
     [ -n "${HF_TEST_MYSQL:-}" ]
+}
+
+has_server() {
+    command -v mariadb-install-db mariadb >/dev/null || return
+    ! is_mysql || [ -x "$MYSQL_FOLDER/usr/sbin/mysqld" ]
 }
 
 lacks_server() {
@@ -77,8 +83,7 @@ mysql_make() { # FOLDER
 
 mariadb_start() {
     local dir=$W/maria
-    if ! command -v mariadb-install-db mariadb >/dev/null ||
-        { is_mysql && [ ! -x "$MYSQL_FOLDER/usr/sbin/mysqld" ]; }; then
+    if ! has_server; then
         diag "$(lacks_server)"
         return 1
     fi
