@@ -42,8 +42,8 @@ struct hf_span hf_renewal_retry(struct hf_span ttl);
 
 /* Q = min(ttl, 6 s): the lease of a place in a queue, and of a grant to a
  * waiter until it is confirmed. A dead waiter delays the others by Q, at most
- * once. @param stays  The node keeps the place for the whole ttl, so a short Q
- * would free nothing earlier: Q = min(ttl, 30 s). */
+ * once. If it stays, the node keeps the place for the whole ttl, and a short Q
+ * would free nothing earlier: then Q = min(ttl, 30 s). */
 struct hf_span hf_queue_lease(struct hf_span ttl, bool stays);
 
 /* From a claim of length `left` to its confirmation: an eighth, which leaves

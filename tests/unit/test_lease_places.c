@@ -257,7 +257,7 @@ static void failed_yield_waits_for_the_heartbeat(void **state)
           "[2003] timer             | 0Q300\n");
 }
 
-/* Where a place lasts for the ttl, so does a grant to a waiter; at most 30 s. */
+/* Where a place lasts for the ttl, at most 30 s, so does a pushed grant. */
 static void place_that_stays_has_rare_heartbeats(void **state)
 {
     (void)state;
