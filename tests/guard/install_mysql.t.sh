@@ -52,8 +52,9 @@ current_row='UPDATE accounts SET balance = 2, fence = 42 WHERE id = 7'
 # All that is installed, and since when.
 installed() {
     sql -e "SELECT routine_name, created FROM information_schema.routines
-            WHERE routine_schema = 'holdfast';
-        SELECT trigger_name, created FROM information_schema.triggers"
+            WHERE routine_schema = 'holdfast' ORDER BY routine_type, routine_name;
+        SELECT trigger_name, created FROM information_schema.triggers
+            ORDER BY trigger_name"
 }
 
 older() { # the guard's text, of version 0
