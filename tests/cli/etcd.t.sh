@@ -97,20 +97,20 @@ plain=$HOLDFAST_URL
 export HOLDFAST_URL="$ETCD_URL?node_timeout=100ms&connect_timeout=5s"
 begin other late-b
 ok 'a holder' wait_until 20 holds other
-begin both -t 24s -w 60 late-a late-b
+begin both -t 60s -w 200 late-a late-b
 ok 'a client with one lock waits for another' wait_until 20 counts 2 late-b
 leases_of() { entries "$1" | sed 's|^[^/]*/\([0-9a-f]*\)-.*|\1|'; }
 mine=$(leases_of late-a)
 is "$mine" "$(leases_of late-b | grep -xF "$mine")" 'both are of one lease'
 etcd_pause e1
 paused=$(now_ms)
-# A heartbeat is sent each 8 s, and given up after a second.
-is_given_up() { [ $(($(now_ms) - paused)) -ge 10000 ]; }
+# A heartbeat is sent each 10 s, and given up after a second.
+is_given_up() { [ $(($(now_ms) - paused)) -ge 12000 ]; }
 ok 'its server stands still' wait_until 20 is_given_up
 etcd_continue e1
 owner="0123456789abcdef0123456789abcdef:host:1:1700000000"
-etcd_ctl put "--lease=$mine" "lock:late-c/$mine-x24-$owner" '' >/dev/null
-ok 'a create that lands late is removed' wait_until 30 counts 0 late-c
+etcd_ctl put "--lease=$mine" "lock:late-c/$mine-x60-$owner" '' >/dev/null
+ok 'a create that lands late is removed' wait_until 40 counts 0 late-c
 is "$(leases_of late-a)" "$mine" '... and nothing else is'
 ok '... also in the queue' counts 2 late-b
 end other
@@ -138,18 +138,18 @@ wait "$foreign" 2>/dev/null
 
 # ---- Locks that are broken ------------------------------------------------------------
 
-holder noted -t 4s job
+holder noted -t 12s job
 ok 'a holder' wait_until 20 holds noted
 key=$(entries job)
 number=$(number_of "$key")
 holdfast break job 2>"$W/break.err" &
 breaker=$!
 pids+=("$breaker")
-has_note() { etcd_ctl get --prefix lock:job/ | grep -q '^4 [0-9a-f]\{32\}:.*:break$'; }
+has_note() { etcd_ctl get --prefix lock:job/ | grep -q '^12 [0-9a-f]\{32\}:.*:break$'; }
 ok 'its entry gets a note' wait_until 20 has_note
 is "$(number_of "$key")" "$number" '... and keeps its number'
 gives 75 'the name is not free yet' run -n job -- true
-ordered_ends noted 8 'it is broken'
+ordered_ends noted 25 'it is broken'
 wait "$breaker"
 is "$?" 0 'then the break ends'
 begin holder -t 20s job

@@ -33,11 +33,14 @@ all_end() {
 }
 at_exit all_end
 
-cat >"$W/hold" <<'X'
+cat >"$W/hold" <<X
 #!/bin/sh
+await=$HF_BUILD/tests/lib/await
+X
+cat >>"$W/hold" <<'X'
 echo "$1 $HOLDFAST_FENCE" >>"$2/held"
 echo "${HOLDFAST_SLOT:-}" >"$2/on.$1"
-while [ -e "$2/on.$1" ]; do sleep 0.02; done
+exec "$await" -g "$2/on.$1"
 X
 chmod +x "$W/hold"
 

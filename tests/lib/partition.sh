@@ -153,14 +153,17 @@ heal() {
 
 # ---- A follower ------------------------------------------------------------------------
 
-# In place of that of holders.sh. What sleeps must not keep the witness.
-cat >"$W/hold" <<'X'
+# In place of that of holders.sh. The process that waits keeps the witness, and no other.
+cat >"$W/hold" <<X
 #!/bin/sh
+await=$HF_BUILD/tests/lib/await
+X
+cat >>"$W/hold" <<'X'
 exec 8>>"$2/witness.$HOLDFAST_NAME"
 flock -n 8 || echo "two at once: $1 $HOLDFAST_NAME $HOLDFAST_FENCE" >>"$2/trouble"
 echo "$1 $HOLDFAST_FENCE" >>"$2/held"
 echo "$HOLDFAST_FENCE" >"$2/on.$1"
-while [ -e "$2/on.$1" ]; do sleep 0.02 8>&-; done
+exec "$await" -g "$2/on.$1"
 X
 
 partition_url() { # NAME...: those servers

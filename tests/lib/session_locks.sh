@@ -45,8 +45,8 @@ hold() { # NAME [ARG...]
     shift
     rm -f "$W/$name."*
     {
-        holdfast run "$@" "$name" -- bash -c 'touch "$0.held"
-            until [ -e "$0.end" ]; do sleep 0.02; done' "$W/$name" \
+        holdfast run "$@" "$name" -- sh -c 'touch "$0.held"; exec "$1" "$0.end"' \
+            "$W/$name" "$HF_BUILD/tests/lib/await" \
             2>"$W/$name.err"
         echo $? >"$W/$name.code"
     } 2>/dev/null &

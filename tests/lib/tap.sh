@@ -158,18 +158,21 @@ now_ms() {
 
 wait_until() {
     # The command sees these, too: no test has such names.
-    local _asked=${EPOCHREALTIME/[.,]/} _now _pause=10 _text
-    local _end=$((_asked + $1 * busy * 1000000))
+    local _began=${EPOCHREALTIME/[.,]/} _asked _now _pause _text
+    local _end=$((_began + $1 * busy * 1000000))
     shift
+    _asked=$_began
     until "$@" >/dev/null 2>&1; do
         _now=${EPOCHREALTIME/[.,]/}
         [ "$_now" -lt $_end ] || return 1
-        # A command that asks a server computes for as long as other tests wait.
+        # An eighth of what was waited, and as long as the command took, which computes
+        # while other tests wait.
+        _pause=$(((_now - _began) / 8000))
         _pause=$((_now - _asked > _pause * 1000 ? (_now - _asked) / 1000 : _pause))
-        printf -v _text '0.%03d' $((_pause < 250 ? _pause : 250))
+        _pause=$((_pause < 10 ? 10 : _pause < 250 ? _pause : 250))
+        printf -v _text '0.%03d' $_pause
         [ -p "$W/.never" ] || mkfifo "$W/.never"
         read -rt "$_text" _text <>"$W/.never" # sleeps: at most 250 ms
-        _pause=$((_pause < 80 ? _pause * 5 / 4 : 100))
         _asked=${EPOCHREALTIME/[.,]/}
     done
 }
