@@ -20,10 +20,10 @@
 
 PG_PID='' PG_BIN=''
 
-# The newest version that is installed.
+# The newest version that is installed, or that of HF_SERVERS (scripts/versions).
 postgres_find() {
     local bin
-    for bin in /usr/lib/postgresql/*/bin; do
+    for bin in "${HF_SERVERS:-}"/usr/lib/postgresql/*/bin; do
         [ ! -x "$bin/initdb" ] || PG_BIN=$bin
     done
     [ -n "$PG_BIN" ]

@@ -63,6 +63,7 @@ mariadb_make() { # FOLDER
     mkdir -m 700 "$1" || return
     [ "$(id -u)" != 0 ] || chown mysql:mysql "$1"
     (cd "$1" && mariadb_run mariadb-install-db --no-defaults \
+        --basedir="${HF_SERVERS:-}/usr" \
         --datadir="$1/data" --auth-root-authentication-method=normal \
         --innodb-log-file-size=8M --skip-test-db) >"$W/maria.log" 2>&1 && return
     diag "mariadb-install-db: $(head -n 30 "$W/maria.log")"
@@ -105,6 +106,7 @@ mariadb_restart() {
             --innodb-redo-log-capacity=32M --secure-file-priv=)
     else
         server=("$(PATH=$PATH:/usr/sbin command -v mariadbd)" --no-defaults
+            --basedir="${HF_SERVERS:-}/usr"
             --innodb-log-file-size=8M)
     fi
     mariadb_stop

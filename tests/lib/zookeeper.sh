@@ -26,7 +26,9 @@
 
 declare -A ZOOKEEPER_PID=() ZOOKEEPER_PORT=()
 ZOOKEEPER_URL='' ZOOKEEPER_HOSTS='' ZOOKEEPER_MEMBERS='' ZOOKEEPER_LINES=() ZOOKEEPER_CLOCK=''
-zookeeper_jars=/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar
+# Of another release in HF_SERVERS (scripts/versions).
+zookeeper_jars=${HF_SERVERS:-}/usr/share/java/zookeeper.jar
+zookeeper_jars+=:${HF_SERVERS:-}/usr/share/java/slf4j-simple.jar
 # Not another Python that precedes it in PATH: kazoo is Debian's.
 zookeeper_python=/usr/bin/python3
 
