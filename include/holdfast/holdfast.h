@@ -389,9 +389,9 @@ hf_client_open(const char *url, const struct hf_client_options *options,
  * First each pending callback of hf_op_*() is called with HF_CANCELLED,
  * whatever the result of its operation; from then on all calls on the client
  * but hf_op_cancel() fail. Waits for the end of a callback in the library's
- * thread. If it is called in a callback, it takes effect when the callback
- * returns: until then all calls fail, the call in which the callback runs ends
- * with HF_CANCELLED, and after it the client and its locks are freed.
+ * thread. In a callback it takes effect when that returns: until then all calls
+ * fail. The call in which the callback runs ends with HF_CANCELLED or, if it
+ * had come to its end, with its own status; then all is freed.
  *
  * @param client  NULL is fine. No other call on it may be in progress.
  *
