@@ -37,6 +37,7 @@ struct connection {
     bool has_cert;  /* it requested one, and we have one */
     bool has_bytes; /* the server has said anything */
     bool has_heard; /* data has arrived after the handshake */
+    int broken;     /* errno of a write that has failed; 0: none has */
 };
 
 /* ---- Bytes ------------------------------------------------------------- */
@@ -46,17 +47,29 @@ static struct connection *connection_of(BIO *bio)
     return BIO_get_data(bio);
 }
 
+/* A peer that refuses our certificate sends an alert and closes; then a write
+ * may fail while the alert is still unread. So the first failure is "not now":
+ * the kernel reports an event, and the read finds the alert, or the end. */
 static int stream_write(BIO *bio, const char *data, int len)
 {
+    struct connection *connection = connection_of(bio);
     ssize_t n;
     BIO_clear_retry_flags(bio);
     do {
-        n = send(connection_of(bio)->fd, data, (size_t)len, MSG_NOSIGNAL);
+        n = send(connection->fd, data, (size_t)len, MSG_NOSIGNAL);
     } while (n < 0 && errno == EINTR);
-    if (n < 0 && errno == EAGAIN) {
+    if (n >= 0) {
+        return (int)n;
+    }
+    bool is_first =
+        connection->broken == 0 && SSL_is_init_finished(connection->ssl);
+    if (errno == EAGAIN || is_first) {
         BIO_set_retry_write(bio);
     }
-    return (int)n;
+    if (errno != EAGAIN) {
+        connection->broken = errno;
+    }
+    return -1;
 }
 
 /* The turn is counted here, below OpenSSL: one SSL_read() continues as long as
@@ -139,8 +152,20 @@ static void explain(const char *failure, char *reason, size_t size)
 }
 
 /* In TLS 1.3 the client's handshake ends before the server checks the client
- * certificate. The server then closes the connection, and its alert is often
- * lost: it resets the connection if it has unread bytes. */
+ * certificate: what it closes before its first data, it may have refused. */
+static const char *suspicion(const struct connection *connection)
+{
+    if (connection->has_heard) {
+        return "";
+    }
+    if (connection->has_none) {
+        return "; it asked for a client certificate: name tls_cert and tls_key";
+    }
+    return connection->has_cert ? "; it asked for a client certificate: does "
+                                  "it accept that of tls_cert?"
+                                : "";
+}
+
 static void explain_end(const struct connection *connection, int error,
                         char *reason, size_t size)
 {
@@ -151,12 +176,11 @@ static void explain_end(const struct connection *connection, int error,
                  connection->scheme);
         return;
     }
-    const char *hint = connection->has_none && !connection->has_heard
-                           ? "; it asked for a client certificate: name "
-                             "tls_cert and tls_key"
-                           : "";
+    /* The kernel reports a reset once: to the write, if that was first. */
+    error = error != 0 ? error : connection->broken;
     snprintf(reason, size, "the server closed the connection%s%s%s",
-             error != 0 ? ": " : "", error != 0 ? strerror(error) : "", hint);
+             error != 0 ? ": " : "", error != 0 ? strerror(error) : "",
+             suspicion(connection));
 }
 
 /* The server's alert about our certificate, which may come after the handshake.
