@@ -65,7 +65,8 @@ postgres_restart() {
     local dir=$W/pg
     (cd "$dir" && as_database_user postgres "$PG_BIN/postgres" -D "$dir/data" \
         -c listen_addresses= -c unix_socket_directories="$dir" -c fsync=off \
-        -c shared_buffers=16MB "$@") >>"$W/pg.log" 2>&1 </dev/null &
+        -c shared_buffers=16MB -c password_encryption=scram-sha-256 "$@") \
+        >>"$W/pg.log" 2>&1 </dev/null &
     PG_PID=$!
     wait_until 15 "$PG_BIN/pg_isready" -q && return 0
     diag "PostgreSQL did not start: $(tail -n 5 "$W/pg.log")"
