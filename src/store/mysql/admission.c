@@ -25,11 +25,11 @@ bool hf_my_is_eligible(const struct hf_my_node *node, char *why, size_t size)
     if (node->server_version > 0 && node->server_version < least) {
         snprintf(why, size, "is %s %.40s: MariaDB 10.6 or MySQL 8.0 is needed",
                  node->is_mariadb ? "MariaDB" : "MySQL", node->version);
-    } else if (node->is_cluster) {
+    } else if (node->cluster == HF_MYSQL_GALERA) {
         snprintf(why, size,
                  "is of a Galera cluster (wsrep_on), whose servers do not see "
                  "each other's row locks: name a server of its own");
-    } else if (node->is_group) {
+    } else if (node->cluster == HF_MYSQL_GROUP) {
         snprintf(why, size,
                  "is of a group (Group Replication), whose servers do not see "
                  "each other's row locks: name a server of its own");

@@ -49,12 +49,6 @@ static const char identity_sql[] =
     "SELECT VERSION(), @@global.read_only, @@global.log_bin,"
     " @@session.binlog_format, CURRENT_USER()";
 
-/* No row, or one: the name, and ON or OFF, if the server was built for Galera;
- * the name, and a group or nothing, if it has the plugin of MySQL's groups. */
-static const char cluster_sql[] =
-    "SHOW GLOBAL VARIABLES WHERE Variable_name IN"
-    " ('wsrep_on', 'group_replication_group_name')";
-
 static const char facts_sql[] = "CALL holdfast.facts()";
 
 /* ---- Asking ------------------------------------------------------------- */
@@ -66,7 +60,8 @@ void hf_my_handshake(struct hf_my_node *node, struct hf_instant now)
         hf_my_push_ours(node, HF_MY_SET, settings[i], strlen(settings[i]));
     }
     hf_my_push_ours(node, HF_MY_IDENTITY, identity_sql, strlen(identity_sql));
-    hf_my_push_ours(node, HF_MY_CLUSTER, cluster_sql, strlen(cluster_sql));
+    hf_my_push_ours(node, HF_MY_CLUSTER, hf_mysql_cluster_sql,
+                    strlen(hf_mysql_cluster_sql));
     hf_my_push_ours(node, HF_MY_FACTS, facts_sql, strlen(facts_sql));
     hf_my_flush(node, now);
     hf_my_node_arm(node);
@@ -133,17 +128,6 @@ static void read_identity(struct hf_my_node *node,
     node->logs_statements =
         is_on(&row, C_LOG) && strcasecmp(format, "STATEMENT") == 0;
     read_role(node, &row);
-}
-
-static void read_cluster(struct hf_my_node *node,
-                         const struct hf_mysql_reply *reply)
-{
-    struct hf_sql_row row;
-    char name[12];
-    bool is_of_many = hf_my_first(reply, &row) && is_on(&row, 1);
-    hf_sql_row_text(&row, 0, name, sizeof(name));
-    node->is_cluster = is_of_many && strncasecmp(name, "wsrep", 5) == 0;
-    node->is_group = is_of_many && !node->is_cluster;
 }
 
 static void read_server_fact(struct hf_my_node *node, const char *field,
@@ -283,7 +267,7 @@ static void take_identity(struct hf_my_node *node,
     } else if (request->kind == HF_MY_IDENTITY) {
         read_identity(node, reply);
     } else if (request->kind == HF_MY_CLUSTER) {
-        read_cluster(node, reply);
+        node->cluster = hf_mysql_cluster_of(reply);
     }
 }
 

@@ -29,6 +29,7 @@
 #ifndef HF_MYSQL_NODE_H
 #define HF_MYSQL_NODE_H
 
+#include "store/mysql/cluster.h"
 #include "store/mysql/connection.h"
 #include "store/mysql/text.h"
 #include "store/sql/sql.h"
@@ -88,8 +89,7 @@ struct hf_my_node {
 
     /* The server's replies in the last handshake. */
     bool is_read_only;
-    bool is_cluster;      /* of Galera */
-    bool is_group;        /* of Group Replication */
+    enum hf_mysql_cluster cluster;
     bool logs_statements; /* its binary log has no rows */
     bool is_mariadb;
     unsigned long server_version; /* 101119 */

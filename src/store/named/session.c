@@ -14,6 +14,7 @@
  * A server that hangs, while locks are held: the connection is kept for as long
  * as a lease, since its end would free them. */
 #include "base/fail.h"
+#include "store/mysql/cluster.h"
 #include "store/named/named.h"
 
 #include <mysqld_error.h>
@@ -37,11 +38,6 @@ enum { C_ID, C_VERSION, C_READ_ONLY, C_ROLE }; /* of the greeting */
 static const char greet_sql[] =
     "SELECT CONNECTION_ID() AS id, VERSION() AS version,"
     " @@global.read_only AS read_only, CURRENT_USER() AS role";
-
-/* As of mysql/handshake.c. */
-static const char cluster_sql[] =
-    "SHOW GLOBAL VARIABLES WHERE Variable_name IN"
-    " ('wsrep_on', 'group_replication_group_name')";
 
 static struct hf_named *store_of(struct hf_mysql_connection *connection)
 {
@@ -137,7 +133,7 @@ static void take_greeting(struct hf_named *store,
             "is read-only, as replicas are, and its named locks are its "
             "own: name the primary instead");
     } else {
-        ask(store, cluster_sql, now);
+        ask(store, hf_mysql_cluster_sql, now);
     }
 }
 
@@ -145,13 +141,13 @@ static void take_cluster(struct hf_named *store,
                          const struct hf_mysql_reply *reply,
                          struct hf_instant now)
 {
-    const char *value = text_of(reply, 1);
-    if (strncasecmp(text_of(reply, 0), "group", 5) == 0 && value[0] != '\0') {
+    enum hf_mysql_cluster cluster = hf_mysql_cluster_of(reply);
+    if (cluster == HF_MYSQL_GROUP) {
         hf_session_refuse(
             &store->session, HF_CONFIG,
             "is of a group (Group Replication), each of whose servers has "
             "named locks of its own");
-    } else if (strcasecmp(value, "ON") == 0) {
+    } else if (cluster == HF_MYSQL_GALERA) {
         hf_session_refuse(
             &store->session, HF_CONFIG,
             "is of a Galera cluster (wsrep_on), each of whose servers has "

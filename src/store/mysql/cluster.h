@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a server is one of several that accept writes: row locks and named
+ * locks are of each server alone. */
+#ifndef HF_MYSQL_CLUSTER_H
+#define HF_MYSQL_CLUSTER_H
+
+#include "store/mysql/connection.h"
+
+enum hf_mysql_cluster {
+    HF_MYSQL_NO_CLUSTER,
+    HF_MYSQL_GALERA, /* wsrep_on */
+    HF_MYSQL_GROUP   /* Group Replication of MySQL */
+};
+
+/* A statement: none or one row, which hf_mysql_cluster_of() reads. */
+extern const char hf_mysql_cluster_sql[];
+
+enum hf_mysql_cluster hf_mysql_cluster_of(const struct hf_mysql_reply *reply);
+
+#endif
