@@ -26,14 +26,15 @@
 
 declare -A ZOOKEEPER_PID=() ZOOKEEPER_PORT=()
 ZOOKEEPER_URL='' ZOOKEEPER_HOSTS='' ZOOKEEPER_MEMBERS='' ZOOKEEPER_LINES=() ZOOKEEPER_CLOCK=''
-# Of another release in HF_SERVERS (scripts/versions).
-zookeeper_jars=${HF_SERVERS:-}/usr/share/java/zookeeper.jar
-zookeeper_jars+=:${HF_SERVERS:-}/usr/share/java/slf4j-simple.jar
+# Of another release in HF_SERVERS (scripts/versions): its records are before those
+# of the system, which the first jar names.
+zookeeper_jar=${HF_SERVERS:-}/usr/share/java/zookeeper
+zookeeper_log=${HF_SERVERS:-}/usr/share/java/slf4j-simple.jar
 # Not another Python that precedes it in PATH: kazoo is Debian's.
 zookeeper_python=/usr/bin/python3
 
 have_zookeeper() {
-    [ -e "${zookeeper_jars%%:*}" ] && [ -e "${zookeeper_jars##*:}" ] &&
+    [ -e "$zookeeper_jar.jar" ] && [ -e "$zookeeper_log" ] &&
         command -v java >/dev/null && "$zookeeper_python" -c 'import kazoo' \
         2>/dev/null
 }
@@ -115,7 +116,7 @@ zookeeper_launch() { # NAME
         env+=("${clock_env[@]}")
     fi
     "${env[@]}" java -Xmx128m -Xshare:auto -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
-        -XX:-UsePerfData -cp "$zookeeper_jars" \
+        -XX:-UsePerfData -cp "$zookeeper_jar-jute.jar:$zookeeper_jar.jar:$zookeeper_log" \
         -Dorg.slf4j.simpleLogger.defaultLogLevel=warn \
         -Dznode.container.checkIntervalMs=2000 \
         -Dzookeeper.fastleader.maxNotificationInterval=500 \
