@@ -232,20 +232,21 @@ static void put_arguments(const struct fill *fill, const char *place)
 }
 
 /* NEW."id". In MySQL its bytes in UTF-8: CONCAT() would decide by the session's
- * character set. */
+ * character set. As bytes: MariaDB 11 does not mix the collation of its UTF-8
+ * with the column's. */
 static void put_column_of(const struct fill *fill, const char *row,
                           const struct part *part)
 {
     bool is_mysql = fill->guard->quoting == CLI_GUARD_BACKSLASH_STRINGS;
     static const char *const before[] = {"IF(CHARSET(", ") = 'binary', ",
-                                         ", CONVERT("};
+                                         ", CAST(CONVERT("};
     for (size_t i = 0; i < (is_mysql ? 3 : 1); i++) {
         cli_out_text(fill->out, is_mysql ? before[i] : "");
         cli_out_bytes(fill->out, row, strcspn(row, "@"));
         cli_out_text(fill->out, ".");
         put_identifier(fill->out, fill->guard, part->column, part->column_len);
     }
-    cli_out_text(fill->out, is_mysql ? " USING utf8mb4))" : "");
+    cli_out_text(fill->out, is_mysql ? " USING utf8mb4) AS BINARY))" : "");
 }
 
 /* NAME_OF_NEW: 'account-' || NEW."id"; in MySQL CONCAT('account-', ...). */

@@ -47,7 +47,7 @@ gives 0 'a command' run -n nightly -- true
 gives 0 '... by the name of the host' \
     run -n -u "mariadbs://app:secret@localhost:$MARIADB_PORT/?$trust" nightly -- true
 capture timeout 60 holdfast doctor
-like "$out" "MariaDB 1[^ ]*, over TLS, account 'app'@'127.0.0.1'" \
+like "$out" "MariaDB 1[^,]*, over TLS, account 'app'@'127.0.0.1'" \
     'doctor says how it is connected'
 is "$(sql -e "SELECT SUM(command <> 'Sleep') FROM information_schema.processlist
     WHERE user = 'app'")" NULL 'no session is left'
@@ -121,7 +121,7 @@ is "$?:$(tail -n 1 "$W/on")" 0:again 'it connects again, and has the lock'
 named="mysqls://app:secret@$server/?$trust&lock=named"
 gives 0 'named: a command' run -n -u "$named" nightly -- true
 capture timeout 60 holdfast doctor -u "$named"
-like "$out" 'MariaDB 1[^ ]*, over TLS, account' 'named: doctor'
+like "$out" 'MariaDB 1[^,]*, over TLS, account' 'named: doctor'
 begin holder -u "$named&key=nightly" nightly
 ok 'named: a holder' wait_until 20 holds holder
 ok 'named: a session of the server has it' sql_is "IS_USED_LOCK('nightly') IS NOT NULL"
@@ -251,7 +251,7 @@ refused 78 "tls_key $tls/client.key: all users may read or write it; chmod o= it
 plain="mysql://app:secret@$server/?$with&quarantine=off"
 gives 0 'no TLS, where the server does not demand it' run -n -u "$plain" job -- true
 capture timeout 60 holdfast doctor -u "$plain"
-like "$out" 'MariaDB 1[^ ]*, without TLS, account' 'doctor says so'
+like "$out" 'MariaDB 1[^,]*, without TLS, account' 'doctor says so'
 wants='if the server or this account demands TLS, write mysqls://'
 refused 77 "$denied; $wants" 'an account that demands TLS' "${plain/app/other}"
 sql -e 'SET GLOBAL require_secure_transport = 1'
