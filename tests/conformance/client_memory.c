@@ -12,7 +12,7 @@
 #include "client_linked.h"
 #include "client_world.h"
 
-#define TTL_MS 5000
+#define TTL_MS 20000
 #define SHORT_MS 300
 
 /* ---- A scene ----------------------------------------------------------- */
