@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 /* Increase it with each change of the interface below. */
-#define HF_TLS_ABI 4
+#define HF_TLS_ABI 5
 
 struct hf_tls_settings {
     const char *ca;     /* file; NULL: the system's authorities */
@@ -48,6 +48,9 @@ struct hf_tls_ops {
     /* Empty this thread's queue of errors, for libraries that take what is in
      * it for their own. */
     void (*clear)(void);
+    /* The system's authorities, for libraries that must be given some: a file,
+     * NULL if it cannot be read, and a folder, which may be missing. */
+    void (*authorities)(const char **file, const char **folder);
 };
 
 struct hf_tls;

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 extern const struct hf_tls_ops hf_tls_module;
 
@@ -473,6 +474,16 @@ static void tls_close(void *data, bool quiet)
     ERR_clear_error();
 }
 
+/* As SSL_CTX_set_default_verify_paths() has them. */
+static void tls_authorities(const char **file, const char **folder)
+{
+    *file = secure_getenv(X509_get_default_cert_file_env());
+    *file = *file != NULL ? *file : X509_get_default_cert_file();
+    *file = access(*file, R_OK) == 0 ? *file : NULL;
+    *folder = secure_getenv(X509_get_default_cert_dir_env());
+    *folder = *folder != NULL ? *folder : X509_get_default_cert_dir();
+}
+
 __attribute__((visibility("default"))) const struct hf_tls_ops hf_tls_module = {
     .abi = HF_TLS_ABI,
     .context_new = tls_context_new,
@@ -485,4 +496,5 @@ __attribute__((visibility("default"))) const struct hf_tls_ops hf_tls_module = {
     .write = tls_write,
     .close = tls_close,
     .clear = ERR_clear_error,
+    .authorities = tls_authorities,
 };

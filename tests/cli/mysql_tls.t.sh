@@ -197,11 +197,17 @@ logins() { # from the log of the server, which ends a connection after its login
     wait_until 20 is_idle || echo 'not idle'
     grep -cE 'Connect	app@' "$W/maria/log"
 }
-refused 77 "Access denied for user 'app'@'127.0.0.1' (using password: YES)" \
-    'a wrong password' "$wrong$trust"
+denied="Access denied for user 'app'@'127.0.0.1' (using password: YES)"
+refused 77 "$denied" 'a wrong password' "$wrong$trust"
 is "$(logins)" 1 'the log of the server shows the login'
 refused 69 "$authority" 'the system has no such authority' "$wrong$with"
 refused 69 "$authority" 'another authority' "$wrong$with&tls_ca=$tls/other.crt"
+mkdir "$tls/folder"
+cp "$tls/ca.crt" "$tls/folder/$(openssl x509 -hash -noout -in "$tls/ca.crt").0"
+SSL_CERT_FILE=$tls/ca.crt refused 77 "$denied" "the system's authorities, in a file" \
+    "$wrong$with"
+SSL_CERT_DIR=$tls/folder refused 77 "$denied" '... in a folder' "$wrong$with"
+is "$(logins)" 3 'only these two were sent a login'
 tls_issue expired -1
 tls_issue elsewhere 2 DNS:elsewhere
 log=(--general-log --general-log-file="$W/maria/log")
@@ -223,7 +229,7 @@ for line in ssl-verify-server-cert=0 ssl-ca=/etc/ssl/certs/ca-certificates.crt \
     refused 78 'the option file has settings of TLS: leave them out, and name tls_ca, tls_cert and tls_key in the URL' \
         "an option file with $line" "mysqls://app@$server/?$trust&defaults_file=$W/bad.cnf"
 done
-is "$(logins)" 1 'none of these was sent the password'
+is "$(logins)" 3 'none of these was sent the password'
 ok 'the right server' mariadb_restart_tcp server
 gives 0 'an option file with the password' \
     run -n -u "mysqls://app@$server/?$trust&quarantine=off&defaults_file=$W/good.cnf" job -- true

@@ -71,7 +71,8 @@ static void explain_tls(const struct hf_mysql_target *target, const char *why,
                      ? "refuses the certificate of tls_cert"
                      : "ends the handshake (does it want tls_cert?)",
                  text);
-    } else if (has(text, "Validation of")) {
+    } else if (has(text, "Validation of") ||
+               has(text, "Hostname verification")) {
         snprintf(out, size,
                  "TLS: the server's certificate is refused: it is of "
                  "another host: write a host that the certificate "

@@ -181,6 +181,22 @@ static enum hf_status read_parameters(struct hf_mysql_target *target,
     return status;
 }
 
+/* The system's are named, too. Without any, libmariadb 3.4 sends the login to a
+ * server whose certificate it cannot check, and accepts it if that server
+ * proves that it knows the password. */
+static enum hf_status copy_authorities(struct hf_mysql_target *target,
+                                       const char *tls_ca,
+                                       struct hf_error *error)
+{
+    const char *folder = NULL;
+    if (tls_ca == NULL) {
+        target->tls->authorities(&tls_ca, &folder);
+    }
+    enum hf_status status = copy(&target->tls_ca, tls_ca, error);
+    return status == HF_OK ? copy(&target->tls_ca_folder, folder, error)
+                           : status;
+}
+
 /* The files are read here for their errors: libmariadb's name no file. And the
  * first to set up OpenSSL decides that it is not cleaned up at exit, while a
  * thread of dial.c may still use it. */
@@ -197,7 +213,7 @@ static enum hf_status read_tls(struct hf_mysql_target *target,
     if (status == HF_OK) {
         target->tls = hf_tls_ops(tls); /* the module stays loaded */
         hf_tls_free(tls);
-        status = copy(&target->tls_ca, url->tls_ca, error);
+        status = copy_authorities(target, url->tls_ca, error);
     }
     if (status == HF_OK) {
         status = copy(&target->tls_cert, url->tls_cert, error);
@@ -264,6 +280,7 @@ void hf_mysql_target_fini(struct hf_mysql_target *target)
     free(target->database);
     free(target->defaults_file);
     free(target->tls_ca);
+    free(target->tls_ca_folder);
     free(target->tls_cert);
     free(target->tls_key);
     memset(target, 0, sizeof(*target));
@@ -288,6 +305,7 @@ bool hf_mysql_target_copy(struct hf_mysql_target *out,
            copy_text(&out->database, from.database) &&
            copy_text(&out->defaults_file, from.defaults_file) &&
            copy_text(&out->tls_ca, from.tls_ca) &&
+           copy_text(&out->tls_ca_folder, from.tls_ca_folder) &&
            copy_text(&out->tls_cert, from.tls_cert) &&
            copy_text(&out->tls_key, from.tls_key);
 }
@@ -314,6 +332,9 @@ static void set_tls(const struct hf_mysql_target *target, MYSQL *sql)
     mysql_options(sql, MARIADB_OPT_TLS_VERSION, TLS_VERSIONS);
     if (target->tls_ca != NULL) {
         mysql_options(sql, MYSQL_OPT_SSL_CA, target->tls_ca);
+    }
+    if (target->tls_ca_folder != NULL) {
+        mysql_options(sql, MYSQL_OPT_SSL_CAPATH, target->tls_ca_folder);
     }
     if (target->tls_cert != NULL) {
         mysql_options(sql, MYSQL_OPT_SSL_CERT, target->tls_cert);
@@ -425,7 +446,7 @@ bool hf_mysql_target_is_secure(const struct hf_mysql_target *target,
     return verifies != 0 && is_text(sql, MYSQL_OPT_SSL_CA, target->tls_ca) &&
            is_text(sql, MYSQL_OPT_SSL_CERT, target->tls_cert) &&
            is_text(sql, MYSQL_OPT_SSL_KEY, target->tls_key) &&
-           is_text(sql, MYSQL_OPT_SSL_CAPATH, NULL) &&
+           is_text(sql, MYSQL_OPT_SSL_CAPATH, target->tls_ca_folder) &&
            is_text(sql, MYSQL_OPT_SSL_CIPHER, NULL) &&
            is_text(sql, MARIADB_OPT_TLS_PEER_FP, NULL) &&
            is_text(sql, MARIADB_OPT_TLS_PEER_FP_LIST, NULL) &&

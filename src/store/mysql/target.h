@@ -23,7 +23,8 @@ struct hf_mysql_target {
     char *defaults_file;          /* NULL: none is read */
     const struct hf_tls_ops *tls; /* for guard.h. NULL: no TLS; else over TCP,
                                      and dial.h connects */
-    char *tls_ca;                 /* file; NULL: the system's authorities */
+    char *tls_ca;                 /* file; NULL: none */
+    char *tls_ca_folder;          /* the system's authorities; NULL: tls_ca */
     char *tls_cert, *tls_key;     /* files; NULL: none */
     char shown[128];              /* for messages */
 };
