@@ -12,7 +12,8 @@ lasting() { # COMMAND...: sets $pid
 
 sleep 300 &
 ok "a child is alive" kill -0 $!
-ok "and is killed" kill $!
+# The trap of the shell would swallow a TERM that comes before the exec.
+ok "and is killed" kill -KILL $!
 wait $! 2>/dev/null
 
 lasting
