@@ -44,7 +44,9 @@ struct slot {
 
 struct hf_loop {
     int epoll_fd;
-    int timer_fd; /* -1 until the first long wait */
+    int timer_fd;            /* -1 until the first long wait */
+    struct hf_instant armed; /* when the timer ends a wait; HF_NEVER: it is not
+                                armed */
     bool has_pwait2;
     int n_found;
     struct epoll_event found[FOUND_MAX];
@@ -64,6 +66,7 @@ struct hf_loop *hf_loop_new(void)
         return NULL;
     }
     loop->timer_fd = -1;
+    loop->armed = HF_NEVER;
     loop->has_pwait2 = true;
     return loop;
 }
@@ -201,10 +204,15 @@ static struct timespec timespec_of(int64_t ns)
                              .tv_nsec = (long)(ns % 1000000000)};
 }
 
-/** Set the loop's own timer to `until`. @return false: it failed, and the wait
- * needs a timeout. */
+/** See that the loop's own timer ends the wait by `until`. One that is set to
+ * an earlier time stays, since each answer's deadline is a little later than
+ * the one before: it ends some later wait early, and is set again then.
+ * @return false: it failed, and the wait needs a timeout. */
 static bool arm_own_timer(struct hf_loop *loop, struct hf_instant until)
 {
+    if (!hf_instant_before(until, loop->armed)) {
+        return true;
+    }
     if (loop->timer_fd < 0) {
         int fd = hf_standard_fds_avoid(
             timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
@@ -221,7 +229,11 @@ static bool arm_own_timer(struct hf_loop *loop, struct hf_instant until)
     }
     HF_ASSERT(until.ns > 0); /* 0 would disarm it */
     struct itimerspec at = {.it_value = timespec_of(until.ns)};
-    return timerfd_settime(loop->timer_fd, TFD_TIMER_ABSTIME, &at, NULL) == 0;
+    if (timerfd_settime(loop->timer_fd, TFD_TIMER_ABSTIME, &at, NULL) != 0) {
+        return false;
+    }
+    loop->armed = until;
+    return true;
 }
 
 /* left_ns negative: no limit. */
@@ -248,6 +260,7 @@ static void drop_own_timer(struct hf_loop *loop)
 {
     for (int i = 0; i < loop->n_found; i++) {
         if (loop->found[i].data.u64 == OWN_TIMER) {
+            loop->armed = HF_NEVER;
             loop->found[i] = loop->found[--loop->n_found];
             return;
         }

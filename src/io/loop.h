@@ -71,7 +71,8 @@ struct hf_instant hf_loop_next_timer(const struct hf_loop *loop);
 
 /** Wait until a descriptor is ready, or until `until` (HF_NEVER: no limit; in
  * the past: do not block). Keeps the events for hf_loop_dispatch().
- * @return number of ready descriptors, 0 after a timeout or a signal. */
+ * @return number of ready descriptors. 0: a timeout, a signal, or nothing, so
+ * callers look at the clock. */
 int hf_loop_wait(struct hf_loop *loop, struct hf_instant until);
 
 /* Run the handlers of the events of hf_loop_wait(), then the due timers. A

@@ -293,6 +293,37 @@ static void a_long_wait_that_ends_early(void **state)
     close(line[1]);
 }
 
+/* The timer stays set to the earliest of these ends. A wait for a later one
+ * ends by it, whether the timer expires during the wait or before it. */
+static void long_waits_one_after_the_other(void **state)
+{
+    (void)state;
+    int line[2];
+    struct end end;
+    struct hf_loop *loop = loop_new();
+    assert_int_equal(pipe(line), 0);
+    watch(loop, &end, line[0]);
+    (void)alarm(60); /* a wait without end fails here */
+    for (int expired = 0; expired <= 1; expired++) {
+        assert_int_equal(write(line[1], "x", 1), 1);
+        assert_int_equal(hf_loop_wait(loop, in_ms(150)), 1);
+        struct hf_instant until = in_ms(320);
+        if (expired) {
+            (void)poll(NULL, 0, 180); /* sleeps: until the timer has expired */
+        }
+        unsigned n_waits = 0;
+        while (hf_instant_before(hf_clock_now(), until)) {
+            assert_int_equal(hf_loop_wait(loop, until), 0);
+            n_waits++;
+        }
+        assert_in_range(n_waits, 1, 3);
+    }
+    (void)alarm(0);
+    hf_loop_free(loop);
+    close(line[0]);
+    close(line[1]);
+}
+
 static void one_descriptor_for_others(void **state)
 {
     (void)state;
@@ -355,6 +386,7 @@ int main(void)
         cmocka_unit_test(timers_that_meddle),
         cmocka_unit_test(waits_as_long_as_asked),
         cmocka_unit_test(a_long_wait_that_ends_early),
+        cmocka_unit_test(long_waits_one_after_the_other),
         cmocka_unit_test(one_descriptor_for_others),
         cmocka_unit_test(watched_while_another_waits),
     };
