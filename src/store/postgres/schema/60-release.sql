@@ -38,7 +38,7 @@ BEGIN
                 INTO a;
             IF FOUND THEN
                 IF alone THEN
-                    PERFORM holdfast.commit_later();
+                    PERFORM set_config('synchronous_commit', 'off', true);
                 END IF;
                 RETURN a;
             END IF;
@@ -80,7 +80,7 @@ BEGIN
     END IF;
     PERFORM holdfast.store(s);
     IF alone AND s.grants = 0 AND reserve_ms = 0 THEN
-        PERFORM holdfast.commit_later();
+        PERFORM set_config('synchronous_commit', 'off', true);
     END IF;
     RETURN a;
 END
