@@ -122,26 +122,35 @@ row_bloat_postgres() {
 }
 
 # psql in PATH is Debian's wrapper in Perl, which costs more than psql itself.
+# `functions`: the least that such a command can ask of a new session.
 row_cli_postgres() {
-    local i side
+    local i side marker psql
     need_postgres || return 1
+    psql=("$PG_BIN/psql" -XAtq -U postgres -o /dev/null)
+    marker=$("$PG_BIN/psql" -XAtq -U postgres -c \
+        "SELECT content FROM holdfast.node WHERE field = 'v'")
     title "whole commands on PostgreSQL: wall us, CPU us, largest resident set"
     for ((i = 1; i <= rounds; i++)); do
         "$bin/spawn" --count $((cli_count / rounds)) -- \
-            psql "$PG_BIN/psql" -XAtq -U postgres -c 'select 1' ::: \
+            psql "${psql[@]}" -c 'SELECT 1' ::: \
+            functions "${psql[@]}" \
+            -c "SELECT holdfast.acquire('x', 'me', 10000, 0, '$marker')" \
+            -c "SELECT holdfast.release('x', 'me')" ::: \
             ours holdfast run -u "$postgres_url" x -- true \
             >"$W/spawn" 2>"$W/err" || {
             echo "  $(tail -n 1 "$W/err")"
             return 1
         }
-        for side in psql ours; do
+        for side in psql functions ours; do
             figure "$side" "$i" grep "job=$side " "$W/spawn"
         done
     done
-    for side in psql ours; do
+    for side in psql functions ours; do
         table "$side" p50 p99 cpu rss_kb failed
     done
     check_ratio p50 ours psql le 1.3
+    note_ratio p50 functions psql
+    note_ratio p50 ours functions
 }
 
 postgres_wake() {

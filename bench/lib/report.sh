@@ -19,7 +19,8 @@ figure() {
     local side=$1 round=$2 line
     shift 2
     if ! "$@" >"$W/lines" 2>"$W/err"; then
-        printf '  %s: %s\n' "$side" "$(tail -n 1 "$W/err")"
+        # Each client that failed has a line; the last is of the whole.
+        sed "s/^/  $side: /" "$W/err" | sort | uniq -c | sort -rn | head -n 4
         return 1
     fi
     while read -r line; do
