@@ -169,8 +169,11 @@ row_handover_postgres() {
         for ((i = 1; i <= wait_rounds; i++)); do
             figure "wake$n" "$i" postgres_wake --clients "$n" || return 1
             figure "write$n" "$i" postgres_wake --clients "$n" --write 1 || return 1
-            figure "ours$n" "$i" crowd_ours --url "$postgres_url" \
-                --clients "$n" --rest 0 || return 1
+            # Each client opens a second session, 40 ms of the core or more: a
+            # release may wait for all of them.
+            figure "ours$n" "$i" crowd_ours --ttl 60000 \
+                --url "$postgres_url&node_timeout=3s" --clients "$n" --rest 0 \
+                --warm $((1 + n / 8)) || return 1
         done
         for i in wake write ours; do
             table "$i$n" hand50 hand99 rate client
