@@ -127,6 +127,10 @@ accepted "a client that was told of the loss believes no more" \
     'line c1.1 4600 "ev":"release","a":3' \
     'line c1.1 4600 "ev":"released","a":3,"status":"HF_LOST"' \
     'c2 e1.x x 4000 4301 4500 6'
+accepted "a callback reports a loss when the next attempt has begun" \
+    'c1 e1.x x 4000 4010 4500 5' 'begin c1.1 4 e1.x x 4600' \
+    'line c1.1 4601 "ev":"lost","a":3' \
+    'line c1.1 4700 "ev":"ok","a":4,"fence":6,"slot":-1,"left":100'
 accepted "two holders while clocks are wrong" 'fault clock-ahead 0 1 3900 4200' \
     'c1 e1.x x 4000 4010 4500 5' 'c2 e1.x x 4000 4100 4600 6'
 like "$out" 'hold \(where it is not promised: 1\)' "it is counted"
@@ -187,6 +191,7 @@ is "$("$check" -b 3 "ours=$H" | grep -c '^not ok')" 0 "or not"
 # ---- The history itself
 refused "$whole" "an end without a beginning" \
     'line c1.1 4000 "ev":"ok","a":9,"fence":9,"slot":-1,"left":900'
+refused "$whole" "a loss without a beginning" 'line c1.1 4000 "ev":"lost","a":9'
 refused "$whole" "a clock that goes back" 'begin c1.1 3 e1.x x 50'
 
 rm -rf "$H" && mkdir "$H"

@@ -193,6 +193,22 @@ static bool read_rest(struct history *history, struct hold *hold,
     return true;
 }
 
+/* The hold that an event is about: the last one of the client, that began at
+ * `first`. A loss may be that of an earlier one, since a callback runs in
+ * another thread, and one that has begun may end after the release.
+ * @return NULL: there is none. */
+static struct hold *hold_of(const struct history *history, size_t first,
+                            const char *event, uint32_t attempt)
+{
+    size_t i = history->n_holds;
+    bool is_loss = strcmp(event, "lost") == 0;
+    while (is_loss && i > first && history->holds[i - 1].attempt > attempt) {
+        i--;
+    }
+    bool is_found = i > first && history->holds[i - 1].attempt == attempt;
+    return is_found ? &history->holds[i - 1] : NULL;
+}
+
 static void read_client(struct history *history, const char *path,
                         const char *name)
 {
@@ -206,17 +222,13 @@ static void read_client(struct history *history, const char *path,
         char event[16];
         int64_t t = number_of(line, "t");
         text_of(line, "ev", event, sizeof(event));
-        bool is_open = history->n_holds > first;
         struct hold *hold =
-            is_open ? &history->holds[history->n_holds - 1] : NULL;
-        uint32_t attempt = (uint32_t)number_of(line, "a");
+            hold_of(history, first, event, (uint32_t)number_of(line, "a"));
         bool is_fine = true;
         if (strcmp(event, "begin") == 0) {
             read_begin(history, client, line, t);
         } else if (strcmp(event, "end") != 0) {
-            /* "lost" may come from another thread, out of order */
-            is_fine = is_open && hold->attempt == attempt &&
-                      read_rest(history, hold, event, line, t);
+            is_fine = hold != NULL && read_rest(history, hold, event, line, t);
         }
         if (strcmp(event, "lost") != 0) {
             is_fine = is_fine && t >= last;
