@@ -7,10 +7,10 @@
 #include "message.h"
 #include "nested.h"
 #include "opts_wait.h"
+#include "owner_text.h"
 #include "run/while_pid.h"
 #include "signals.h"
 #include "store.h"
-#include "token.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -111,7 +111,7 @@ static int acquire(struct cli_args *args, struct hf_client *client, int signals)
     if (cli_acquire(&take) != HF_OK) {
         return cli_acquire_failed(&take, args);
     }
-    return cli_token_print(client, take.lock, args);
+    return cli_owner_text_print(client, take.lock, args);
 }
 
 static int run(struct cli_args *args)

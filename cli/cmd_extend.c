@@ -5,8 +5,8 @@
 #include "acquire.h"
 #include "exit_code.h"
 #include "opts_wait.h"
+#include "owner_text.h"
 #include "store.h"
-#include "token.h"
 
 #include <signal.h>
 
@@ -32,15 +32,15 @@ static int extend(struct cli_args *args, struct hf_client *client,
     request.liveness = HF_LIVENESS_LEASE;
     enum hf_status status =
         hf_lock_adopt(client, &request, owner, &lock, &error);
-    return status == HF_OK ? cli_token_print(client, lock, args)
-                           : cli_token_fail(status, args, &error);
+    return status == HF_OK ? cli_owner_text_print(client, lock, args)
+                           : cli_owner_text_fail(status, args, &error);
 }
 
 static int run(struct cli_args *args)
 {
     struct hf_client *client;
     sigset_t pipe;
-    const char *owner = cli_token_owner(args);
+    const char *owner = cli_owner_text_given(args);
     if (owner == NULL) {
         return CLI_EXIT_USAGE;
     }

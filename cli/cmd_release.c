@@ -4,9 +4,9 @@
 
 #include "exit_code.h"
 #include "opts_wait.h"
+#include "owner_text.h"
 #include "run/while_pid.h"
 #include "store.h"
-#include "token.h"
 
 #include <string.h>
 
@@ -20,7 +20,7 @@ static int run(struct cli_args *args)
 {
     struct hf_client *client;
     struct hf_error error = {.text = ""};
-    const char *owner = cli_token_owner(args);
+    const char *owner = cli_owner_text_given(args);
     if (owner == NULL) {
         return CLI_EXIT_USAGE;
     }
@@ -28,7 +28,7 @@ static int run(struct cli_args *args)
     if (kept >= 0) {
         return kept == HF_OK
                    ? 0
-                   : cli_token_fail((enum hf_status)kept, args, &error);
+                   : cli_owner_text_fail((enum hf_status)kept, args, &error);
     }
     int code = cli_store_find(args, &client);
     if (code != 0) {
@@ -37,7 +37,7 @@ static int run(struct cli_args *args)
     enum hf_status status =
         hf_owner_release(client, args->name, strlen(args->name), owner, &error);
     hf_client_close(client);
-    return status == HF_OK ? 0 : cli_token_fail(status, args, &error);
+    return status == HF_OK ? 0 : cli_owner_text_fail(status, args, &error);
 }
 
 const struct cli_cmd cli_cmd_release = {

@@ -5,10 +5,10 @@
 #include "exit_code.h"
 #include "message.h"
 #include "nested.h"
+#include "owner_text.h"
 #include "run/title.h"
 #include "signals.h"
 #include "store.h"
-#include "token.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -183,7 +183,7 @@ _Noreturn static void keeper(struct cli_while *keep, const sigset_t *wanted,
     }
     if (code == 0) {
         cli_while_listen(keep);
-        code = cli_token_show(keep->lock, keep->ttl_ms, keep->args);
+        code = cli_owner_text_show(keep->lock, keep->ttl_ms, keep->args);
     }
     if (code == 0) {
         go_into_background(report);

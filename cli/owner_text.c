@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "token.h"
+#include "owner_text.h"
 
 #include "env.h"
 #include "exit_code.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *cli_token_owner(const struct cli_args *args)
+const char *cli_owner_text_given(const struct cli_args *args)
 {
     const char *owner =
         args->owner != NULL ? args->owner : getenv("HOLDFAST_OWNER");
@@ -31,8 +31,8 @@ const char *cli_token_owner(const struct cli_args *args)
     return owner;
 }
 
-int cli_token_fail(enum hf_status status, const struct cli_args *args,
-                   const struct hf_error *error)
+int cli_owner_text_fail(enum hf_status status, const struct cli_args *args,
+                        const struct hf_error *error)
 {
     return status == HF_LOST
                ? cli_message(CLI_EXIT_LOST, args->name,
@@ -63,8 +63,8 @@ static void print(struct cli_out *out, const struct cli_args *args,
     cli_out_json_close(out);
 }
 
-int cli_token_print(struct hf_client *client, struct hf_lock *lock,
-                    const struct cli_args *args)
+int cli_owner_text_print(struct hf_client *client, struct hf_lock *lock,
+                         const struct cli_args *args)
 {
     char owner[HF_OWNER_TEXT_MAX];
     struct cli_out out;
@@ -94,8 +94,8 @@ int cli_token_print(struct hf_client *client, struct hf_lock *lock,
     return cli_message_errno(CLI_EXIT_INTERNAL, "stdout", out.error);
 }
 
-int cli_token_show(struct hf_lock *lock, int64_t ttl_ms,
-                   const struct cli_args *args)
+int cli_owner_text_show(struct hf_lock *lock, int64_t ttl_ms,
+                        const struct cli_args *args)
 {
     char text[HF_OWNER_TEXT_MAX];
     struct cli_out out, owner;
