@@ -48,9 +48,9 @@
  * Each docstring has these fields:
  * - Owner: of the returned pointer, or of the one written to a `**`.
  * - Threads: which threads may call it. "the lock's": one at a time, as above.
- * - Blocks: the longest wait for nodes, where node_timeout is 50 ms unless the
- *   URL sets another. A cancel token ends the wait, except in functions that
- *   release something.
+ * - Blocks: the longest wait for nodes. node_timeout is 50 ms on Redis, and 500
+ *   ms on other servers, unless the URL sets another. A cancel token ends the
+ *   wait, except in functions that release something.
  *   "briefly": only for the client's mutex, which is never held while a thread
  *   waits for a node. On the embedded store also for a transaction: some
  *   microseconds, or one node_timeout if a stopped process is in the store.
@@ -356,12 +356,13 @@ static inline void hf_client_options_init(struct hf_client_options *options)
  *     redis+unix:///path
  *     redis://a,b,c                         a majority of 1, 3, 5, 7 or 9; or
  *     redis://a redis://b redis://c         whole URLs, separated by blanks
+ *     postgres:// mysql:// etcd:// consul:// zookeeper://   if installed
  *
  * Parameters follow after ?, separated by &. max_ttl (60s) is the longest
  * lease, and the length of the quarantine of a server that may have lost locks;
- * all clients of a store must set the same. Others: node_timeout (50ms),
+ * all clients of a store must set the same. Others: node_timeout,
  * connect_timeout (1s), prefix (lock:), fence_keep (1h), fence_base, quarantine
- * (strict or off), tls_ca, tls_cert, tls_key. holdfast(1), STORES, lists all.
+ * (strict, off), tls_ca, tls_cert, tls_key. holdfast(1), STORES, lists all.
  *
  * @param url      NULL means "local:".
  * @param options  NULL for the defaults. Borrowed for the call.
@@ -397,9 +398,8 @@ hf_client_open(const char *url, const struct hf_client_options *options,
  *
  * Threads: any.
  * Blocks: until all releases are confirmed, at most 5 s, and no longer than
- * node_timeout (50 ms) without any reply of the store; 2.5 s if that is a
- * cluster, such as etcd, with another server to ask. Releases are pipelined.
- */
+ * node_timeout without any reply; 2.5 s on a cluster, such as etcd. Releases
+ * are pipelined. */
 HF_API void hf_client_close(struct hf_client *client);
 
 /**
@@ -701,9 +701,9 @@ HF_API bool hf_lock_valid_for(const struct hf_lock *lock, int64_t ms);
 HF_API enum hf_state hf_lock_state(const struct hf_lock *lock);
 
 /** Milliseconds until the deadline; 0 if LOST or RELEASED. A lock that was
- * handed over by another holder's release has a lease of at most 6 s at first;
- * its first renewal, within a second, extends it to the whole ttl.
- * hf_lock_extend() renews it now, and waits for the confirmation.
+ * handed over by another holder's release has at first a lease of at most 6 s
+ * (etcd, Consul, ZooKeeper: 30 s); the first renewal, within an eighth of that,
+ * extends it. hf_lock_extend() renews it now, and waits for the confirmation.
  * Threads: any. Blocks: never. */
 HF_API int64_t hf_lock_remaining_ms(const struct hf_lock *lock);
 
@@ -788,8 +788,8 @@ HF_API HF_NODISCARD enum hf_status hf_lock_add_process(struct hf_lock *lock,
  * extend and release the lock, and represents one holder: pass it to one
  * process only. Consumes the handle without releasing the lock. From this call
  * on this client does not renew the lock; only the end of its lease frees it.
- * Waits for nodes that have not replied yet, at most about node_timeout (50
- * ms), so that every node that is up has the lock, not only a bare majority.
+ * Waits for nodes that have not replied yet, at most about node_timeout, so
+ * that every node that is up has the lock, not only a bare majority.
  *
  * @return HF_OK; HF_LOST. With any other status the handle is still yours:
  *         HF_INVALID - @p text is NULL, or a forked child;
