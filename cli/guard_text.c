@@ -283,7 +283,7 @@ static void put_text(const struct fill *fill, const char *place)
     }
 }
 
-/* An @ that is none of a place. */
+/* A literal @, which begins no placeholder. */
 static void put_at(const struct fill *fill, const char *place)
 {
     (void)place;

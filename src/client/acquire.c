@@ -3,7 +3,8 @@
  *
  * With a wait, on a store with queues:
  *
- *   attempt 1 ── taken ── queued ── granted ── held
+ *   attempt 1 ── queued ── granted ── held
+ *                   └ split: it releases itself, then attempt 2
  *
  * For a try, on a store without queues, or if no majority was reached:
  *
@@ -116,7 +117,7 @@ static void finish_as(struct hf_op *op, enum hf_retry_kind kind)
 }
 
 /* All users of a semaphore must agree on its size: otherwise more than N could
- * hold it. */
+ * hold it. `rival_permits` is set only if it differs from ours. */
 static bool is_misfit(const struct hf_op *op)
 {
     return op->order.permits != 0 && op->rival_permits != 0;
@@ -193,7 +194,7 @@ static void try_again(struct hf_op *op, struct hf_lock *lock,
 static void wait_in_queue(struct hf_op *op, struct hf_lock *lock)
 {
     if (is_misfit(op)) {
-        lock->flags |= HF_LOCK_GIVE_UP;
+        lock->flags |= HF_LOCK_GIVE_UP; /* in its step: the RELEASE follows */
         fail_misfit(op);
         return;
     }
@@ -246,8 +247,9 @@ void hf_acquire_due(struct hf_op *op)
     if (is_misfit(op)) {
         fail_misfit(op);
     } else {
-        /* A wait without end gets here only if no majority can be reached: so
-         * HF_UNAVAILABLE, even if one node named a holder. */
+        /* A wait without end gets here only if no majority can be reached, or
+         * a reply was dropped: so not HF_BUSY, even if one node named a holder.
+         */
         bool is_busy =
             op->rival.is_known && op->order.wait_ms >= 0 && !op->has_dropped;
         hf_op_part(op);

@@ -25,7 +25,8 @@ enum hf_status hf_status_worse(enum hf_status one, enum hf_status other)
     return one == HF_OK || other == HF_LOST ? other : one;
 }
 
-/* The last lock of a handle collects the worst outcome and has the callback. */
+/* A lock with an outcome leaves the group, and hands the worst outcome on. The
+ * last one to do so queues the callback. */
 void hf_release_owe(struct hf_lock *lock, enum hf_outcome outcome)
 {
     struct hf_client *client = lock->client;
@@ -64,7 +65,7 @@ hf_op_fn *hf_lock_take_done(struct hf_lock *lock, void **user)
 void hf_lock_free(struct hf_lock *lock)
 {
     struct hf_client *client = lock->client;
-    HF_ASSERT(lock->op == NULL);
+    HF_ASSERT(lock->op == NULL && (lock->flags & HF_LOCK_HAS_CALLBACK) == 0);
     hf_client_cancel_notify(client, lock);
     hf_lock_group_leave(lock);
     hf_timer_heap_set(&client->heap, &lock->item, HF_NEVER);

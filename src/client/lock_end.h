@@ -19,8 +19,9 @@ void hf_release_owe(struct hf_lock *lock, enum hf_outcome outcome);
  * Frees the lock if its lease is over. @return the callback, for `user`. */
 hf_op_fn *hf_lock_take_done(struct hf_lock *lock, void **user);
 
-/* Remove the lock from all tables and queues and from its links, and free it.
- */
+/* Remove the lock from the tables, its group and the queue of changed states,
+ * and free it, or leave that to an on_state callback that runs for it. It has
+ * no operation, and is not in the queue of callbacks. */
 void hf_lock_free(struct hf_lock *lock);
 
 #endif

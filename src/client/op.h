@@ -53,10 +53,11 @@ struct hf_op_handlers {
     /* A member of this bundle is done, or has lost its lock since. */
     void (*member)(struct hf_op *op, struct hf_op *member);
 
-    /* It ends before it is done: undo the part that has begun. */
+    /* The operation ends before it is done: undo the part that has begun. */
     void (*abandon)(struct hf_op *op);
 
-    /* It is done with HF_OK, and its result is not wanted: undo it. */
+    /* The operation is done with HF_OK, and its result is not wanted: undo it.
+     */
     void (*discard)(struct hf_op *op);
 };
 

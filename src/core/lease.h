@@ -7,7 +7,7 @@
  * can store its owner any more. core/retry.h decides whether a failed attempt
  * is retried; a retry is another lease.
  *
- *     hf_lease_init(&lease, n_nodes, ttl);
+ *     hf_lease_init(&lease, n_nodes, ttl, jitter);
  *     hf_lease_step(&lease, &nodes, &(struct hf_event){HF_EV_ACQUIRE, now},
  *                   &effects);
  *     for each effects.sends: send it; the reply is an HF_EV_ANSWER
@@ -82,8 +82,8 @@ enum hf_event_kind {
 struct hf_event {
     enum hf_event_kind kind;
     struct hf_instant now; /* never earlier than in the step before */
-    uint8_t node;          /* ANSWER, GRANT, LISTEN, NODE, NODE_RESET; else 0 */
-    enum hf_verb verb;     /* ANSWER: of the request */
+    uint8_t node; /* ANSWER, GRANT, DOUBT, LISTEN, NODE, NODE_RESET; else 0 */
+    enum hf_verb verb; /* ANSWER: of the request */
     enum hf_verdict verdict;
     struct hf_instant sent; /* ANSWER: when the request was sent, or before */
     uint64_t counter;       /* ACQUIRE, ADOPT, RELEASE_FOREIGN, GRANT: see the

@@ -10,7 +10,9 @@
  *
  *   THE GRANT COMES AFTER          IT IS TREATED AS
  *   the end of its own lease       no vote: hf_grants_for()
- *   a later refusal or YIELD       stale: ignored, by its counter (rule W1)
+ *   a later refusal or YIELD       no vote, by its counter (rule W1). If a
+ *                                  reply names a grant that was returned,
+ *                                  YIELD is sent again (lease_wait.c)
  *   a new round, or a new ttl      ownership only: does not extend the vote
  *   a majority at T                a vote below T: the node is raised to T
  *                                  (lease_hold.c)
@@ -24,10 +26,10 @@
  * vote->refused, which has the counter of the last refusal, and of each grant
  * that was returned.
  *
- * No request belongs to a pushed grant. But a grant newer than the last QUEUED
- * reply was made after the request of that reply was sent, and the node keeps
- * it for Q. So hf_grant_refusal() sets vote->until to: that request sent + Q -
- * drift.
+ * No request belongs to a pushed grant. But a grant above vote->refused was
+ * made after the request of that refusal was sent, and the node keeps it for Q,
+ * the length of a place (validity.h). So hf_grant_refusal() sets vote->until
+ * to: that request sent + Q - drift.
  *
  * Cost: none; nothing is sent from here. */
 #include "core/lease_parts.h"
@@ -63,13 +65,14 @@ static struct hf_instant proof_until(const struct hf_step *step)
 }
 
 /* A request from before this round may have asked for another ttl: its reply
- * proves ownership, but does not extend the vote. */
+ * proves ownership, but does not extend the vote. A waiter has no rounds and
+ * one ttl: each reply proves Q. */
 void hf_grant_reply(struct hf_step *step, struct hf_vote *vote)
 {
     HF_ASSERT(step->event->verdict == HF_VERDICT_OK);
     const struct hf_event *event = step->event;
     if (event->counter <= vote->refused) {
-        return; /* stale: a later reply was "not yours" */
+        return; /* stale: it was refused or returned since */
     }
     bool is_new = vote->said != HF_SAID_YOURS;
     vote->said = HF_SAID_YOURS;
@@ -120,9 +123,9 @@ void hf_grant_refusal(struct hf_step *step, struct hf_vote *vote)
     if (is_old) {
         return; /* of another round or ttl: `until` stays */
     }
-    /* Earlier votes are void. `until` is now the expiry of a grant that the
-     * node pushes after this reply, or has pushed already with a counter above
-     * the one in this reply. */
+    /* A lease that an earlier reply proved is void. `until` is now the expiry
+     * of a grant that the node pushes after this reply, or has pushed already
+     * with a counter above the one in this reply. */
     vote->until = hf_instant_add(event->sent, hf_validity(queue));
     if (!hf_instant_before(event->sent, step->lease->round_at)) {
         vote->flags |= HF_VOTE_IN_ROUND;
@@ -155,7 +158,8 @@ static void record(struct hf_step *step, struct hf_vote *vote)
 }
 
 /* A grant during RELEASING is ignored: the RELEASE is executed after it, and
- * grants the name to the next waiter. */
+ * grants the name to the next waiter. A lock that is ADOPTING is held: it has
+ * no place in a queue. */
 void hf_grant_push(struct hf_step *step)
 {
     HF_ASSERT(step->event->node < step->lease->n_nodes);

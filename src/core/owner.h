@@ -29,7 +29,7 @@ size_t hf_owner_emit(char out[HF_OWNER_MAX], const uint8_t id[HF_OWNER_ID_LEN],
                      const char *label);
 
 /* Parse the value of a name's key, by any writer: fills kind
- * (OURS, ENDED or FOREIGN), owner (printable: other bytes as %XX, cut to
+ * (HOLDFAST, ENDED or FOREIGN), owner (printable: other bytes as %XX, cut to
  * fit), host, pid, since_s and label of @p out, and leaves the rest. */
 void hf_owner_describe(const void *text, size_t len, struct hf_holder *out);
 

@@ -8,7 +8,9 @@
  *   not whole      same, or durable    watched for a span          votes
  *   any            other               restarted, or promoted      quarantine
  *   none           any                 new, restarted, emptied     quarantine
- *   declared       as in the marker    the operator declared it    votes
+ *
+ * The operator may declare that a server has all locks, or has not: that writes
+ * a marker with the present identity, which is whole or is not.
  *
  * The span is max_ttl, and at least 10 s.
  *
@@ -22,9 +24,11 @@
  * of the host's clock, so that short-lived commands can continue each other's
  * watch. A client that finds a full span sets "whole" for all clients.
  *
- * An entry is only written for a value that was seen before. If the server
- * loses its data in between, the value is gone, and the script, which compares
- * it, writes nothing, however late it arrives.
+ * An entry is never written together with a fresh value: its instant would be
+ * earlier than that write, and a lost lease might outlive the span. A second
+ * write adds it, after the value was read from the server, or its write was
+ * confirmed. If the server loses its data in between, the value is gone, and
+ * the script, which compares it, writes nothing, however late it arrives.
  *
  * While the value stays the same, entries are added and "whole" is set; neither
  * is removed. A restart with all data, and the first replica of a server (a new

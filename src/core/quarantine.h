@@ -19,14 +19,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HF_SERVER_ID_MAX 48 /* run ids are 40 hex digits */
+#define HF_SERVER_ID_MAX 48 /* the longest run_id of a store has 42 bytes */
 
 /* The identity that a server reports. Uptime and wall clock are no part of it:
  * both can be wrong, and neither shows whether data was lost. */
 struct hf_identity {
     char run_id[HF_SERVER_ID_MAX]; /* empty: not reported */
     char replid[HF_SERVER_ID_MAX];
-    bool has_replid2;      /* it was promoted: replid2 is not all zeros */
+    bool has_replid2;      /* another replid than the marker's is a promotion:
+                              the server had one before, or it is always so */
     bool knows_durability; /* CONFIG GET is permitted */
     bool is_durable;       /* at present every write is on disk before its reply
                             */
@@ -71,8 +72,8 @@ enum hf_trust {
 
 /* The reason of a quarantine. */
 enum hf_suspicion {
-    HF_SUSPECT_NO_TRACE, /* no marker: new, restarted empty, or emptied */
-    HF_SUSPECT_EMPTIED,  /* the marker that this client knew is gone */
+    HF_SUSPECT_NO_TRACE, /* no marker: new, or restarted empty */
+    HF_SUSPECT_EMPTIED,  /* no marker, and the run_id that this client knew */
     HF_SUSPECT_REPLACED, /* the marker has another identity */
     HF_SUSPECT_WATCHED   /* the marker has this identity, and is not whole yet
                           */

@@ -2,10 +2,11 @@
 /* One epoll descriptor, and a list of timers.
  *
  * hf_loop_wait() may run without the client's mutex while another thread, with
- * the mutex, watches and unwatches descriptors. So epoll's data is not a
- * pointer, but a slot and the slot's generation: dispatch, which has the mutex,
- * checks whether the watch still exists. Only the waiting thread writes and
- * reads `found`.
+ * the mutex, watches and unwatches descriptors. So it uses no slot and no timer
+ * of a store, only what no function for other threads uses: `found`, `n_found`,
+ * `timer_fd`, `armed` and `has_pwait2`. And epoll's data is not a pointer, but
+ * a slot and the slot's generation: dispatch, which has the mutex, checks
+ * whether the watch still exists.
  *
  * The timeout of epoll counts CLOCK_MONOTONIC, which stops while the machine is
  * suspended; leases go on. So a timer of CLOCK_BOOTTIME among the descriptors
@@ -22,12 +23,13 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-/* More than needed: at most two for each of nine nodes, and the client's own.
- */
+/* Redis: two connections for each of nine nodes. Etcd and Consul: one, and
+ * those of watches (WATCHES_MAX in store/endpoints/watch.c). And the client's
+ * own. hf_loop_watch() aborts if none is free. */
 #define SLOTS_MAX 64
 
-/* Events that one wait returns: more than the descriptors of nine nodes. The
- * kernel keeps further events for the next wait. */
+/* Events that one wait returns. The kernel keeps further events for the next.
+ */
 #define FOUND_MAX 32
 
 /* A wait of at least this long uses the timer of CLOCK_BOOTTIME. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The client's event loop: one epoll descriptor, and timers for stores. One
- * per client, used by one thread at a time, which the client ensures. Only
- * hf_loop_wait() blocks.
+ * per client.
  *
- * hf_loop_wait() only waits: it may run without the client's mutex. Handlers
- * run in hf_loop_dispatch(), under it. */
+ * One thread at a time is in hf_loop_wait(), which alone blocks, and may run
+ * without the client's mutex. The other functions need the mutex, and another
+ * thread may call them meanwhile. Handlers run in hf_loop_dispatch(), in the
+ * thread that waited. */
 #ifndef HF_IO_LOOP_H
 #define HF_IO_LOOP_H
 
@@ -18,8 +19,8 @@ struct hf_loop;
 struct hf_watch;
 
 /* Called when a descriptor is ready. Edge-triggered: it must read and write
- * until EAGAIN. `events` is a set of EPOLLIN, EPOLLOUT, EPOLLRDHUP, EPOLLHUP,
- * EPOLLERR. */
+ * until EAGAIN, or call hf_loop_rearm() if it stops earlier. `events` is a set
+ * of EPOLLIN, EPOLLOUT, EPOLLRDHUP, EPOLLHUP, EPOLLERR. */
 typedef void hf_watch_fn(struct hf_watch *watch, uint32_t events,
                          struct hf_instant now);
 
@@ -34,7 +35,8 @@ struct hf_watch {
 struct hf_loop *hf_loop_new(void);
 void hf_loop_free(struct hf_loop *loop);
 
-/* The epoll descriptor: readable when there is something to dispatch. */
+/* The epoll descriptor: readable if a descriptor is ready, at times for
+ * nothing. A due timer does not make it readable: see hf_loop_next_timer(). */
 int hf_loop_fd(const struct hf_loop *loop);
 
 /** Watch for input, edge-triggered. @return false with errno set. */

@@ -6,10 +6,10 @@
 
 #include <stdlib.h>
 
-/* Connections for watches. The loop of a client has 64 places (io/loop.c). A
- * waiter for one more name is told by its heartbeats, at most 2 s late. One
- * that was dropped is closed at once, and leaves its place to the one that
- * replaces it. */
+/* Connections for watches. The loop of a client has 64 slots (io/loop.c). A
+ * waiter for one more name finds its grant by a heartbeat. A watch that was
+ * dropped is closed at once, and leaves its slot to the one that replaces it.
+ */
 #define WATCHES_MAX 40
 
 static struct hf_endpoints_watch *watch_of(struct hf_http *http)

@@ -8,7 +8,8 @@
  *     ──▶ marker(), if the marker is missing, stale, or lacks our host
  *     ◀── 1: written, decide again; 0: another client was faster, read again
  *
- * core/quarantine.h compares two texts with those of the last handshake:
+ * core/quarantine.h compares two texts with those in the server's marker, and
+ * the marker's run_id with that of this client's last handshake:
  *
  *   replid   a digest of the server's id, host, port and data directory. A
  *            promoted replica, and a backup that another server runs, have

@@ -34,9 +34,6 @@
 #include "store/mysql/text.h"
 #include "store/sql/sql.h"
 
-/* Bytes of a name with its prefix, in the schema's tables. */
-#define HF_MY_NAME_MAX HF_CURSOR_NAME_MAX
-
 /* The version of the schema that this client installs and needs. */
 #define HF_MY_SCHEMA_VERSION 1
 

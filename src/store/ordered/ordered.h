@@ -227,7 +227,7 @@ void hf_ordered_free(struct hf_ordered *store);
 /* The wire has a server that executes calls. */
 void hf_ordered_up(struct hf_ordered *store, struct hf_instant now);
 
-/** It has none. @param is_connecting  it will soon know. */
+/** The wire has no such server. @param is_connecting  it will soon know. */
 void hf_ordered_down(struct hf_ordered *store, bool is_connecting,
                      enum hf_status fault, const char *reason);
 

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* HEARTBEATS OF A SEAT THAT WAITS BEHIND MANY
  *
- * Each heartbeat of a waiter could list the name. With 500 waiters that is 250
- * lists of 500 entries a second, which keep a server of etcd or Consul busy. So
- * of a long queue only some heartbeats list: the longer the queue, the fewer,
- * so that it is HF_ORDERED_LISTED_EACH entries a heartbeat on average. Each of
- * the others reads two entries: our own, and the one that we wait for. As long
- * as these two stand nothing has changed but `ahead`, which is as old as the
- * last list.
+ * A heartbeat is a CREATE unless the entry exists, whose reply lists the name
+ * (entry.c). With 500 waiters and a heartbeat each 2 s that is 250 lists of 500
+ * entries a second, which keep a server of etcd or Consul busy. So of a long
+ * queue only some heartbeats list: the longer the queue, the fewer, so that it
+ * is HF_ORDERED_LISTED_EACH entries a heartbeat on average. Each of the others
+ * reads two entries: our own, and the one that we wait for. As long as these
+ * two stand nothing has changed but `ahead`, which is as old as the last list.
  *
- * Without a watch, or when either has changed: list. Short queues are listed
- * each time.
+ * Without a watch, or when either has changed: CREATE, which also makes a lost
+ * entry again. Short queues are listed each time.
  *
- * Cost: one round trip, as a list. A heap block for each waiter far back. */
+ * Cost: one round trip, as a list; two if an entry has changed. A heap block
+ * for each waiter far back. */
 #include "store/ordered/ordered.h"
 
 #include "base/assert.h"
@@ -98,13 +99,18 @@ bool hf_ordered_place_stands(const struct hf_ordered_seat *seat,
         return reply->is_unchanged;
     }
     const struct hf_wire_entry *own = &reply->entries[0];
+    /* With a note it was broken, and is not ours any more (wire.h). */
     return own->entry.number == seat->number && own->note.len == 0 &&
            reply->entries[1].entry.number == seat->behind;
 }
 
+/* As give_queued() in entry.c, without the holder. `sent` is that of the
+ * session's renewal, not of the READ: the entry lives no longer than the
+ * session. `counter` is below our own number, since a grant is above it. */
 void hf_ordered_place_give(struct hf_ordered *store,
                            struct hf_ordered_seat *seat)
 {
+    HF_ASSERT(seat->place != NULL && seat->behind < seat->number);
     struct hf_answer answer = {.verdict = HF_VERDICT_QUEUED,
                                .sent = seat->session->renewed,
                                .counter = seat->behind,

@@ -173,7 +173,8 @@ static void remove_tombstone(struct hf_ordered_task *task, uint64_t version,
     }
 }
 
-/** It has been written. @param version  by which the wire knows it. */
+/** The write is done. A deletion may have been a tombstone, which is removed.
+ * @param version  of what was written, for the wire. */
 static void written(struct hf_ordered_task *task, uint64_t revision,
                     uint64_t version, struct hf_instant now)
 {

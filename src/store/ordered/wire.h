@@ -180,6 +180,7 @@ hf_wire_create_fn(struct hf_wire *wire, const struct hf_wire_key *key,
                   enum hf_wire_when when, uint64_t revision,
                   struct hf_wire_call *call, struct hf_instant now);
 
+/* All live entries of a name, at one moment. */
 typedef bool hf_wire_list_fn(struct hf_wire *wire, struct hf_bytes name,
                              struct hf_wire_call *call, struct hf_instant now);
 
@@ -224,6 +225,8 @@ struct hf_wire_watched {
 typedef bool
 hf_wire_watch_fn(struct hf_wire *wire, const struct hf_wire_watched *scope,
                  void *user, struct hf_instant now, struct hf_wire_watch **out);
+
+/* Drop a watch: it reports nothing more. */
 typedef void hf_wire_unwatch_fn(struct hf_wire *wire,
                                 struct hf_wire_watch *watch);
 

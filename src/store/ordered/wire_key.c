@@ -72,7 +72,8 @@ static void add_kind(struct hf_wire_text *text, const struct hf_wire_key *key)
     hf_wire_text_say(text, kind);
 }
 
-/** At most eight digits. @return how many. */
+/** A ttl in seconds, or a number of permits: ours have at most eight digits.
+ * @return how many were read. */
 static size_t read_number(const char *text, size_t len, int64_t *out)
 {
     size_t n = 0;

@@ -9,7 +9,8 @@
  *     ──▶ marker(), if the marker is missing, stale, or lacks our host
  *     ◀── 1: written, decide again; 0: another client was faster, read again
  *
- * core/quarantine.h compares two texts with those of the last handshake:
+ * core/quarantine.h compares two texts with those in the server's marker, and
+ * the marker's run_id with that of this client's last handshake:
  *
  *   replid   the system identifier and the time-line. A restored backup and a
  *            promoted standby have another time-line, and begin a quarantine
@@ -18,7 +19,9 @@
  *            quarantine, unless each commit was on disk before its reply.
  *
  * The handshake is repeated when a request reports another marker, when an
- * error shows that the server has changed, and when a quarantine is over.
+ * error shows that the server has changed, when a quarantine is over or a peek
+ * finds that another client ended it, after a lost race for the marker, and for
+ * the jobs of `holdfast doctor`.
  *
  * A handshake takes one round trip, and one more for each write of the marker.
  * The schema is created once for each database. */
@@ -41,8 +44,9 @@
  *  - Transactions are READ COMMITTED: the functions of the schema need it.
  *  - A warning at COMMIT is sent: it says that the commit may be lost.
  *  - The server does not end the session because it is idle.
- *  - A commit waits for the disk. Another session may have declared the server
- *    durable, and then a restart is no quarantine.
+ *  - A commit waits for the disk. Otherwise a marker that another session
+ *    wrote, which says that the server is durable, would be wrong, and a
+ *    restart would begin no quarantine.
  * Through a pooler the session belongs to other clients too, so each call makes
  * its own settings (HF_PG_CALL). A pooler is recognised by the process id of
  * its own that it has reported to this client. */
@@ -72,12 +76,13 @@ enum {
     C_DATABASE
 };
 
-/* Glibc's malloc() raises its thresholds when a chunk with a mapping of its own
- * is freed (mallopt(3), M_MMAP_THRESHOLD). Until then a session whose heap ends
- * at an unlucky place gets pages from the kernel and gives them back in each
- * statement: a third of the time of an acquisition (bench/README.md). The heap
- * of a statement is under two such chunks, and over two of half the size. No
- * constant, which the planner would copy. */
+/* When glibc's malloc() frees a chunk with a mapping of its own, it raises the
+ * threshold above which it returns free memory to twice the chunk's size
+ * (mallopt(3), M_MMAP_THRESHOLD). Without that, a session whose heap ends at an
+ * unlucky place gets pages from the kernel and returns them in each statement:
+ * a third of the time of an acquisition (bench/README.md). The heap of a
+ * statement takes between 256 and 512 KiB. The length is no constant, since the
+ * planner would evaluate that, and copy the text. */
 #define RAISE_TRIM_THRESHOLD                                                   \
     "length(repeat('x', 262144 + pg_backend_pid() * 0))"
 

@@ -4,7 +4,7 @@
  * Every event of the socket or the timer runs in this order: look at the
  * socket's state, read and deliver replies, write, then `settled`. A failure
  * anywhere only marks the connection as broken, with the first reason; the
- * owner closes it in `settled`. So no callback meets a closed connection.
+ * owner closes it in `settled`. So `replied` never meets a closed connection.
  *
  * A server hangs if a reply is pending and no reply has made progress for the
  * owner's timeout. Progress counts, not the age of the oldest request: of many

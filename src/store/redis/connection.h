@@ -7,9 +7,13 @@
  *          └──────────────────────shut───────────────────────┘
  *
  * Its owner logs in, sends requests, handles the replies, and decides when to
- * reconnect. hf_redis_connection_break() only sets `is_broken`, since
- * bytes may be being read; the owner closes the connection in `settled`, the
- * last callback of each event. All callbacks come from hf_loop_dispatch(). */
+ * reconnect. hf_redis_connection_break() does not close, since bytes may be
+ * being read: it sets `is_broken`, and makes the timer due at once, which the
+ * owner must leave so. The owner closes in `settled`, the last callback of each
+ * event but `check`.
+ *
+ * Callbacks come from hf_loop_dispatch(). Only `opened` also comes from inside
+ * hf_redis_connection_start(): no `settled` follows then. */
 #ifndef HF_REDIS_CONNECTION_H
 #define HF_REDIS_CONNECTION_H
 
@@ -38,8 +42,9 @@ struct hf_redis_connection_events {
     hf_redis_connection_fn *replied; /* a complete reply is in `reply` */
     hf_redis_connection_fn *timed;   /* the timer, CLOSED or OPEN */
     hf_redis_connection_fn *settled; /* last: close if broken, set the timer */
-    hf_redis_connection_check_fn *check; /* before and after each event: assert
-                                            the owner's invariants */
+    hf_redis_connection_check_fn *check; /* assert the owner's invariants:
+                                            before and after an event of the
+                                            socket, after one of the timer */
 };
 
 struct hf_redis_connection {
@@ -50,7 +55,7 @@ struct hf_redis_connection {
     const struct hf_endpoint *endpoint;
     struct hf_wire wire;
     struct hf_reply reply;
-    struct hf_instant deadline; /* of opening, then of the owner's requests */
+    struct hf_instant deadline; /* of opening, then of the login */
     struct hf_reconnect reconnect;
     struct hf_instant heard_at; /* opened, or last progress of a reply */
     bool is_open;               /* `opened` has been called */
