@@ -77,6 +77,15 @@ static void watch(struct hf_loop *loop, struct end *end, int fd)
     hf_loop_watch_output(loop, &end->watch, true);
 }
 
+/* A loop that watches the reading end of a new pipe. */
+static struct hf_loop *loop_of_pipe(int line[2], struct end *end)
+{
+    struct hf_loop *loop = loop_new();
+    assert_int_equal(pipe(line), 0);
+    watch(loop, end, line[0]);
+    return loop;
+}
+
 /* The peer reads the sent bytes: then there is room to write, and no new
  * event. */
 static void room_is_told_only_when_wanted(void **state)
@@ -277,9 +286,7 @@ static void a_long_wait_that_ends_early(void **state)
     (void)state;
     int line[2];
     struct end end;
-    struct hf_loop *loop = loop_new();
-    assert_int_equal(pipe(line), 0);
-    watch(loop, &end, line[0]);
+    struct hf_loop *loop = loop_of_pipe(line, &end);
     assert_int_equal(write(line[1], "x", 1), 1);
     assert_int_equal(hf_loop_wait(loop, in_ms(110)), 1);
     struct hf_instant began = hf_clock_now();
@@ -300,21 +307,19 @@ static void long_waits_one_after_the_other(void **state)
     (void)state;
     int line[2];
     struct end end;
-    struct hf_loop *loop = loop_new();
-    assert_int_equal(pipe(line), 0);
-    watch(loop, &end, line[0]);
+    struct hf_loop *loop = loop_of_pipe(line, &end);
     for (int expired = 0; expired <= 1; expired++) {
         assert_int_equal(write(line[1], "x", 1), 1);
         assert_int_equal(hf_loop_wait(loop, in_ms(150)), 1);
-        struct hf_instant until = in_ms(320);
         if (expired) {
             (void)poll(NULL, 0, 180); /* sleeps: until the timer has expired */
         }
+        struct hf_instant until = in_ms(320);
         unsigned n_waits = 0;
-        while (hf_instant_before(hf_clock_now(), until)) {
+        do {
             assert_int_equal(hf_loop_wait(loop, until), 0);
             n_waits++;
-        }
+        } while (hf_instant_before(hf_clock_now(), until));
         assert_in_range(n_waits, 1, 3);
     }
     hf_loop_free(loop);
@@ -327,9 +332,7 @@ static void one_descriptor_for_others(void **state)
     (void)state;
     int line[2];
     struct end end;
-    struct hf_loop *loop = loop_new();
-    assert_int_equal(pipe(line), 0);
-    watch(loop, &end, line[0]);
+    struct hf_loop *loop = loop_of_pipe(line, &end);
     struct pollfd outer = {.fd = hf_loop_fd(loop), .events = POLLIN};
     assert_int_equal(poll(&outer, 1, 0), 0);
     assert_int_equal(write(line[1], "x", 1), 1);
