@@ -77,6 +77,7 @@ ok "they were acquired in $apart ms" test "$apart" -ge 590
 all_move 'the first time'
 IFS='|' read -r requests rows < <(renewals)
 all_move 'and again'
+ok 'in batches' wait_until 10 called renew 2
 reported() {
     IFS='|' read -r requests_then rows_then < <(renewals)
     [ $((rows_then - rows)) -ge 60 ]
