@@ -127,8 +127,7 @@ row_cli_postgres() {
     local i side marker psql
     need_postgres || return 1
     psql=("$PG_BIN/psql" -XAtq -U postgres -o /dev/null)
-    marker=$("$PG_BIN/psql" -XAtq -U postgres -c \
-        "SELECT content FROM holdfast.node WHERE field = 'v'")
+    marker=$(pg -c "SELECT content FROM holdfast.node WHERE field = 'v'")
     title "whole commands on PostgreSQL: wall us, CPU us, largest resident set"
     for ((i = 1; i <= rounds; i++)); do
         "$bin/spawn" --count $((cli_count / rounds)) -- \

@@ -44,14 +44,11 @@ static bool is_unknown(const struct hf_pg_reply *reply)
     return false;
 }
 
-/* The schema is gone, or the server has become read-only. */
+/* The server has become read-only, or the schema (3F000), a function (42883) or
+ * a table (42P01) of it is gone. */
 static bool is_identity(const struct hf_pg_reply *reply)
 {
-    static const char *const states[] = {"25006",  /* read_only_sql_transaction
-                                                    */
-                                         "3F000",  /* invalid_schema_name */
-                                         "42883",  /* undefined_function */
-                                         "42P01"}; /* undefined_table */
+    static const char *const states[] = {"25006", "3F000", "42883", "42P01"};
     for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
         if (hf_pg_fault_is(reply->error, states[i])) {
             return true;
