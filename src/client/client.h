@@ -17,6 +17,7 @@
 #include "client/notify.h"
 #include "core/lease.h"
 #include "core/nodes.h"
+#include "io/alarm.h"
 #include "io/loop.h"
 #include "store/store.h"
 #include "store/url.h"
@@ -109,8 +110,7 @@ struct hf_client {
     atomic_uint interrupts;
 
     /* timer.c, thread.c */
-    int timer_fd; /* -1: not opened yet */
-    struct hf_instant armed;
+    struct hf_alarm alarm;
     pthread_t thread;
     bool has_thread;
     bool is_stopping;

@@ -244,7 +244,7 @@ void hf_client_free(struct hf_client *client)
     hf_url_free(client->url);
     close_fd(client->loop_fd);
     close_fd(client->done_fd);
-    close_fd(client->timer_fd);
+    hf_alarm_close(&client->alarm);
     close_fd(client->poke.fd);
     hf_loop_free(client->loop);
     hf_page_close(client);
@@ -271,7 +271,7 @@ static void stop_thread(struct hf_client *client)
     }
     pthread_mutex_lock(&client->mutex);
     client->is_stopping = true;
-    hf_client_set_timer(client, (struct hf_instant){1});
+    hf_alarm_set(&client->alarm, (struct hf_instant){1});
     pthread_mutex_unlock(&client->mutex);
     pthread_join(client->thread, NULL);
     client->has_thread = false;

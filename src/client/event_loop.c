@@ -53,8 +53,8 @@ static void open_fd(struct hf_client *client)
     bool needs_timer = client->options.thread == HF_THREAD_NONE;
     bool ok = epoll_fd >= 0 && done_fd >= 0 && add_fd(epoll_fd, done_fd) &&
               add_fd(epoll_fd, hf_loop_fd(client->loop)) &&
-              (!needs_timer || (hf_client_open_timer(client) &&
-                                add_fd(epoll_fd, client->timer_fd)));
+              (!needs_timer || (hf_alarm_open(&client->alarm) &&
+                                add_fd(epoll_fd, client->alarm.fd)));
     if (!ok) {
         int error = errno;
         if (epoll_fd >= 0) {
@@ -198,12 +198,12 @@ static void process(struct hf_client *client)
     }
 }
 
-/* An expired timer stays readable until it is set again. */
+/* An expired alarm stays readable until it is set again. */
 static void rearm(struct hf_client *client)
 {
-    if (client->options.thread == HF_THREAD_NONE && client->timer_fd >= 0 &&
-        !hf_instant_before(client->now, client->armed)) {
-        hf_client_set_timer(client, hf_client_due(client));
+    if (client->options.thread == HF_THREAD_NONE && client->alarm.fd >= 0 &&
+        !hf_instant_before(client->now, client->alarm.at)) {
+        hf_alarm_set(&client->alarm, hf_client_due(client));
     }
 }
 

@@ -43,7 +43,7 @@ void hf_notify_push(struct hf_client *client, struct hf_lock *lock)
     *next_of(client, notice->prev) = lock->item.slot;
     client->notifier.last = lock->item.slot;
     if (client->has_thread) {
-        hf_client_set_timer(client, (struct hf_instant){1}); /* wake it */
+        hf_alarm_set(&client->alarm, (struct hf_instant){1}); /* wake it */
     }
 }
 

@@ -80,8 +80,7 @@ static struct hf_client *make(void)
     hf_notify_init(&client->notifier);
     client->poke.fd = -1;
     client->poke.ready = hf_client_on_poke;
-    client->timer_fd = -1;
-    client->armed = HF_NEVER;
+    client->alarm = HF_ALARM_CLOSED;
     client->loop_fd = -1;
     client->done_fd = -1;
     client->now = hf_clock_now();

@@ -33,7 +33,7 @@ static bool should_listen(const struct hf_client *client)
     struct hf_instant soon = hf_instant_add(client->now, hf_span_ms(SOON_MS));
     bool is_ours = client->loop_fd < 0 || hf_client_has_steps(client);
     return client->waiters == NULL && is_ours &&
-           hf_instant_before(soon, client->armed) &&
+           hf_instant_before(soon, client->alarm.at) &&
            (client->n_pending > 0 || (misses && client->slots.n_used > 0));
 }
 
@@ -41,7 +41,7 @@ static bool should_listen(const struct hf_client *client)
 static void sleep_until_due(struct hf_client *client)
 {
     struct pollfd fds[2] = {
-        {.fd = client->timer_fd, .events = POLLIN},
+        {.fd = client->alarm.fd, .events = POLLIN},
         {.fd = hf_loop_fd(client->loop), .events = POLLIN},
     };
     bool listens = should_listen(client);
@@ -63,8 +63,8 @@ static void *run(void *arg)
         hf_notify_all(client);
         struct hf_instant due =
             client->waiters != NULL ? HF_NEVER : hf_client_due(client);
-        if (due.ns != client->armed.ns) {
-            hf_client_set_timer(client, due);
+        if (due.ns != client->alarm.at.ns) {
+            hf_alarm_set(&client->alarm, due);
         }
         if (!client->is_stopping && !hf_client_is_to_end(client)) {
             sleep_until_due(client);
@@ -88,7 +88,7 @@ enum hf_status hf_client_start_thread(struct hf_client *client,
     if (client->options.thread != HF_THREAD_AUTO || client->has_thread) {
         return HF_OK;
     }
-    if (!hf_client_open_timer(client)) {
+    if (!hf_alarm_open(&client->alarm)) {
         return hf_fail(error, HF_NO_MEMORY, "no descriptor left: %s",
                        hf_errno_text(errno));
     }

@@ -8,11 +8,7 @@
  * of a lease; it then expires without effect. */
 #include "client/timer.h"
 
-#include "base/assert.h"
 #include "io/clock.h"
-#include "io/standard_fds.h"
-
-#include <sys/timerfd.h>
 
 void hf_client_tick(struct hf_client *client)
 {
@@ -35,37 +31,10 @@ struct hf_instant hf_client_due(const struct hf_client *client)
                           hf_loop_next_timer(client->loop));
 }
 
-bool hf_client_open_timer(struct hf_client *client)
-{
-    if (client->timer_fd < 0) {
-        client->timer_fd = hf_standard_fds_avoid(
-            timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
-        client->armed = HF_NEVER;
-    }
-    return client->timer_fd >= 0;
-}
-
-void hf_client_set_timer(struct hf_client *client, struct hf_instant at)
-{
-    struct itimerspec when = {0};
-    if (!hf_instant_is_never(at)) {
-        int64_t ns = at.ns > 0 ? at.ns : 1; /* 0 would disarm it */
-        when.it_value.tv_sec = (time_t)(ns / 1000000000);
-        when.it_value.tv_nsec = (long)(ns % 1000000000);
-    }
-    int failed =
-        timerfd_settime(client->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
-    HF_ASSERT(failed == 0);
-    client->armed = at;
-}
-
 void hf_client_arm(struct hf_client *client)
 {
-    if (client->timer_fd < 0 || client->waiters != NULL) {
+    if (client->alarm.fd < 0 || client->waiters != NULL) {
         return; /* the waiting call runs the timers */
     }
-    struct hf_instant due = hf_client_due(client);
-    if (hf_instant_before(due, client->armed)) {
-        hf_client_set_timer(client, due);
-    }
+    hf_alarm_set_earlier(&client->alarm, hf_client_due(client));
 }

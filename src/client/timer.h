@@ -20,10 +20,4 @@ struct hf_instant hf_client_due(const struct hf_client *client);
  */
 void hf_client_arm(struct hf_client *client);
 
-/* Set the timer to `at`; clears an expiry that was not read. */
-void hf_client_set_timer(struct hf_client *client, struct hf_instant at);
-
-/** Open the timer if there is none. @return false: no descriptor. */
-bool hf_client_open_timer(struct hf_client *client);
-
 #endif

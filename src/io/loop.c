@@ -4,23 +4,23 @@
  * hf_loop_wait() may run without the client's mutex while another thread, with
  * the mutex, watches and unwatches descriptors. So it uses no slot and no timer
  * of a store, only what no function for other threads uses: `found`, `n_found`,
- * `timer_fd`, `armed` and `has_pwait2`. And epoll's data is not a pointer, but
- * a slot and the slot's generation: dispatch, which has the mutex, checks
- * whether the watch still exists.
+ * `alarm` and `has_pwait2`. And epoll's data is not a pointer, but a slot and
+ * the slot's generation: dispatch, which has the mutex, checks whether the
+ * watch still exists.
  *
- * The timeout of epoll counts CLOCK_MONOTONIC, which stops while the machine is
- * suspended; leases go on. So a timer of CLOCK_BOOTTIME among the descriptors
- * ends a long wait; a short wait does without, which saves a system call. */
+ * An alarm among the descriptors ends a long wait (io/alarm.h says for which
+ * reason); a short wait uses the timeout of epoll, which saves a system call.
+ */
 #include "io/loop.h"
 
 #include "base/assert.h"
+#include "io/alarm.h"
 #include "io/clock.h"
 #include "io/standard_fds.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 /* Redis: two connections for each of nine nodes. Etcd and Consul: one, and
@@ -32,11 +32,11 @@
  */
 #define FOUND_MAX 32
 
-/* A wait of at least this long uses the timer of CLOCK_BOOTTIME. */
+/* A wait of at least this long uses the alarm. */
 #define LONG_WAIT_NS INT64_C(100000000)
 
-/* The data of epoll for the loop's own timer. */
-#define OWN_TIMER UINT64_MAX
+/* The data of epoll for the loop's own alarm. */
+#define OWN_ALARM UINT64_MAX
 
 struct slot {
     struct hf_watch *watch; /* NULL: free */
@@ -46,9 +46,7 @@ struct slot {
 
 struct hf_loop {
     int epoll_fd;
-    int timer_fd;            /* -1 until the first long wait */
-    struct hf_instant armed; /* when the timer ends a wait; HF_NEVER: it is not
-                                armed */
+    struct hf_alarm alarm; /* ends a long wait; not open before the first */
     bool has_pwait2;
     int n_found;
     struct epoll_event found[FOUND_MAX];
@@ -67,8 +65,7 @@ struct hf_loop *hf_loop_new(void)
         free(loop);
         return NULL;
     }
-    loop->timer_fd = -1;
-    loop->armed = HF_NEVER;
+    loop->alarm = HF_ALARM_CLOSED;
     loop->has_pwait2 = true;
     return loop;
 }
@@ -78,9 +75,7 @@ void hf_loop_free(struct hf_loop *loop)
     if (loop == NULL) {
         return;
     }
-    if (loop->timer_fd >= 0) {
-        close(loop->timer_fd);
-    }
+    hf_alarm_close(&loop->alarm);
     close(loop->epoll_fd);
     free(loop);
 }
@@ -206,36 +201,21 @@ static struct timespec timespec_of(int64_t ns)
                              .tv_nsec = (long)(ns % 1000000000)};
 }
 
-/** See that the loop's own timer ends the wait by `until`. One that is set to
- * an earlier time stays, since each answer's deadline is a little later than
- * the one before: it ends some later wait early, and is set again then.
- * @return false: it failed, and the wait needs a timeout. */
-static bool arm_own_timer(struct hf_loop *loop, struct hf_instant until)
+/** Open the loop's own alarm. @return false: it failed, and a long wait needs a
+ * timeout. */
+static bool open_own_alarm(struct hf_loop *loop)
 {
-    if (!hf_instant_before(until, loop->armed)) {
+    if (loop->alarm.fd >= 0) {
         return true;
     }
-    if (loop->timer_fd < 0) {
-        int fd = hf_standard_fds_avoid(
-            timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
-        if (fd < 0) {
-            return false;
-        }
-        struct epoll_event event = {.events = EPOLLIN | EPOLLET,
-                                    .data.u64 = OWN_TIMER};
-        if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0) {
-            close(fd);
-            return false;
-        }
-        loop->timer_fd = fd;
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET,
+                                .data.u64 = OWN_ALARM};
+    if (hf_alarm_open(&loop->alarm) &&
+        epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, loop->alarm.fd, &event) == 0) {
+        return true;
     }
-    HF_ASSERT(until.ns > 0); /* 0 would disarm it */
-    struct itimerspec at = {.it_value = timespec_of(until.ns)};
-    if (timerfd_settime(loop->timer_fd, TFD_TIMER_ABSTIME, &at, NULL) != 0) {
-        return false;
-    }
-    loop->armed = until;
-    return true;
+    hf_alarm_close(&loop->alarm);
+    return false;
 }
 
 /* left_ns negative: no limit. */
@@ -257,12 +237,12 @@ static int wait_kernel(struct hf_loop *loop, int64_t left_ns)
                       ms > INT32_MAX ? INT32_MAX : (int)ms);
 }
 
-/* The loop's own timer only wakes it: it is no event of a user. */
-static void drop_own_timer(struct hf_loop *loop)
+/* The loop's own alarm only wakes it: it is no event of a user. */
+static void drop_own_alarm(struct hf_loop *loop)
 {
     for (int i = 0; i < loop->n_found; i++) {
-        if (loop->found[i].data.u64 == OWN_TIMER) {
-            loop->armed = HF_NEVER;
+        if (loop->found[i].data.u64 == OWN_ALARM) {
+            loop->alarm.at = HF_NEVER;
             loop->found[i] = loop->found[--loop->n_found];
             return;
         }
@@ -278,14 +258,15 @@ int hf_loop_wait(struct hf_loop *loop, struct hf_instant until)
             left_ns = hf_instant_until(hf_clock_now(), until).ns;
             left_ns = left_ns < 0 ? 0 : left_ns;
         }
-        if (left_ns >= LONG_WAIT_NS && arm_own_timer(loop, until)) {
+        if (left_ns >= LONG_WAIT_NS && open_own_alarm(loop)) {
+            hf_alarm_set_earlier(&loop->alarm, until);
             left_ns = -1;
         }
     }
     int n = wait_kernel(loop, left_ns);
     HF_ASSERT(n >= 0 || errno == EINTR);
     loop->n_found = n < 0 ? 0 : n;
-    drop_own_timer(loop);
+    drop_own_alarm(loop);
     return loop->n_found;
 }
 
@@ -295,7 +276,7 @@ void hf_loop_dispatch(struct hf_loop *loop, struct hf_instant now)
     loop->n_found = 0;
     for (int i = 0; i < n; i++) {
         uint64_t key = loop->found[i].data.u64;
-        HF_ASSERT((key & 0xffffffff) < SLOTS_MAX); /* not OWN_TIMER */
+        HF_ASSERT((key & 0xffffffff) < SLOTS_MAX); /* not OWN_ALARM */
         const struct slot *slot = &loop->slots[key & 0xffffffff];
         if (slot->watch != NULL && slot->generation == (uint32_t)(key >> 32)) {
             slot->watch->ready(slot->watch, loop->found[i].events, now);
