@@ -3,7 +3,8 @@
  * else includes them. lease.c dispatches events. Each phase has a file:
  * lease_ask.c, lease_wait.c, lease_hold.c, lease_release.c. lease_grant.c
  * decides which grants count, lease_votes.c counts votes, lease_raise.c makes
- * the nodes' counters equal, lease_check.c asserts the invariants.
+ * the nodes' counters equal, lease_renew.c sends renewals, lease_lost.c judges
+ * the replies to them, lease_check.c asserts the invariants.
  *
  *     hf_lease_step()             one event, in lease.c
  *       hf_ask_begin(&step)       the handler of the event in this phase
@@ -215,6 +216,31 @@ bool hf_wait_is_brief(const struct hf_step *step, struct hf_instant until);
 
 /* The earliest instant at which a node is to be asked again. */
 struct hf_instant hf_wait_due(const struct hf_step *step);
+
+/* lease_renew.c. Begin a round: CONFIRM(T) to every node. */
+void hf_renew_begin(struct hf_step *step);
+
+/* CONFIRM(T) to the nodes that have not confirmed in this round, or to one node
+ * if none is pending there. */
+void hf_renew_missing(struct hf_step *step);
+void hf_renew_node(struct hf_step *step, unsigned node);
+
+/* The node has confirmed T in this round. */
+bool hf_renew_includes(const struct hf_lease *lease, unsigned node);
+
+/* The nodes whose replies count for a renewal. */
+uint16_t hf_renew_voters(const struct hf_step *step);
+
+/* C1, E1: assert that `voters` are a majority with unexpired votes at T. */
+void hf_renew_check(const struct hf_step *step, uint16_t voters);
+
+/* The round succeeded by the replies of `voters`: HELD, with a later deadline.
+ */
+void hf_renew_done(struct hf_step *step, uint16_t voters);
+
+/* lease_lost.c. Decide by the votes of the round and by the clock. */
+void hf_lost_judge(struct hf_step *step);
+void hf_lost_report(struct hf_step *step);
 
 /* lease_hold.c: HOLDING, and ADOPTING which is its first round */
 void hf_hold_begin(struct hf_step *step, uint16_t voters);
