@@ -48,8 +48,7 @@ static int set_up(struct cli_keeper *keeper)
     return 0;
 }
 
-/* ---- Acquiring the lock ---------------------------------------------------
- */
+/* ---- Acquiring the lock -------------------------------------------------- */
 
 /* --on-unreachable run: print a line, and continue without the lock. */
 static int go_without(const struct cli_keeper *keeper,
@@ -250,8 +249,7 @@ static void watch(struct cli_keeper *keeper)
     }
 }
 
-/* ---- Releasing ------------------------------------------------------------
- */
+/* ---- Releasing ----------------------------------------------------------- */
 
 /* Length of the reservation: --min-hold counts from the start. */
 static int64_t keep_ms(const struct cli_keeper *keeper)

@@ -6,7 +6,7 @@
 
 #include "acquire.h"
 #include "run/child.h"
-#include "run/lost.h"
+#include "run/lost_to.h"
 #include "run/wrapper.h"
 #include "status.h"
 

@@ -234,8 +234,7 @@ static bool reap(void)
     return pid < 0 && errno == ECHILD;
 }
 
-/* ---- Interface ------------------------------------------------------------
- */
+/* ---- Interface ----------------------------------------------------------- */
 
 static bool is_own_proc(int proc)
 {

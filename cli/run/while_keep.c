@@ -6,7 +6,7 @@
 
 #include "exit_code.h"
 #include "message.h"
-#include "run/lost.h"
+#include "run/lost_to.h"
 #include "store.h"
 #include "timefmt.h"
 

@@ -23,28 +23,28 @@
  * A session is shared by all locks of its ttl. A lock that leaves this client,
  * or came from another one, or outgrows its session, has a session of its own.
  *
- *     store.c    operations of a store's table; jobs of `holdfast doctor`
- *     ask.c      verbs to calls
- *     session.c  sessions: opened, renewed, gone, closed
- *     proof.c    what a renewal proves, and the reads after it
- *     clean.c    entries of a session that no seat has
- *     entry.c    what a list says of a seat; answers to ACQUIRE
- *     place.c    heartbeats of a seat that waits behind many
- *     give.c     answers
- *     release.c  RELEASE, also of an entry that may not exist yet
- *     watch.c    what a waiter waits for, and a holder may lose; pushes
- *     look.c     INSPECT and QUEUE
- *     scan.c     SCAN
- *     task.c     list, then replace: what is done with entries of others
- *     break.c    BREAK, and its undoing
- *     handed.c   RELEASE by an owner's text, and reservations
- *     move.c     CONFIRM of an entry that goes to a session of its own
- *     mark.c     MARK: a text beside the entries; mark_text.c: that text
- *     sweep.c    marks that are over, where no session removes them
- *     value.c    GET and PUT: a text apart from the entries
- *     seats.c    the tables
- *     check.c    the invariants between two events
- *     wire_*.c   what wires have in common: texts, keys, hosts of URLs */
+ *     store.c          operations of a store's table; jobs of `holdfast doctor`
+ *     ask.c            verbs to calls
+ *     session.c        sessions: opened, renewed, gone, closed
+ *     proof.c          what a renewal proves, and the reads after it
+ *     strangers.c      entries of a session that no seat has
+ *     entry.c          what a list says of a seat; answers to ACQUIRE
+ *     place.c          heartbeats of a seat that waits behind many
+ *     give.c           answers
+ *     release.c        RELEASE, also of an entry that may not exist yet
+ *     watch.c          what a waiter waits for, and a holder may lose; pushes
+ *     look.c           INSPECT and QUEUE
+ *     scan.c           SCAN
+ *     task.c           list, then replace: what is done with entries of others
+ *     break.c          BREAK, and its undoing
+ *     release_owner.c  RELEASE by an owner's text, and reservations
+ *     move.c           CONFIRM of an entry that goes to a session of its own
+ *     mark.c           MARK: a text beside the entries; mark_text.c: that text
+ *     sweep.c          marks that are over, where no session removes them
+ *     value.c          GET and PUT: a text apart from the entries
+ *     seats.c          the tables
+ *     check.c          the invariants between two events
+ *     wire_*.c         what wires have in common: texts, keys, hosts of URLs */
 #ifndef HF_ORDERED_ORDERED_H
 #define HF_ORDERED_ORDERED_H
 
@@ -246,8 +246,7 @@ void hf_ordered_ended(struct hf_ordered *store, void *user, uint64_t number,
 void hf_ordered_unwatched(struct hf_ordered *store, void *user,
                           struct hf_instant now);
 
-/* ---- store.c --------------------------------------------------------------
- */
+/* ---- store.c ------------------------------------------------------------- */
 
 /* Operations of each table. */
 void hf_ordered_store_ask(struct hf_store *base, const struct hf_ask *ask,
@@ -269,8 +268,7 @@ static inline bool hf_ordered_jobs_are_due(const struct hf_ordered *store)
     return store->jobs.pending != 0 && !store->is_probing;
 }
 
-/* ---- seats.c --------------------------------------------------------------
- */
+/* ---- seats.c ------------------------------------------------------------- */
 
 struct hf_ordered_name *hf_ordered_name_find(struct hf_ordered *store,
                                              const void *name, size_t len);
@@ -328,8 +326,7 @@ void hf_ordered_call_fail(struct hf_ordered_call *call, struct hf_instant now);
 void hf_ordered_name_drop(struct hf_ordered *store,
                           struct hf_ordered_name *name);
 
-/* ---- session.c ------------------------------------------------------------
- */
+/* ---- session.c ----------------------------------------------------------- */
 
 /** The session for a lease, opened if there is none. @return NULL: no memory.
  */
@@ -363,23 +360,20 @@ void hf_ordered_session_forget(struct hf_ordered_seat *seat);
 struct hf_ordered_seat *
 hf_ordered_session_next_proof(struct hf_ordered_session *session);
 
-/* ---- proof.c --------------------------------------------------------------
- */
+/* ---- proof.c ------------------------------------------------------------- */
 
 /* A renewal was answered: read the entries of its CONFIRMs, or refuse them. */
 void hf_ordered_prove(struct hf_ordered_call *renewal,
                       const struct hf_wire_reply *reply, struct hf_instant now);
 
-/* ---- clean.c --------------------------------------------------------------
- */
+/* ---- strangers.c -------------------------------------------------------- */
 
 /* Remove the session's entries that no seat has. */
-void hf_ordered_clean(struct hf_ordered *store,
-                      struct hf_ordered_session *session,
-                      struct hf_instant now);
+void hf_ordered_drop_strangers(struct hf_ordered *store,
+                               struct hf_ordered_session *session,
+                               struct hf_instant now);
 
-/* ---- entry.c --------------------------------------------------------------
- */
+/* ---- entry.c ------------------------------------------------------------- */
 
 /* Its session is renewed, or being renewed on the same connection: create. */
 void hf_ordered_entry_create(struct hf_ordered *store,
@@ -398,8 +392,7 @@ void hf_ordered_entry_judge(struct hf_ordered *store,
                             const struct hf_wire_entry *own,
                             struct hf_entry_verdict *out);
 
-/* ---- place.c --------------------------------------------------------------
- */
+/* ---- place.c ------------------------------------------------------------- */
 
 /* Entries that a heartbeat lists, on average, however many wait. */
 #define HF_ORDERED_LISTED_EACH 128
@@ -426,8 +419,7 @@ bool hf_ordered_place_stands(const struct hf_ordered_seat *seat,
 void hf_ordered_place_give(struct hf_ordered *store,
                            struct hf_ordered_seat *seat);
 
-/* ---- give.c ---------------------------------------------------------------
- */
+/* ---- give.c -------------------------------------------------------------- */
 
 /* Answer a request of the seat: cookie and verb are filled in. Before that the
  * seat is dropped, if it has no entry and the client will not RELEASE it. */
@@ -452,8 +444,7 @@ void hf_ordered_give_undone(struct hf_ordered *store,
                             struct hf_ordered_seat *seat, enum hf_verb verb,
                             const struct hf_wire_reply *reply);
 
-/* ---- release.c ------------------------------------------------------------
- */
+/* ---- release.c ----------------------------------------------------------- */
 
 void hf_ordered_release(struct hf_ordered *store, struct hf_ordered_seat *seat,
                         const struct hf_ask *ask, struct hf_instant now);
@@ -463,8 +454,7 @@ void hf_ordered_release(struct hf_ordered *store, struct hf_ordered_seat *seat,
 void hf_ordered_withdraw(struct hf_ordered *store,
                          struct hf_ordered_seat *seat);
 
-/* ---- watch.c --------------------------------------------------------------
- */
+/* ---- watch.c ------------------------------------------------------------- */
 
 /* A list of the name, for all its waiters. */
 void hf_ordered_list(struct hf_ordered *store, struct hf_ordered_name *name,
@@ -484,8 +474,7 @@ void hf_ordered_watch_held(struct hf_ordered *store,
                            struct hf_instant now);
 void hf_ordered_unwatch(struct hf_ordered *store, struct hf_ordered_name *name);
 
-/* ---- look.c ---------------------------------------------------------------
- */
+/* ---- look.c -------------------------------------------------------------- */
 
 void hf_ordered_look(struct hf_ordered *store, const struct hf_ask *ask,
                      struct hf_instant now);
@@ -493,15 +482,13 @@ void hf_ordered_look(struct hf_ordered *store, const struct hf_ask *ask,
 /** Entries in order of their numbers. @return how many of the first hold. */
 size_t hf_ordered_look_sort(const struct hf_wire_reply *reply);
 
-/* ---- scan.c ---------------------------------------------------------------
- */
+/* ---- scan.c -------------------------------------------------------------- */
 
 void hf_ordered_scan(struct hf_ordered *store, const struct hf_ask *ask,
                      struct hf_instant now);
 void hf_ordered_scans_free(struct hf_ordered *store);
 
-/* ---- break.c, handed.c, move.c --------------------------------------------
- */
+/* ---- break.c, release_owner.c, move.c ------------------------------------ */
 
 void hf_ordered_break(struct hf_ordered *store, const struct hf_ask *ask,
                       struct hf_instant now);
@@ -515,16 +502,14 @@ void hf_ordered_release_handed(struct hf_ordered *store,
 void hf_ordered_move(struct hf_ordered *store, struct hf_ordered_seat *seat,
                      uint64_t counter, int64_t ttl_ms, struct hf_instant now);
 
-/* ---- mark.c ---------------------------------------------------------------
- */
+/* ---- mark.c -------------------------------------------------------------- */
 
 /** MARK: merge a mark with the one that the name has, or only read that. A wire
  * without marks refuses to write, and finds none. */
 void hf_ordered_mark(struct hf_ordered *store, const struct hf_ask *ask,
                      struct hf_instant now);
 
-/* ---- sweep.c --------------------------------------------------------------
- */
+/* ---- sweep.c ------------------------------------------------------------- */
 
 /* So long after their end marks are removed, in milliseconds: a day. A clock
  * that is wrong by less removes no mark that lasts yet. */
@@ -536,15 +521,13 @@ void hf_ordered_sweep(struct hf_ordered *store, uint64_t seed,
                       struct hf_instant now);
 void hf_ordered_sweep_free(struct hf_ordered *store);
 
-/* ---- value.c --------------------------------------------------------------
- */
+/* ---- value.c ------------------------------------------------------------- */
 
 /* GET and PUT of a value, of a wire that has values. */
 void hf_ordered_value(struct hf_ordered *store, const struct hf_ask *ask,
                       struct hf_instant now);
 
-/* ---- check.c --------------------------------------------------------------
- */
+/* ---- check.c ------------------------------------------------------------- */
 
 /* Assert OE-1 to OE-4, which hold between two events. */
 void hf_ordered_check(const struct hf_ordered *store);

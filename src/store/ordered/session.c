@@ -281,7 +281,7 @@ static void on_renewed(struct hf_wire_call *wire_call,
     }
     hf_ordered_prove(call, reply, now);
     if (is_alive && session->is_doubtful) {
-        hf_ordered_clean(call->store, session, now);
+        hf_ordered_drop_strangers(call->store, session, now);
     }
     hf_ordered_call_free(call);
 }

@@ -22,8 +22,7 @@
 static void list(struct hf_ordered_task *task, struct hf_instant now);
 static void change_next(struct hf_ordered_task *task, struct hf_instant now);
 
-/* ---- Answers ----------------------------------------------------------------
- */
+/* ---- Answers ------------------------------------------------------------- */
 
 void hf_ordered_task_undone(struct hf_ordered_task *task,
                             const struct hf_wire_reply *reply,

@@ -122,8 +122,7 @@ void hf_ordered_change_note(struct hf_ordered_change *change, const void *text,
                             size_t len);
 void hf_ordered_task_free(struct hf_ordered_task *task);
 
-/* ---- mark.c ---------------------------------------------------------------
- */
+/* ---- mark.c -------------------------------------------------------------- */
 
 /* INSPECT or QUEUE of a name without entries: answer with its mark. */
 void hf_ordered_mark_show(struct hf_ordered_task *task, struct hf_instant now);

@@ -41,8 +41,7 @@ bool hf_wire_key_read(const struct hf_wire_escape *escape, char *text,
 void hf_wire_key_foreign(const char *text, size_t len,
                          struct hf_wire_entry *out);
 
-/* ---- Sessions whose id is a number of 64 bits ----------------------------
- */
+/* ---- Sessions whose id is a number of 64 bits ---------------------------- */
 
 uint64_t hf_wire_id_of(const uint8_t session[HF_SESSION_ID_LEN]);
 void hf_wire_session_of(uint64_t id, uint8_t out[HF_SESSION_ID_LEN]);
@@ -55,8 +54,7 @@ void hf_wire_id_add(struct hf_wire_text *text,
 size_t hf_wire_id_read(const char *text, size_t len,
                        uint8_t out[HF_SESSION_ID_LEN]);
 
-/* ---- Values --------------------------------------------------------------
- */
+/* ---- Values -------------------------------------------------------------- */
 
 /* A value: none, or what a replaced entry has, "TTL" or "TTL NOTE". */
 void hf_wire_value_add(struct hf_wire_text *text,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The present holder of a lock that was lost. */
-#ifndef CLI_LOST_H
-#define CLI_LOST_H
+#ifndef CLI_LOST_TO_H
+#define CLI_LOST_TO_H
 
 #include "args.h"
 #include "out.h"

@@ -70,8 +70,9 @@ static void on_owned(struct hf_wire_call *wire_call,
     hf_ordered_call_free(call);
 }
 
-void hf_ordered_clean(struct hf_ordered *store,
-                      struct hf_ordered_session *session, struct hf_instant now)
+void hf_ordered_drop_strangers(struct hf_ordered *store,
+                               struct hf_ordered_session *session,
+                               struct hf_instant now)
 {
     struct hf_ordered_call *call =
         hf_ordered_call_new(store, on_owned, session, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/lost.h"
+#include "run/lost_to.h"
 
 #include "timefmt.h"
 
