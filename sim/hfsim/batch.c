@@ -37,8 +37,7 @@ static int64_t now_ns(clockid_t clock)
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-/* ---- A worker --------------------------------------------------------------
- */
+/* ---- A worker ------------------------------------------------------------ */
 
 static void run_seed(const struct sim_batch *plan, struct sim_outcome *out)
 {
@@ -76,8 +75,7 @@ static void work(const struct sim_batch *plan, struct board *board,
     atomic_store(&board->at[job], 0);
 }
 
-/* ---- The sum ---------------------------------------------------------------
- */
+/* ---- The sum ------------------------------------------------------------- */
 
 static void fail(struct sim_tally *tally, const struct sim_outcome *outcome)
 {

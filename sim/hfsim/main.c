@@ -37,8 +37,7 @@ static bool draw_file(const char *path, const struct sim_picture *picture,
     return out == stdout || fclose(out) == 0;
 }
 
-/* ---- One story -------------------------------------------------------------
- */
+/* ---- One story ----------------------------------------------------------- */
 
 /* Shrink the story, and print the result. */
 static void shrink(const struct sim_options *options, struct sim_story *story,
@@ -141,8 +140,7 @@ static int run_file(const struct sim_options *options, const char *path)
     return status;
 }
 
-/* ---- Many -------------------------------------------------------------------
- */
+/* ---- Many ---------------------------------------------------------------- */
 
 static int run_batch(const struct sim_options *options)
 {

@@ -86,8 +86,7 @@ static const struct option longs[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* ---- Names ------------------------------------------------------------------
- */
+/* ---- Names --------------------------------------------------------------- */
 
 static const char *regime_at(size_t i)
 {
@@ -138,8 +137,7 @@ static int find(const char *what, const char *word, const char *(*at)(size_t i))
     return -1;
 }
 
-/* ---- Values -----------------------------------------------------------------
- */
+/* ---- Values -------------------------------------------------------------- */
 
 static bool read_number(const char *what, const char *text, uint64_t *out,
                         char **end)

@@ -78,8 +78,7 @@ bool sim_shrink_keep(struct sim_shrinker *shrinker, struct sim_story *trial)
     return true;
 }
 
-/* ---- Lists -----------------------------------------------------------------
- */
+/* ---- Lists --------------------------------------------------------------- */
 
 /* Remove `n` items from `at` on. */
 static void cut_out(void *list, size_t *length, size_t size, size_t at,
@@ -170,8 +169,7 @@ static void thin(struct sim_shrinker *shrinker, const size_t *length,
     }
 }
 
-/* ---- Processes and nodes ----------------------------------------------------
- */
+/* ---- Processes and nodes ------------------------------------------------- */
 
 static bool concerns(const struct sim_fault *fault, int process, int node)
 {
@@ -246,8 +244,7 @@ static void cut_crowd(struct sim_shrinker *shrinker)
     }
 }
 
-/* ---- Details ----------------------------------------------------------------
- */
+/* ---- Details ------------------------------------------------------------- */
 
 /* Simplify a detail of one turn, fault or story. @return false: it is simple.
  */

@@ -168,8 +168,7 @@ void sim_redis_script_flush(struct sim_redis *redis);
 /* Remove one key, chosen by `random`. @return false: there was none. */
 bool sim_redis_evict(struct sim_redis *redis, uint64_t random);
 
-/* ---- For oracles ----------------------------------------------------------
- */
+/* ---- For oracles --------------------------------------------------------- */
 
 /* Keys that have not expired. */
 size_t sim_redis_count(const struct sim_redis *redis);

@@ -127,8 +127,7 @@ void sim_plan_add(struct sim_plan *plan, struct sim_fault fault)
     sim_story_add_fault(plan->story, &fault);
 }
 
-/* ---- One by one ------------------------------------------------------------
- */
+/* ---- One by one ---------------------------------------------------------- */
 
 /* Mostly up to some leases, seldom up to an hour. Steps back are smaller. A
  * process' clock that is set back stands still for that time: not for an hour.

@@ -73,8 +73,7 @@ static int weighted(struct sim_random *random, const int *shares, int n)
     return i;
 }
 
-/* ---- The world ------------------------------------------------------------
- */
+/* ---- The world ----------------------------------------------------------- */
 
 static const int regime_shares[SIM_REGIMES] = {
     [SIM_CALM] = 4,        [SIM_NETWORK] = 25,
@@ -196,8 +195,7 @@ static void draw_hosts(struct sim_story *story)
     }
 }
 
-/* ---- Turns -----------------------------------------------------------------
- */
+/* ---- Turns --------------------------------------------------------------- */
 
 static int sometimes(struct sim_random *random, int seeds, int turns)
 {

@@ -7,8 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- The head --------------------------------------------------------------
- */
+/* ---- The head ------------------------------------------------------------ */
 
 static bool read_count(struct sim_reader *reader, const char *what,
                        int64_t most, unsigned *out)
@@ -211,8 +210,7 @@ static bool read_wall(struct sim_reader *reader)
                                       &reader->story->node_wall_ns[node]);
 }
 
-/* ---- The whole --------------------------------------------------------------
- */
+/* ---- The whole ----------------------------------------------------------- */
 
 static bool read_line(struct sim_reader *reader)
 {

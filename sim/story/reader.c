@@ -44,8 +44,7 @@ char *sim_reader_need(struct sim_reader *reader, const char *what)
     return word;
 }
 
-/* ---- Values ---------------------------------------------------------------
- */
+/* ---- Values -------------------------------------------------------------- */
 
 bool sim_time_read(const char *text, int64_t *ns)
 {

@@ -154,8 +154,7 @@ static void write_head(const struct sim_story *story, FILE *out)
     write_time("calm", story->calm_ns, out);
 }
 
-/* ---- Turns ----------------------------------------------------------------
- */
+/* ---- Turns --------------------------------------------------------------- */
 
 static void write_names(unsigned names, FILE *out)
 {
@@ -214,8 +213,7 @@ static void write_turn(const struct sim_turn *turn, FILE *out)
             turn->forsakes ? " forsakes" : "");
 }
 
-/* ---- Faults ---------------------------------------------------------------
- */
+/* ---- Faults -------------------------------------------------------------- */
 
 static void write_mask(uint32_t mask, FILE *out)
 {

@@ -136,8 +136,7 @@ static void clip(struct svg_model *model)
     model->n_spans = kept;
 }
 
-/* ---- Processes and nodes --------------------------------------------------
- */
+/* ---- Processes and nodes ------------------------------------------------- */
 
 static void count_rows(struct svg_model *model, const struct sim_note *note)
 {

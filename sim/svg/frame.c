@@ -20,8 +20,7 @@ static const struct sim_note *find_violation(const struct svg_page *page)
     return NULL;
 }
 
-/* ---- Title ----------------------------------------------------------------
- */
+/* ---- Title --------------------------------------------------------------- */
 
 static void say_counts(const struct svg_model *model, char *text, size_t size)
 {
@@ -90,8 +89,7 @@ void svg_draw_title(struct svg_page *page)
     }
 }
 
-/* ---- Axis ------------------------------------------------------------------
- */
+/* ---- Axis ---------------------------------------------------------------- */
 
 /* 1, 2 or 5 times a power of ten, TICKS times or less. */
 static int64_t step_of(int64_t span_ns)

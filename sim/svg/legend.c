@@ -56,8 +56,7 @@ static const char *const texts[ITEMS] = {
     [ITEM_REFUSED] = "write refused, older fence",
 };
 
-/* ---- Marks that occur -----------------------------------------------------
- */
+/* ---- Marks that occur ---------------------------------------------------- */
 
 static unsigned of_spans(const struct svg_page *page)
 {
@@ -195,8 +194,7 @@ static void draw_swatch(FILE *out, enum item item, int x, int y)
     }
 }
 
-/* ---- Lines -----------------------------------------------------------------
- */
+/* ---- Lines --------------------------------------------------------------- */
 
 /* @return the y of the last line; without `out` nothing is drawn. */
 static int flow(const struct svg_page *page, FILE *out)

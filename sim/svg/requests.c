@@ -12,8 +12,7 @@
 #define LABEL_ROW 130
 #define LABEL_AGAIN 600 /* an equal label nearer than this is left out */
 
-/* ---- Grants of nodes ------------------------------------------------------
- */
+/* ---- Grants of nodes ----------------------------------------------------- */
 
 void svg_draw_kept(struct svg_page *page)
 {
@@ -41,8 +40,7 @@ void svg_draw_kept(struct svg_page *page)
     }
 }
 
-/* ---- Messages -------------------------------------------------------------
- */
+/* ---- Messages ------------------------------------------------------------ */
 
 static int bottom_of(const struct svg_page *page, int process)
 {

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Lines ----------------------------------------------------------------
- */
+/* ---- Lines --------------------------------------------------------------- */
 
 /* Where the value of a key begins. Lines are flat, and no text in them has a
  * quote, so a plain search is enough. */
@@ -60,8 +59,7 @@ static void *append(void *array, size_t *n, size_t size)
     return memset(*items + (*n)++ * size, 0, size);
 }
 
-/* ---- Names -----------------------------------------------------------------
- */
+/* ---- Names --------------------------------------------------------------- */
 
 static uint32_t *bucket_of(struct history *history, const char *text)
 {
@@ -106,8 +104,7 @@ static struct client *client_named(struct history *history, const char *name)
     return client;
 }
 
-/* ---- Clients ---------------------------------------------------------------
- */
+/* ---- Clients ------------------------------------------------------------- */
 
 static enum outcome outcome_of(const char *status)
 {
@@ -241,8 +238,7 @@ static void read_client(struct history *history, const char *path,
     }
 }
 
-/* ---- Register and nemesis ---------------------------------------------------
- */
+/* ---- Register and nemesis ------------------------------------------------ */
 
 static void read_access(struct history *history, const char *line)
 {

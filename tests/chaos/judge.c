@@ -100,8 +100,7 @@ static void tell_both(struct judging *judging, const char *what,
     tell(judging, "second", second);
 }
 
-/* ---- Exclusion -------------------------------------------------------------
- */
+/* ---- Exclusion ----------------------------------------------------------- */
 
 static void check_overlap(struct judging *judging, const struct hold *first,
                           const struct hold *second)
@@ -147,8 +146,7 @@ static void check_exclusion(struct judging *judging)
     }
 }
 
-/* ---- Fences ----------------------------------------------------------------
- */
+/* ---- Fences -------------------------------------------------------------- */
 
 static int by_lock_and_fence(const void *a, const void *b)
 {
@@ -230,8 +228,7 @@ static void check_order(struct judging *judging)
     free(begun);
 }
 
-/* ---- Registers -------------------------------------------------------------
- */
+/* ---- Registers ----------------------------------------------------------- */
 
 struct content { /* of a register */
     uint64_t fence;
@@ -290,8 +287,7 @@ static void check_registers(struct judging *judging)
     free(unguarded);
 }
 
-/* ---- Liveness --------------------------------------------------------------
- */
+/* ---- Liveness ------------------------------------------------------------ */
 
 static int by_time(const void *a, const void *b)
 {
@@ -416,8 +412,7 @@ static void check_liveness(struct judging *judging)
     free(times);
 }
 
-/* ---- All of it --------------------------------------------------------------
- */
+/* ---- All of it ----------------------------------------------------------- */
 
 static int by_lock_and_ok(const void *a, const void *b)
 {

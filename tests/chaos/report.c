@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Adding up ------------------------------------------------------------
- */
+/* ---- Adding up ----------------------------------------------------------- */
 
 static struct tally *tally_of(struct group *group, const struct fault *fault)
 {
@@ -134,8 +133,7 @@ void group_free(struct group *group)
     free(group->tallies);
 }
 
-/* ---- One column for each group --------------------------------------------
- */
+/* ---- One column for each group ------------------------------------------- */
 
 static void row(FILE *out, const char *what, const struct group *groups,
                 size_t n, size_t (*value)(const struct group *))
@@ -280,8 +278,7 @@ static void write_summary(FILE *out, const struct group *groups, size_t n)
         stuck_of);
 }
 
-/* ---- One row for each fault ------------------------------------------------
- */
+/* ---- One row for each fault ---------------------------------------------- */
 
 static int by_value(const void *a, const void *b)
 {

@@ -35,8 +35,7 @@ static void end(int signal)
     is_ending = 1;
 }
 
-/* ---- The child: it holds --------------------------------------------------
- */
+/* ---- The child: it holds ------------------------------------------------- */
 
 static void observe(const char *attempt)
 {
@@ -67,8 +66,7 @@ static int hold(char **argv)
     return 0;
 }
 
-/* ---- The command that has the lock ----------------------------------------
- */
+/* ---- The command that has the lock --------------------------------------- */
 
 struct job {
     char **argv; /* of the program */

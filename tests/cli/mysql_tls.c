@@ -130,8 +130,7 @@ static struct hf_lock *hold_one(struct hf_client *client)
     return lock;
 }
 
-/* ---- silent, greets --------------------------------------------------------
- */
+/* ---- silent, greets ------------------------------------------------------ */
 
 static int64_t close_in_child(struct hf_client *client)
 {
@@ -223,8 +222,7 @@ static int meet_server(const char *kind, int64_t ms)
     return connect_and_hold(kind, port, ms);
 }
 
-/* ---- holds -----------------------------------------------------------------
- */
+/* ---- holds --------------------------------------------------------------- */
 
 static int hold_until_lost(const char *url)
 {
@@ -257,8 +255,7 @@ static int listen_on(uint16_t port)
     }
 }
 
-/* ---- reasons ---------------------------------------------------------------
- */
+/* ---- reasons ------------------------------------------------------------- */
 
 static int print_reasons(const char *url)
 {

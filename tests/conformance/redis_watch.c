@@ -201,8 +201,7 @@ static void test_fence_keep(struct server *server)
     rig_close(&rig);
 }
 
-/* ---- Data of an older life -------------------------------------------------
- */
+/* ---- Data of an older life ----------------------------------------------- */
 
 static void copy(const struct server *server, const char *from, const char *to)
 {

@@ -89,8 +89,7 @@ static int hold_all(char **pids)
     }
 }
 
-/* ---- hold -s CALL COMMAND... ----------------------------------------------
- */
+/* ---- hold -s CALL COMMAND... --------------------------------------------- */
 
 static void let_go(int number)
 {

@@ -13,8 +13,7 @@
 
 #define MS INT64_C(1000000)
 
-/* ---- A story: the pause past the lease ------------------------------------
- */
+/* ---- A story: the pause past the lease ----------------------------------- */
 
 static const struct sim_fault pause = {.at_ns = 1200 * MS,
                                        .kind = SIM_FAULT_PAUSE,
@@ -86,8 +85,7 @@ static const struct sim_note overlap[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof(array[0]))
 
-/* ---- Drawing --------------------------------------------------------------
- */
+/* ---- Drawing ------------------------------------------------------------- */
 
 static char *draw_story(const struct sim_story *story,
                         const struct sim_note *notes, size_t n,
@@ -273,8 +271,7 @@ static void test_many_messages(void **state)
     free(svg);
 }
 
-/* ---- Lines -----------------------------------------------------------------
- */
+/* ---- Lines --------------------------------------------------------------- */
 
 static void test_lines(void **state)
 {

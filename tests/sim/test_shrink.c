@@ -24,8 +24,7 @@ static struct sim_story story_of(const char *text)
     return story;
 }
 
-/* ---- Shrinking ------------------------------------------------------------
- */
+/* ---- Shrinking ----------------------------------------------------------- */
 
 static struct sim_story shrunk(const char *text, enum sim_rule rule)
 {

@@ -24,8 +24,7 @@ static char *text_of(const struct sim_story *story)
     return text;
 }
 
-/* ---- Text -----------------------------------------------------------------
- */
+/* ---- Text ---------------------------------------------------------------- */
 
 static bool is_same_turn(const struct sim_turn *a, const struct sim_turn *b)
 {
@@ -168,8 +167,7 @@ static void test_errors_name_their_line(void **state)
     }
 }
 
-/* ---- Random draws ---------------------------------------------------------
- */
+/* ---- Random draws -------------------------------------------------------- */
 
 static void check_turns(const struct sim_story *story)
 {

@@ -357,8 +357,7 @@ static void se_5_late_timer(void)
     on.connection->link.timer.at = HF_NEVER;
 }
 
-/* ---- Assertions that fail -------------------------------------------------
- */
+/* ---- Assertions that fail ------------------------------------------------ */
 
 struct row {
     const char *name;
@@ -455,8 +454,7 @@ static void each_invariant_of_a_session_is_asserted(void **state)
     each_row(of_session, COUNT(of_session), on.advisory, sizeof(*on.advisory));
 }
 
-/* ---- A program that did not poll ------------------------------------------
- */
+/* ---- A program that did not poll ----------------------------------------- */
 
 static void resume(void *user)
 {

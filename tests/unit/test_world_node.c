@@ -55,8 +55,7 @@ static bool chance(struct both *both, int percent)
     return below(both, 100) < percent;
 }
 
-/* ---- Pushes ----------------------------------------------------------------
- */
+/* ---- Pushes -------------------------------------------------------------- */
 
 static bool push(void *user, uint32_t owner, uint64_t counter)
 {

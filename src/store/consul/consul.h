@@ -52,8 +52,7 @@
 
 struct json_t;
 
-/* ---- key.c ----------------------------------------------------------------
- */
+/* ---- key.c --------------------------------------------------------------- */
 
 /* The escape is injective. It leaves no '/' in a name, no byte that a path
  * would escape, and no name that begins with a dot. */
@@ -78,8 +77,7 @@ void hf_consul_session_show(const uint8_t session[HF_SESSION_ID_LEN],
 /** @param text  HF_CONSUL_SESSION_LEN bytes. @return false: it is none. */
 bool hf_consul_session_read(const char *text, uint8_t out[HF_SESSION_ID_LEN]);
 
-/* ---- entries.c ------------------------------------------------------------
- */
+/* ---- entries.c ----------------------------------------------------------- */
 
 struct hf_consul_list {
     struct hf_wire_entry *entries;
@@ -123,8 +121,7 @@ bool hf_consul_state_read(const struct json_t *kv, char *room,
 
 uint64_t hf_consul_number(const struct json_t *object, const char *name);
 
-/* ---- The store ------------------------------------------------------------
- */
+/* ---- The store ----------------------------------------------------------- */
 
 enum hf_consul_kind {
     HF_CONSUL_OPEN,
@@ -242,8 +239,7 @@ static inline struct hf_consul *hf_consul_of_wire(struct hf_wire *wire)
     return (struct hf_consul *)(void *)wire;
 }
 
-/* ---- target.c, token.c ----------------------------------------------------
- */
+/* ---- target.c, token.c --------------------------------------------------- */
 
 enum hf_status hf_consul_target_read(struct hf_consul *consul,
                                      const struct hf_url *url,
@@ -262,8 +258,7 @@ enum hf_status hf_consul_token_find(struct hf_consul *consul,
 /** Before the first request of a connection. @return false: see `why`. */
 bool hf_consul_token_use(struct hf_consul *consul, enum hf_status *fault);
 
-/* ---- calls.c --------------------------------------------------------------
- */
+/* ---- calls.c ------------------------------------------------------------- */
 
 extern const struct hf_wire_ops hf_consul_wire;
 
@@ -280,8 +275,7 @@ bool hf_consul_job_start(struct hf_consul *consul, struct hf_consul_job *job,
 /* The beginning of the keys of values, before the prefix. */
 #define HF_CONSUL_VALUE_ROOT "~value/"
 
-/* ---- mark.c ---------------------------------------------------------------
- */
+/* ---- mark.c -------------------------------------------------------------- */
 
 /** "PREFIX NAME~once" without the prefix: the length of NAME, as it is escaped.
  * @return 0: it is no mark's key. */
@@ -309,8 +303,7 @@ bool hf_consul_mark_take(struct hf_consul *consul, struct hf_consul_job *job,
                          const struct json_t *body,
                          const struct hf_http_reply *http);
 
-/* ---- requests.c -----------------------------------------------------------
- */
+/* ---- requests.c ---------------------------------------------------------- */
 
 /** Send a request with the store's path and body. @return false: not
  * READY, or no memory. */
@@ -372,8 +365,7 @@ bool hf_consul_ask_replace(struct hf_consul *consul, struct hf_consul_job *job,
                            const struct hf_wire_change *change,
                            struct hf_instant now);
 
-/* ---- doubts.c -------------------------------------------------------------
- */
+/* ---- doubts.c ------------------------------------------------------------ */
 
 /** The job's UNDO is asked for. @return false: no memory. */
 bool hf_consul_doubt_add(struct hf_consul *consul,
@@ -388,8 +380,7 @@ bool hf_consul_doubt_has(const struct hf_consul *consul,
                          const struct hf_consul_job *job);
 void hf_consul_doubts_free(struct hf_consul *consul);
 
-/* ---- replies.c, refusals.c ------------------------------------------------
- */
+/* ---- replies.c, refusals.c ----------------------------------------------- */
 
 /* A status that the step does not expect: ERROR or LOST, explained in `why`. */
 void hf_consul_refused(struct hf_consul *consul,
@@ -413,8 +404,7 @@ void hf_consul_take_lost(struct hf_consul *consul,
 /** The index of a reply, from its header; 0: none. */
 uint64_t hf_consul_index(const struct hf_http_reply *http);
 
-/* ---- node.c ---------------------------------------------------------------
- */
+/* ---- node.c -------------------------------------------------------------- */
 
 extern const struct hf_http_limits hf_consul_limits;
 
@@ -429,16 +419,14 @@ void hf_consul_node_greeted(struct hf_consul *consul, const struct json_t *body,
 void hf_consul_node_foreign(struct hf_consul *consul, uint64_t number,
                             uint64_t newest, struct hf_instant now);
 
-/* ---- watch.c --------------------------------------------------------------
- */
+/* ---- watch.c ------------------------------------------------------------- */
 
 bool hf_consul_watch(struct hf_wire *wire, const struct hf_wire_watched *scope,
                      void *user, struct hf_instant now,
                      struct hf_wire_watch **out);
 void hf_consul_watch_fini(struct hf_endpoints_watch *base);
 
-/* ---- examine.c ------------------------------------------------------------
- */
+/* ---- examine.c ----------------------------------------------------------- */
 
 /* The node is READY: report its version, and end the jobs. */
 void hf_consul_examine(struct hf_consul *consul, struct hf_instant now);
@@ -449,8 +437,7 @@ void hf_consul_examined(struct hf_consul *consul, enum hf_consul_step step,
                         const struct hf_wire_reply *reply,
                         struct hf_instant now);
 
-/* ---- store.c --------------------------------------------------------------
- */
+/* ---- store.c ------------------------------------------------------------- */
 
 extern const struct hf_store_ops hf_store_consul;
 hf_endpoints_set_up_fn hf_consul_set_up;

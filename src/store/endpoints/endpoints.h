@@ -138,8 +138,7 @@ enum hf_status hf_endpoints_open(const struct hf_endpoints_ops *ops,
                                  const struct hf_store_env *env,
                                  struct hf_store **out, struct hf_error *error);
 
-/* ---- Operations of each table ---------------------------------------------
- */
+/* ---- Operations of each table -------------------------------------------- */
 
 void hf_endpoints_close(struct hf_store *base, bool forked);
 void hf_endpoints_resume(struct hf_store *base, struct hf_instant now);
@@ -148,8 +147,7 @@ void hf_endpoints_describe(const struct hf_store *base, unsigned index,
 void hf_endpoints_job(struct hf_store *base, unsigned index, enum hf_job job,
                       const struct hf_job_sink *sink);
 
-/* ---- watch.c --------------------------------------------------------------
- */
+/* ---- watch.c ------------------------------------------------------------- */
 
 /* A store's watch begins with this. */
 struct hf_endpoints_watch {

@@ -36,8 +36,7 @@
 #include "store/endpoints/endpoints.h"
 #include "store/ordered/wire_text.h"
 
-/* ---- key.c ----------------------------------------------------------------
- */
+/* ---- key.c --------------------------------------------------------------- */
 
 /* "PREFIX NAME/". The escape is injective, and leaves no '/' in a name, so that
  * no name's keys are below another name. */
@@ -67,8 +66,7 @@ bool hf_etcd_key_cut(const char *prefix, char *key, size_t len,
 bool hf_etcd_key_cut_mark(const char *prefix, char *key, size_t len,
                           struct hf_wire_entry *out);
 
-/* ---- The store ------------------------------------------------------------
- */
+/* ---- The store ----------------------------------------------------------- */
 
 struct hf_etcd_watch {
     struct hf_endpoints_watch base; /* first */
@@ -107,8 +105,7 @@ static inline struct hf_etcd *hf_etcd_of_wire(struct hf_wire *wire)
     return (struct hf_etcd *)(void *)wire;
 }
 
-/* ---- target.c -------------------------------------------------------------
- */
+/* ---- target.c ------------------------------------------------------------ */
 
 enum hf_status hf_etcd_target_read(struct hf_etcd *etcd,
                                    const struct hf_url *url,
@@ -118,8 +115,7 @@ void hf_etcd_target_free(struct hf_etcd *etcd);
 /* The scheme of URLs without TLS, for messages; with it an 's' follows. */
 #define HF_ETCD_SCHEME "etcd"
 
-/* ---- calls.c --------------------------------------------------------------
- */
+/* ---- calls.c ------------------------------------------------------------- */
 
 enum hf_etcd_kind {
     HF_ETCD_LOG_IN,
@@ -146,8 +142,7 @@ extern const struct hf_wire_ops hf_etcd_wire;
 /** Ask for the server's version and cluster. @return false: no memory. */
 bool hf_etcd_greet(struct hf_etcd *etcd, struct hf_instant now);
 
-/* ---- login.c --------------------------------------------------------------
- */
+/* ---- login.c ------------------------------------------------------------- */
 
 struct json_t;
 
@@ -186,8 +181,7 @@ bool hf_etcd_login_is_certificate(struct hf_etcd *etcd, const char *body);
 /* Wipe the token. */
 void hf_etcd_login_forget(struct hf_etcd *etcd);
 
-/* ---- replies.c ------------------------------------------------------------
- */
+/* ---- replies.c ----------------------------------------------------------- */
 
 /* Read the reply to a call, or to the greeting, and say that it is done. */
 void hf_etcd_take(struct hf_etcd *etcd, const struct hf_http_pending *request,
@@ -196,8 +190,7 @@ void hf_etcd_take(struct hf_etcd *etcd, const struct hf_http_pending *request,
 /** A number, which JSON has as a string; 0: absent. */
 uint64_t hf_etcd_number(const struct json_t *object, const char *name);
 
-/* ---- node.c ---------------------------------------------------------------
- */
+/* ---- node.c -------------------------------------------------------------- */
 
 extern const struct hf_endpoints_ops hf_etcd_endpoints;
 
@@ -214,8 +207,7 @@ void hf_etcd_node_greet(struct hf_etcd *etcd, struct hf_instant now);
 bool hf_etcd_node_is_same(struct hf_etcd *etcd, const struct json_t *body,
                           struct hf_instant now);
 
-/* ---- watch.c --------------------------------------------------------------
- */
+/* ---- watch.c ------------------------------------------------------------- */
 
 bool hf_etcd_watch(struct hf_wire *wire, const struct hf_wire_watched *scope,
                    void *user, struct hf_instant now,
@@ -226,8 +218,7 @@ void hf_etcd_watch_fini(struct hf_endpoints_watch *base);
  */
 void hf_etcd_watches_resume(struct hf_etcd *etcd, struct hf_instant now);
 
-/* ---- examine.c ------------------------------------------------------------
- */
+/* ---- examine.c ----------------------------------------------------------- */
 
 /* The node is READY: report its version, and end the jobs. */
 void hf_etcd_examine(struct hf_etcd *etcd, struct hf_instant now);
@@ -235,8 +226,7 @@ void hf_etcd_examine(struct hf_etcd *etcd, struct hf_instant now);
 /* The reply to the probe of that. */
 void hf_etcd_examined(struct hf_etcd *etcd, const struct hf_wire_reply *reply);
 
-/* ---- store.c --------------------------------------------------------------
- */
+/* ---- store.c ------------------------------------------------------------- */
 
 extern const struct hf_store_ops hf_store_etcd;
 hf_endpoints_set_up_fn hf_etcd_set_up;

@@ -93,8 +93,7 @@ static bool ends_at_login(const struct hf_mysql_target *target, const char *why)
            (has(why, "authentication") || has(why, "authorization"));
 }
 
-/* ---- All ------------------------------------------------------------------
- */
+/* ---- All ----------------------------------------------------------------- */
 
 /* "Unknown server host 'HOST' (EAI_*)" */
 static void explain_host(const char *why, char *out, size_t size)

@@ -64,8 +64,7 @@ static enum hf_status fault_of(const struct hf_mysql_reply *reply, char *why,
     return is_denied ? HF_DENIED : HF_UNAVAILABLE;
 }
 
-/* ---- Answers of a batch ----------------------------------------------------
- */
+/* ---- Answers of a batch -------------------------------------------------- */
 
 /* Not yours: another lock of this client has it, or none has. */
 static void refuse(struct hf_named *store,

@@ -62,8 +62,7 @@ static char *put_statement(char *out, enum hf_named_statement statement,
     return out;
 }
 
-/* ---- The queue ------------------------------------------------------------
- */
+/* ---- The queue ----------------------------------------------------------- */
 
 struct hf_named_request *hf_named_pop(struct hf_named *store)
 {
@@ -104,8 +103,7 @@ static struct hf_named_request *push(struct hf_named *store,
     return request;
 }
 
-/* ---- The batch ------------------------------------------------------------
- */
+/* ---- The batch ----------------------------------------------------------- */
 
 /* The need of a request, by the locks of the session. */
 static enum hf_named_statement need_of(const struct hf_named *store,
@@ -220,8 +218,7 @@ void hf_named_flush(struct hf_named *store, struct hf_instant now)
     store->is_busy = false;
 }
 
-/* ---- Asking ---------------------------------------------------------------
- */
+/* ---- Asking -------------------------------------------------------------- */
 
 static void check_idle(struct hf_named *store, struct hf_instant now)
 {

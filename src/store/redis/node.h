@@ -184,8 +184,7 @@ void hf_redis_node_arm(struct hf_redis_node *node);
 /* Assert RN-1 to RN-11, which hold between two events of the loop. */
 void hf_redis_node_check(const struct hf_redis_node *node);
 
-/* ---- handshake.c: the handshake --------------------------------------------
- */
+/* ---- handshake.c: the handshake ------------------------------------------ */
 
 /* Begin a handshake on an open connection. `is_fresh`: authenticate first. */
 void hf_redis_handshake(struct hf_redis_node *node, bool is_fresh,
@@ -212,8 +211,7 @@ void hf_redis_handshake_reply(struct hf_redis_node *node,
                               const struct hf_pending *pending,
                               struct hf_instant now);
 
-/* ---- admission.c: has the server lost data? ---------------------------------
- */
+/* ---- admission.c: has the server lost data? ------------------------------ */
 
 /* The handshake is complete: decide whether the server is admitted, and whether
  * its replies count as votes. */

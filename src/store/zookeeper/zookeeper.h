@@ -60,8 +60,7 @@
 
 struct hf_zk;
 
-/* ---- key.c ----------------------------------------------------------------
- */
+/* ---- key.c --------------------------------------------------------------- */
 
 /** "BASE NAME", the container of a name. @return NULL: no memory. */
 char *hf_zk_key_folder(const char *base, struct hf_bytes name);
@@ -88,8 +87,7 @@ void hf_zk_key_read(char *copy, struct hf_wire_entry *out);
  * @return its length; SIZE_MAX: it is none of ours. */
 size_t hf_zk_key_name(char *text);
 
-/* ---- contacts.c -----------------------------------------------------------
- */
+/* ---- contacts.c ---------------------------------------------------------- */
 
 /* As many as a third of a timeout has, and some more. */
 #define HF_ZK_CONTACTS_KEPT 12
@@ -113,8 +111,7 @@ bool hf_zk_contacts_suffice(const struct hf_zk_contacts *contacts,
                             struct hf_instant sent, struct hf_span heard,
                             struct hf_span each);
 
-/* ---- handle.c -------------------------------------------------------------
- */
+/* ---- handle.c ------------------------------------------------------------ */
 
 enum hf_zk_life {
     HF_ZK_CONNECTING,
@@ -199,8 +196,7 @@ static inline bool hf_zk_handle_is_capped(const struct hf_zk_handle *handle)
 struct hf_zk_handle *hf_zk_handle_of(struct hf_zk *zk,
                                      const uint8_t session[HF_SESSION_ID_LEN]);
 
-/* ---- op.c: a call, as requests that follow each other ---------------------
- */
+/* ---- op.c: a call, as requests that follow each other -------------------- */
 
 /* An entry that this session has, or may have. */
 struct hf_zk_record {
@@ -352,8 +348,7 @@ void hf_zk_op_take_stat(struct hf_zk_op *op, const struct Stat *stat);
 
 const struct ACL_vector *hf_zk_acl(const struct hf_zk *zk);
 
-/* ---- Records: op.c --------------------------------------------------------
- */
+/* ---- Records: op.c ------------------------------------------------------- */
 
 struct hf_zk_record *hf_zk_record_find(struct hf_zk_handle *handle,
                                        const char *folder, const char *text);
@@ -367,8 +362,7 @@ void hf_zk_record_drop(struct hf_zk_handle *handle, const char *folder,
                        const char *text);
 void hf_zk_records_free(struct hf_zk_handle *handle);
 
-/* ---- list.c ---------------------------------------------------------------
- */
+/* ---- list.c -------------------------------------------------------------- */
 
 /** Ask for the items of the op, in order of their sequences.
  * @param is_synced  after a sync with the leader. */
@@ -395,8 +389,7 @@ void hf_zk_list_clear(struct hf_zk_op *op);
 bool hf_zk_call_list(struct hf_wire *wire, struct hf_bytes name,
                      struct hf_wire_call *call, struct hf_instant now);
 
-/* ---- session.c, create.c, change.c, scan.c --------------------------------
- */
+/* ---- session.c, create.c, change.c, scan.c ------------------------------- */
 
 bool hf_zk_call_open(struct hf_wire *wire, int64_t ttl_s,
                      struct hf_wire_call *call, struct hf_instant now);
@@ -436,8 +429,7 @@ void hf_zk_session_changed(struct hf_zk_handle *handle, struct hf_instant now);
  * op->after_folder. */
 void hf_zk_create_folder(struct hf_zk_op *op, struct hf_instant now);
 
-/* ---- value.c --------------------------------------------------------------
- */
+/* ---- value.c ------------------------------------------------------------- */
 
 bool hf_zk_call_value_read(struct hf_wire *wire, struct hf_bytes name,
                            struct hf_wire_call *call, struct hf_instant now);
@@ -445,8 +437,7 @@ bool hf_zk_call_value_write(struct hf_wire *wire,
                             const struct hf_wire_mark *value,
                             struct hf_wire_call *call, struct hf_instant now);
 
-/* ---- mark.c ---------------------------------------------------------------
- */
+/* ---- mark.c -------------------------------------------------------------- */
 
 /** Cut the ending off the name of a mark's node. @return false: it is none. */
 bool hf_zk_mark_cut(char *text);
@@ -457,8 +448,7 @@ bool hf_zk_call_mark_write(struct hf_wire *wire,
                            const struct hf_wire_mark *mark,
                            struct hf_wire_call *call, struct hf_instant now);
 
-/* ---- watch.c --------------------------------------------------------------
- */
+/* ---- watch.c ------------------------------------------------------------- */
 
 struct hf_zk_watch {
     struct hf_zk_watch *next;
@@ -489,8 +479,7 @@ void hf_zk_watches_fail(struct hf_zk *zk);
 void hf_zk_watches_tell(struct hf_zk *zk, struct hf_instant now);
 void hf_zk_watches_free(struct hf_zk *zk, bool all);
 
-/* ---- The store ------------------------------------------------------------
- */
+/* ---- The store ----------------------------------------------------------- */
 
 enum hf_zk_phase {
     HF_ZK_RESOLVING,
@@ -540,8 +529,7 @@ static inline struct hf_zk *hf_zk_of_wire(struct hf_wire *wire)
 extern const struct hf_wire_ops hf_zk_wire;
 extern const struct hf_store_ops hf_store_zookeeper;
 
-/* ---- target.c -------------------------------------------------------------
- */
+/* ---- target.c ------------------------------------------------------------ */
 
 enum hf_status hf_zk_target_read(struct hf_zk *zk, const struct hf_url *url,
                                  struct hf_error *error);
@@ -554,8 +542,7 @@ void hf_zk_target_login(struct hf_zk *zk);
  * @return false: no memory. */
 bool hf_zk_target_list(struct hf_zk *zk);
 
-/* ---- node.c ---------------------------------------------------------------
- */
+/* ---- node.c -------------------------------------------------------------- */
 
 void hf_zk_node_open(struct hf_zk *zk, struct hf_instant now);
 void hf_zk_node_close(struct hf_zk *zk, bool forked);
@@ -583,8 +570,7 @@ static inline bool hf_zk_is_ready(const struct hf_zk *zk)
            zk->main->life == HF_ZK_CONNECTED;
 }
 
-/* ---- examine.c ------------------------------------------------------------
- */
+/* ---- examine.c ----------------------------------------------------------- */
 
 void hf_zk_examine(struct hf_zk *zk, struct hf_instant now);
 
