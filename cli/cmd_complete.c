@@ -13,7 +13,7 @@
 /* A key was pressed: better no names than to wait for a store that is away. */
 #define SECONDS_MAX 2
 
-/* Most names that are offered. */
+/* Most names that are offered: a shell asks before it shows more than 100. */
 #define NAMES_MAX 200
 
 struct completion {

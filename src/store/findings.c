@@ -16,7 +16,8 @@
  * breaks before the RELEASE. */
 #define PROBE_MS 1000
 
-/* Bytes of a name in a finding. */
+/* Bytes of a name in a finding: five of them stay below half of the callers'
+ * 480 bytes. */
 #define NAME_SHOWN_MAX 40
 
 /* ---- EXAMINE ------------------------------------------------------------- */

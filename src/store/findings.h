@@ -43,7 +43,8 @@ void hf_findings_quarantine(struct hf_jobs *jobs,
  */
 void hf_findings_declared(struct hf_jobs *jobs, struct hf_admission *admission);
 
-/* The names that LOOK reports. */
+/* The names that LOOK reports: with a few an operator finds the program that
+ * holds them, and a finding stays one line. */
 #define HF_LOOK_NAMES_MAX 5
 
 /* The reply to LOOK: names with holders and with waiters, and the first of

@@ -18,6 +18,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Longest `prefix`, in bytes: names of services and teams are shorter, and keys
+ * of Redis, which contain it twice, stay small. */
+#define HF_URL_PREFIX_MAX 256
+
 struct hf_endpoint {
     bool is_unix;
     bool is_tls;

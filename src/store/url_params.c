@@ -16,11 +16,9 @@
  */
 #define TIMEOUT_MS_MAX 60000
 
-/* A year (366 days). */
+/* A year (366 days): a fence that nothing has used for so long is one of a
+ * system that was rebuilt. */
 #define FENCE_KEEP_MS_MAX INT64_C(31622400000)
-
-/* Bytes: HF_REDIS_PREFIX_MAX, which this folder does not see. */
-#define PREFIX_MAX 256
 
 /* In the order of `known`, which ends with NULL. */
 enum parameter {
@@ -171,10 +169,10 @@ static enum hf_status set_prefix(struct hf_url *url, const char *value,
                        "a prefix must not begin with \"hf:\": Holdfast keeps "
                        "its own records there");
     }
-    if (strlen(value) > PREFIX_MAX) {
+    if (strlen(value) > HF_URL_PREFIX_MAX) {
         return hf_fail(error, HF_CONFIG,
                        "the prefix has %zu bytes; at most %d are possible",
-                       strlen(value), PREFIX_MAX);
+                       strlen(value), HF_URL_PREFIX_MAX);
     }
     return set_text(&url->prefix, value, P_PREFIX, again, error);
 }

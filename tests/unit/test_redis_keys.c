@@ -303,7 +303,7 @@ static void our_own_keys_are_no_locks(void **state)
 static void longest_keys_fit(void **state)
 {
     static struct hf_redis_keys keys;
-    static char prefix[HF_REDIS_PREFIX_MAX];
+    static char prefix[HF_URL_PREFIX_MAX];
     static char name[HF_NAME_MAX];
     (void)state;
     memset(prefix, 'p', sizeof(prefix));

@@ -39,7 +39,8 @@ struct hf_wire_watch;
  * one term. */
 #define HF_WIRE_TERM_ANY UINT64_MAX
 
-/* The most entries in one READ. */
+/* The most entries in one READ: etcd refuses a transaction of more operations
+ * (its --max-txn-ops). */
 #define HF_WIRE_READ_MAX 128
 
 /* Which entry: what the client knows before the store has given it a number.

@@ -147,7 +147,7 @@ static void make_sides(struct hf_redis_keys *keys)
 bool hf_redis_keys_make(struct hf_redis_keys *keys, const char *prefix,
                         size_t prefix_len, const void *name, size_t name_len)
 {
-    HF_ASSERT(prefix_len <= HF_REDIS_PREFIX_MAX);
+    HF_ASSERT(prefix_len <= HF_URL_PREFIX_MAX);
     HF_ASSERT(name_len >= 1 && name_len <= HF_NAME_MAX);
     memcpy(keys->lock, prefix, prefix_len);
     memcpy(keys->lock + prefix_len, name, name_len);

@@ -14,6 +14,8 @@
 #ifndef HF_REDIS_KEYS_H
 #define HF_REDIS_KEYS_H
 
+#include "store/url.h"
+
 #include <holdfast/holdfast.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,10 +24,7 @@
 /* The marker of a server. */
 #define HF_REDIS_MARKER_KEY "hf:node"
 
-/* Longest `prefix` of a URL, in bytes: names of services and teams are shorter,
- * and keys, which contain it twice, stay small. url_params.c has the same. */
-#define HF_REDIS_PREFIX_MAX 256
-#define HF_REDIS_LOCK_KEY_MAX (HF_REDIS_PREFIX_MAX + HF_NAME_MAX)
+#define HF_REDIS_LOCK_KEY_MAX (HF_URL_PREFIX_MAX + HF_NAME_MAX)
 
 /* The lock key may occur twice, as tag and as name; "hf:{", "}:" and the end
  * have less than 32 bytes. */

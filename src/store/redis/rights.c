@@ -100,7 +100,7 @@ static void pattern(const struct hf_redis_node *node, uint8_t request,
 static void take_refused(struct hf_redis_node *node)
 {
     const struct hf_reply *reply = &node->connection.reply;
-    char key[HF_REDIS_PREFIX_MAX + 8];
+    char key[HF_URL_PREFIX_MAX + 8];
     pattern(node, HF_REDIS_RIGHT_LOCK, key, sizeof(key));
     for (size_t i = 1; i + 1 < reply->n; i += 2) {
         const char *text = hf_reply_text(reply, i + 1);
@@ -126,7 +126,7 @@ static void take_refused(struct hf_redis_node *node)
 void hf_redis_rights_take(struct hf_redis_node *node, uint8_t request)
 {
     const struct hf_reply *reply = &node->connection.reply;
-    char key[HF_REDIS_PREFIX_MAX + 8];
+    char key[HF_URL_PREFIX_MAX + 8];
     char right[sizeof(key) + 40];
     if (reply->items[0].type == HF_REPLY_ERROR) {
         pattern(node, request, key, sizeof(key));

@@ -26,25 +26,14 @@ static struct hf_redis *redis_of(struct hf_store *store)
 
 /* ---- Opening ----------------------------------------------------------- */
 
-static enum hf_status refuse(struct hf_error *error, enum hf_status status,
-                             const char *text)
-{
-    error->status = status;
-    error->node = -1;
-    snprintf(error->text, sizeof(error->text), "%s", text);
-    return status;
-}
-
 static enum hf_status check(const struct hf_url *url, struct hf_error *error)
 {
     if (url->n_endpoints < 1 || url->n_endpoints > HF_NODES_MAX ||
         url->n_endpoints % 2 == 0) {
-        return refuse(error, HF_CONFIG,
-                      "the number of nodes must be odd, 1 to 9");
+        return hf_fail(error, HF_CONFIG,
+                       "the number of nodes must be odd, 1 to 9");
     }
-    if (strlen(url->prefix) > HF_REDIS_PREFIX_MAX) {
-        return refuse(error, HF_INVALID, "prefix: at most 256 bytes");
-    }
+    HF_ASSERT(strlen(url->prefix) <= HF_URL_PREFIX_MAX);
     return HF_OK;
 }
 
@@ -177,7 +166,7 @@ static enum hf_status redis_open(const struct hf_url *url,
     struct hf_redis *store =
         calloc(1, sizeof(*store) + url->n_endpoints * sizeof(store->nodes[0]));
     if (store == NULL) {
-        return refuse(error, HF_NO_MEMORY, "out of memory");
+        return hf_fail_memory(error);
     }
     bool ok;
     store->base = (struct hf_store){&hf_store_redis, url->n_endpoints};
@@ -192,7 +181,7 @@ static enum hf_status redis_open(const struct hf_url *url,
     if (status == HF_OK &&
         (!ok || store->prefix == NULL || !open_nodes(store))) {
         close_nodes(store, false);
-        status = refuse(error, HF_NO_MEMORY, "out of memory");
+        status = hf_fail_memory(error);
     }
     if (status != HF_OK) {
         free_store(store);

@@ -115,7 +115,7 @@ static void scan(struct hf_redis_node *node, struct hf_instant now)
 {
     const struct hf_redis *store = node->store;
     char cursor[24];
-    char pattern[2 * HF_REDIS_PREFIX_MAX + 2];
+    char pattern[2 * HF_URL_PREFIX_MAX + 2];
     bool is_sides = node->survey.stage == SIDES;
     size_t len = hf_redis_pattern_make(
         pattern, sizeof(pattern), is_sides ? "hf:" : store->prefix,

@@ -10,10 +10,11 @@
 /* Milliseconds of silence. The server may have closed the connection since. */
 #define IDLE_MS 1000
 
-/* Most holders, and most waiters, in a QUEUE. */
+/* Most holders, and most waiters, in a QUEUE: with the longest owners the reply
+ * is about 1 MiB. */
 #define QUEUE_MAX 1000
 
-/* Names of one page of a SCAN. */
+/* Names of one page of a SCAN: with the longest names the same. */
 #define SCAN_PAGE 1000
 
 /* ---- Can it be sent? ---------------------------------------------------- */
