@@ -108,10 +108,12 @@ static void finish_as(struct hf_op *op, enum hf_retry_kind kind)
                    "answered: choose a longer ttl",
                    (long long)op->order.ttl_ms);
         break;
-    case HF_RETRY_WAIT:
-    case HF_RETRY_AGAIN:
     case HF_RETRY_UNREACHED:
         hf_op_finish(op, hf_unavailable_write(op));
+        break;
+    case HF_RETRY_WAIT:
+    case HF_RETRY_AGAIN:
+        HF_ASSERT(false); /* the operation goes on */
         break;
     }
 }

@@ -11,13 +11,15 @@
 struct hf_op *hf_bundle_new(struct hf_client *client,
                             const struct hf_order *order);
 
+/* Begin it with the first sweep. It ends like an acquisition of one name. */
 void hf_bundle_begin(struct hf_op *op);
 
 /* Continue the bundles with a member that has finished, or has lost its lock.
  * No step is on the stack. */
 void hf_bundles_pump(struct hf_client *client);
 
-/* The queued member with the fewest waiters ahead; NULL: none is queued. */
+/* The queued member with the fewest waiters ahead, which the bundle owns; NULL:
+ * none is queued. */
 struct hf_op *hf_bundle_waiting(struct hf_op *op);
 
 #endif

@@ -57,7 +57,7 @@ hf_op_fn *hf_lock_take_done(struct hf_lock *lock, void **user)
     if ((lock->flags & HF_LOCK_OVER) != 0) {
         hf_lock_free(lock);
     } else {
-        hf_lock_mirror(lock);
+        hf_lock_mirror(lock); /* where `user` was, as it is no longer CALLING */
     }
     return done;
 }
