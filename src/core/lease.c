@@ -125,6 +125,8 @@ static void on_answer(struct hf_step *step)
 {
     const struct hf_event *event = step->event;
     struct hf_vote *vote = &step->lease->votes[event->node];
+    HF_ASSERT(step->lease->phase >= HF_PHASE_ASKING);
+    HF_ASSERT(step->lease->phase <= HF_PHASE_RELEASING);
     HF_ASSERT(event->verb <= HF_VERB_YIELD);
     HF_ASSERT(event->verdict <= HF_VERDICT_ERROR);
     /* C4: a validity that is counted from the future would be too long. */
@@ -139,8 +141,6 @@ static void on_answer(struct hf_step *step)
         event->verdict == HF_VERDICT_UNKNOWN) {
         vote->flags |= HF_VOTE_IN_DOUBT;
     }
-    HF_ASSERT(step->lease->phase >= HF_PHASE_ASKING);
-    HF_ASSERT(step->lease->phase <= HF_PHASE_RELEASING);
     switch (step->lease->phase) {
     case HF_PHASE_ASKING:
         hf_ask_answer(step);
