@@ -146,6 +146,25 @@ static void add_file(struct cli_guard_client *client, const char *option,
     }
 }
 
+/* The system's are named, too. Without any, the program of MariaDB 11.4 and
+ * later accepts a certificate of an unknown authority, from a server that
+ * proves that it knows the password. A folder that is missing has none. */
+static int add_authorities(struct cli_guard_client *client)
+{
+    struct hf_tls_settings settings = {.scheme = "mysql"};
+    char why[300];
+    const char *file, *folder;
+    struct hf_tls *tls = hf_tls_new(&settings, why, sizeof(why));
+    if (tls == NULL) {
+        return cli_message(CLI_EXIT_CONFIG, "guard: --install", why);
+    }
+    hf_tls_ops(tls)->authorities(&file, &folder); /* the module stays loaded */
+    add_file(client, "--ssl-ca", file);
+    add_file(client, "--ssl-capath", folder);
+    hf_tls_free(tls);
+    return 0;
+}
+
 /* As store/mysql/target.c: a server without TLS is refused, and its certificate
  * and name are checked before the login; over TCP, also to localhost. */
 static int add_mysql_tls(struct cli_guard_client *client, char *target,
@@ -164,12 +183,13 @@ static int add_mysql_tls(struct cli_guard_client *client, char *target,
         cli_guard_client_add(client, fixed[i]);
     }
     int code = cli_guard_read_tls(client, target, &address->query, &tls);
-    if (code == 0) {
-        add_file(client, "--ssl-ca", tls.ca);
-        add_file(client, "--ssl-cert", tls.cert);
-        add_file(client, "--ssl-key", tls.key);
+    if (code != 0) {
+        return code;
     }
-    return code;
+    add_file(client, "--ssl-ca", tls.ca);
+    add_file(client, "--ssl-cert", tls.cert);
+    add_file(client, "--ssl-key", tls.key);
+    return tls.ca == NULL ? add_authorities(client) : 0;
 }
 
 static int address_mysql(struct cli_guard_client *client, char *target)

@@ -44,14 +44,17 @@ logins() { # from the log of the server, which ends a connection after its login
     wait_until 20 is_idle || echo 'not idle'
     grep -cE 'Connect	(app|other)@' "$W/maria/log"
 }
-refused() { # CODE REGEX TITLE [ARG...]
+says() { # CODE REGEX TITLE [ARG...]
     local want=$1 regex=$2 title=$3
     shift 3
     try "$@"
     is "$code:$out" "$want:" "$title: exit $want"
     like "$err" "^holdfast: guard: $regex\$" "$title: says it"
     is "$(wc -l <<<"$err")" 1 "$title: in one line"
-    is "$(has_guard)" 0 "$title: nothing is installed"
+}
+refused() { # CODE REGEX TITLE [ARG...]
+    says "$@"
+    is "$(has_guard)" 0 "$3: nothing is installed"
 }
 
 # ---- What is refused: none is sent the login
@@ -102,6 +105,13 @@ installs 'a table' '.*the triggers of accounts are installed' "mysqls://$app/app
     --table accounts --lock 'account-{id}'
 installs 'by the name of the host' 'was installed already' \
     "mariadbs://app:s3cr%40t@localhost:$MARIADB_PORT/?$trust"
+SSL_CERT_FILE=$tls/ca.crt installs 'an authority of the system' 'was installed already' \
+    "mysqls://$app/"
+openssl rehash "$tls"
+SSL_CERT_FILE=$W/none SSL_CERT_DIR=$tls installs 'one in a folder' \
+    'was installed already' "mysqls://$app/"
+SSL_CERT_FILE=$W/none SSL_CERT_DIR=$W/none says 69 "$authority" 'without any' \
+    "mysqls://$app/"
 installs 'a client certificate' 'was installed already' \
     "mysqls://other:s3cr%40t@$server/?$trust&$certificate"
 is "$(sql -e "SHOW STATUS LIKE 'Ssl_finished_accepts'" | cut -f 2 | grep -c '^[1-9]')" 1 \
