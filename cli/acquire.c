@@ -29,12 +29,12 @@ static void on_done(void *user, struct hf_lock *lock, enum hf_status status,
 static void say_place(struct cli_acquire *take)
 {
     struct cli_waiting waiting;
-    if (take->status.fd < 0 || !cli_waiting(take->op, &waiting) ||
+    if (take->status->fd < 0 || !cli_waiting(take->op, &waiting) ||
         take->ahead == (int64_t)waiting.ahead) {
         return;
     }
     take->ahead = waiting.ahead;
-    cli_status_ahead(&take->status, waiting.ahead);
+    cli_status_ahead(take->status, waiting.ahead);
 }
 
 static void process(struct cli_acquire *take)
@@ -189,7 +189,7 @@ enum hf_status cli_acquire(struct cli_acquire *take)
     cli_line_init(&line, can_wait && !take->is_quiet, take->foreground,
                   take->gate);
     if (can_wait) {
-        cli_status_say(&take->status, "waiting");
+        cli_status_say(take->status, "waiting");
     }
     wait_for(take, &line);
     cli_line_clear(&line);

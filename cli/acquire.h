@@ -20,7 +20,7 @@ typedef int cli_acquire_stop_fn(void *user);
 struct cli_acquire {
     struct hf_client *client;
     const struct hf_request *request;
-    struct cli_status status;
+    struct cli_status *status;
     int stop_fd;
     cli_acquire_stop_fn *stop;
     void *user;

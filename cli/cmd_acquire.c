@@ -88,10 +88,11 @@ static int acquire(struct cli_args *args, struct hf_client *client, int signals)
 {
     struct hf_request request;
     struct stop stop = {.signals = signals};
+    struct cli_status status = {.fd = -1, .name = args->name};
     struct cli_acquire take = {
         .client = client,
         .request = &request,
-        .status = {-1, args->name},
+        .status = &status,
         .stop_fd = signals,
         .stop = stop_taking,
         .user = &stop,

@@ -12,6 +12,12 @@ void cli_message_begin(struct cli_out *out)
     cli_out_text(out, "holdfast: ");
 }
 
+void cli_message_begin_brief(struct cli_out *out)
+{
+    cli_out_init_brief(out, STDERR_FILENO);
+    cli_out_text(out, "holdfast: ");
+}
+
 int cli_message_end(struct cli_out *out, int code)
 {
     cli_out_text(out, "\n");

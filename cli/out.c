@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "out.h"
 
+#include "timefmt.h"
 #include "utf8.h"
 
 #include <errno.h>
@@ -13,9 +14,16 @@ void cli_out_init(struct cli_out *out, int fd)
     out->fd = fd;
     out->error = 0;
     out->has_one = false;
+    out->until_ns = INT64_MAX;
     out->len = 0;
     out->room = sizeof(out->own);
     out->text = out->own;
+}
+
+void cli_out_init_brief(struct cli_out *out, int fd)
+{
+    cli_out_init(out, fd);
+    out->until_ns = cli_time_now_ns() + CLI_OUT_PATIENCE_MS * CLI_NS_PER_MS;
 }
 
 void cli_out_init_text(struct cli_out *out, char *text, size_t room)
@@ -33,6 +41,14 @@ static bool wait_writable(int fd)
     return poll(&ready, 1, -1) > 0 || errno == EINTR;
 }
 
+/* A pipe that is writable takes CLI_OUT_ROOM bytes without blocking. */
+static bool has_reader(const struct cli_out *out)
+{
+    struct pollfd ready = {.fd = out->fd, .events = POLLOUT};
+    int64_t left = (out->until_ns - cli_time_now_ns()) / CLI_NS_PER_MS + 1;
+    return poll(&ready, 1, left > 0 ? (int)left : 0) != 0;
+}
+
 bool cli_out_flush(struct cli_out *out)
 {
     size_t done = 0;
@@ -40,10 +56,15 @@ bool cli_out_flush(struct cli_out *out)
         return true;
     }
     while (out->error == 0 && done < out->len) {
+        bool is_brief = out->until_ns != INT64_MAX;
+        if (is_brief && !has_reader(out)) {
+            out->error = EAGAIN;
+            break;
+        }
         ssize_t n = write(out->fd, out->text + done, out->len - done);
         if (n >= 0) {
             done += (size_t)n;
-        } else if (errno == EAGAIN && wait_writable(out->fd)) {
+        } else if (errno == EAGAIN && !is_brief && wait_writable(out->fd)) {
             continue;
         } else if (errno != EINTR) {
             out->error = errno;

@@ -19,10 +19,16 @@
 /* Bytes of one write: a page, and not above PIPE_BUF. */
 #define CLI_OUT_ROOM 4096
 
+/* Milliseconds: a reader that runs empties a pipe in less, and the shortest
+ * lease has more to spare. */
+#define CLI_OUT_PATIENCE_MS 20
+
 struct cli_out {
-    int fd;       /* -1: into `text` only, cut to fit */
-    int error;    /* errno of the first write that failed */
-    bool has_one; /* JSON: a member was written */
+    int fd;           /* -1: into `text` only, cut to fit */
+    int error;        /* errno of the first write that failed */
+    bool has_one;     /* JSON: a member was written */
+    int64_t until_ns; /* until then it waits for a reader; INT64_MAX: for ever
+                       */
     size_t len;
     size_t room;
     char *text;
@@ -31,6 +37,10 @@ struct cli_out {
 
 /* Write to a descriptor, in pieces of CLI_OUT_ROOM. */
 void cli_out_init(struct cli_out *out, int fd);
+
+/* The same for a process with a deadline: of a reader that has not read after
+ * CLI_OUT_PATIENCE_MS the rest is kept back, and `error` is EAGAIN. */
+void cli_out_init_brief(struct cli_out *out, int fd);
 
 /* Write into `text`, always terminated, cut to fit. */
 void cli_out_init_text(struct cli_out *out, char *text, size_t room);

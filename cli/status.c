@@ -5,34 +5,36 @@
 #include "out.h"
 #include "timefmt.h"
 
-static void begin(struct cli_out *out, const struct cli_status *status,
+static void begin(struct cli_out *out, struct cli_status *status,
                   const char *event)
 {
-    cli_out_init(out, status->fd);
+    cli_out_init_brief(out, status->fd);
+    if (status->is_cut) {
+        cli_out_text(out, "\n");
+    }
     cli_out_json_open(out);
     cli_out_json_text(out, "event", event);
     cli_out_json_text(out, "name", status->name);
 }
 
-/* A line is at most PIPE_BUF long except with very long names, so a pipe with
- * room accepts it in one write. */
-static void end(struct cli_out *out)
+/* A pipe with room takes a page. With very long names a line is longer. */
+static void end(struct cli_out *out, struct cli_status *status)
 {
     cli_out_json_close(out);
-    (void)cli_out_flush(out);
+    status->is_cut = !cli_out_flush(out);
 }
 
-void cli_status_say(const struct cli_status *status, const char *event)
+void cli_status_say(struct cli_status *status, const char *event)
 {
     struct cli_out out;
     if (status->fd < 0 || !cli_message_fits(status->fd)) {
         return;
     }
     begin(&out, status, event);
-    end(&out);
+    end(&out, status);
 }
 
-void cli_status_ahead(const struct cli_status *status, uint32_t ahead)
+void cli_status_ahead(struct cli_status *status, uint32_t ahead)
 {
     struct cli_out out;
     if (status->fd < 0 || !cli_message_fits(status->fd)) {
@@ -40,7 +42,7 @@ void cli_status_ahead(const struct cli_status *status, uint32_t ahead)
     }
     begin(&out, status, "waiting");
     cli_out_json_int(&out, "ahead", ahead);
-    end(&out);
+    end(&out, status);
 }
 
 /* Of several names: the fence of each, in the order of the request. */
@@ -59,7 +61,7 @@ static void put_fences(struct cli_out *out, const struct hf_lock *lock)
     cli_out_text(out, "]");
 }
 
-void cli_status_lock(const struct cli_status *status, const char *event,
+void cli_status_lock(struct cli_status *status, const char *event,
                      const struct hf_lock *lock)
 {
     struct cli_out out;
@@ -77,5 +79,5 @@ void cli_status_lock(const struct cli_status *status, const char *event,
     cli_out_json_text(&out, "owner", owner);
     cli_out_json_int(&out, "deadline_ms", cli_time_wall_ms() + left);
     cli_out_json_int(&out, "remaining_ms", left);
-    end(&out);
+    end(&out, status);
 }

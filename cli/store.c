@@ -30,7 +30,7 @@ static void log_line(void *user, enum hf_log_level level, const char *text)
     if (!cli_message_fits(STDERR_FILENO)) {
         return;
     }
-    cli_out_init(&out, STDERR_FILENO);
+    cli_out_init_brief(&out, STDERR_FILENO);
     cli_out_text(&out, "holdfast[");
     cli_out_text(&out, names[level]);
     cli_out_text(&out, "]: ");

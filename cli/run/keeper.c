@@ -86,7 +86,7 @@ static int take_lock(struct cli_keeper *keeper,
     struct cli_acquire take = {
         .client = keeper->client,
         .request = request,
-        .status = keeper->status,
+        .status = &keeper->status,
         .stop_fd = keeper->link,
         .stop = cli_keeper_stop,
         .user = keeper,
@@ -371,7 +371,7 @@ void cli_keeper(struct cli_run *run)
         .run = run,
         .args = run->args,
         .link = run->link.fds[1],
-        .status = {(int)run->args->status_fd, run->args->name},
+        .status = {.fd = (int)run->args->status_fd, .name = run->args->name},
         .deadline_ns = INT64_MAX,
     };
     int code = set_up(&keeper);

@@ -58,11 +58,12 @@ static bool is_enforced(const struct cli_keeper *keeper)
 
 static void warn_lost(const struct cli_keeper *keeper)
 {
-    if (cli_message_fits(STDERR_FILENO)) {
-        (void)cli_message(0, keeper->args->name,
-                          "the lock is lost; the command goes on "
-                          "(--on-lost warn)");
-    }
+    struct cli_out out;
+    cli_message_begin_brief(&out);
+    (void)cli_out_shown(&out, keeper->args->name, strlen(keeper->args->name));
+    cli_out_text(&out, ": the lock is lost; the command goes on "
+                       "(--on-lost warn)");
+    (void)cli_message_end(&out, 0);
 }
 
 static void set_lost(struct cli_keeper *keeper)

@@ -161,7 +161,7 @@ static int64_t grace_ms(const struct cli_while *keep)
 static void begin_line(struct cli_out *out, const struct cli_while *keep,
                        bool is_lost)
 {
-    cli_message_begin(out);
+    cli_message_begin_brief(out);
     (void)cli_out_shown(out, keep->args->name, strlen(keep->args->name));
     int64_t left_ms = (keep->deadline_ns - cli_time_now_ns()) / CLI_NS_PER_MS;
     if (is_lost && left_ms >= 0) {

@@ -113,10 +113,11 @@ static int take_lock(struct cli_while *keep, const sigset_t *wanted)
 {
     struct hf_request request;
     struct stop stop = {.keep = keep};
+    struct cli_status status = {.fd = -1, .name = keep->args->name};
     struct cli_acquire take = {
         .client = keep->client,
         .request = &request,
-        .status = {-1, keep->args->name},
+        .status = &status,
         .stop = stop_taking,
         .user = &stop,
         .is_quiet = keep->args->is_quiet,
