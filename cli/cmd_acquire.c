@@ -112,7 +112,7 @@ static int acquire(struct cli_args *args, struct hf_client *client, int signals)
     if (cli_acquire(&take) != HF_OK) {
         return cli_acquire_failed(&take, args);
     }
-    return cli_owner_text_print(client, take.lock, args);
+    return cli_owner_text_print(client, take.lock, args, false);
 }
 
 static int run(struct cli_args *args)

@@ -32,7 +32,7 @@ static int extend(struct cli_args *args, struct hf_client *client,
     request.liveness = HF_LIVENESS_LEASE;
     enum hf_status status =
         hf_lock_adopt(client, &request, owner, &lock, &error);
-    return status == HF_OK ? cli_owner_text_print(client, lock, args)
+    return status == HF_OK ? cli_owner_text_print(client, lock, args, true)
                            : cli_owner_text_fail(status, args, &error);
 }
 
@@ -61,7 +61,8 @@ const struct cli_cmd cli_cmd_extend = {
     .summary = "renew a lock of acquire",
     .text = "Succeeds if a majority of the nodes still has the owner: a lost "
             "lock is not\nacquired again (exit 76). Without --ttl the lock's "
-            "ttl stays the same. Prints a\nline as acquire does.\n",
+            "ttl stays the same. Prints a\nline as acquire does. If that fails "
+            "(exit 70), the lock is extended all the\nsame.\n",
     .opts = opts,
     .takes_name = true,
     .run = run,

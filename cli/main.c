@@ -268,7 +268,7 @@ static int run(const struct cli_cmd *cmd, struct cli_args *args, char **all,
     if (code == 0 && cmd->takes_command && args->command[0] == NULL) {
         return refuse(cmd, "no command behind --");
     }
-    if (cmd->is_of_values) {
+    if (!cmd->takes_command || cmd->is_of_values) {
         (void)signal(SIGXFSZ, SIG_IGN); /* the write says it, with EFBIG */
     }
     return code != 0 ? code : cmd->run(args);

@@ -64,7 +64,7 @@ static void print(struct cli_out *out, const struct cli_args *args,
 }
 
 int cli_owner_text_print(struct hf_client *client, struct hf_lock *lock,
-                         const struct cli_args *args)
+                         const struct cli_args *args, bool is_extended)
 {
     char owner[HF_OWNER_TEXT_MAX];
     struct cli_out out;
@@ -87,6 +87,10 @@ int cli_owner_text_print(struct hf_client *client, struct hf_lock *lock,
     print(&out, args, owner, fence, left_ms);
     if (cli_out_flush(&out)) {
         return 0;
+    }
+    if (is_extended) {
+        return cli_message_errno(CLI_EXIT_INTERNAL, "extended, but stdout",
+                                 out.error);
     }
     enum hf_status ignored =
         hf_owner_release(client, args->name, strlen(args->name), owner, NULL);

@@ -16,10 +16,11 @@ int cli_owner_text_fail(enum hf_status status, const struct cli_args *args,
                         const struct hf_error *error);
 
 /* Detach the lock and print its owner text; consumes the lock. If the text
- * cannot be printed, the lock is released, since its owner would be unknown.
+ * cannot be printed, a lock whose owner would be unknown is released; of an
+ * extended one the caller has the owner, and may rely on it.
  * @return the exit code. */
 int cli_owner_text_print(struct hf_client *client, struct hf_lock *lock,
-                         const struct cli_args *args);
+                         const struct cli_args *args, bool is_extended);
 
 /* Print the owner text of a lock that the caller keeps, in the same format.
  * @return the exit code. */

@@ -135,6 +135,14 @@ ok 'is given back too' holdfast run -n unprinted -- true
 owner=$(holdfast acquire printed | cut -d' ' -f1)
 HOLDFAST_OWNER=$owner capture sh -c 'holdfast extend printed >/dev/full'
 is "$code" 70 'extend with a full stdout: 70'
+like "$err" '^holdfast: extended, but stdout: No space left on device$' 'and says so'
+capture holdfast run -n printed -- true
+is "$code" 75 'its caller, who has the owner, keeps the lock'
+capture bash -c '{ ulimit -f 0; holdfast acquire limited 2>&1 >"$0"; echo $?; } | cat' "$W/limited"
+is "$out" $'holdfast: stdout: File too large\n70' 'acquire with a file at its size limit: 70'
+ok 'and the lock is free' holdfast run -n limited -- true
+capture bash -c '{ ulimit -f 0; holdfast acquire -u "local://$0/new" limited; echo $?; } 2>&1 | cat' "$W"
+like "$out" $'^holdfast: .*File too large.*\n69$' 'acquire with a store at its size limit: 69'
 # Renewed: with a sanitizer 300 commands take longer than a lease.
 holders=()
 end_holders() {
