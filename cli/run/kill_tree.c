@@ -48,6 +48,7 @@
 
 struct tree {
     int proc; /* borrowed */
+    const struct cli_kill_tree *from;
     pid_t pids[TREE_MAX];
     size_t n;
     bool has_lists; /* the kernel lists children */
@@ -87,9 +88,18 @@ static void path_of(char path[64], pid_t pid, const char *rest)
     cli_out_text(&out, rest);
 }
 
+static bool is_other(const struct cli_kill_tree *from, pid_t pid)
+{
+    size_t i = 0;
+    while (i < from->n_others && from->others[i] != pid) {
+        i++;
+    }
+    return i < from->n_others;
+}
+
 static void add(struct tree *tree, pid_t pid)
 {
-    if (pid > 1 && tree->n < TREE_MAX) {
+    if (pid > 1 && tree->n < TREE_MAX && !is_other(tree->from, pid)) {
         tree->pids[tree->n++] = pid;
     }
 }
@@ -164,10 +174,13 @@ static bool is_over(int proc, pid_t pid)
     return is_gone || state == 'Z' || state == 'X';
 }
 
-static bool is_descendant(int proc, pid_t pid, pid_t root)
+static bool is_descendant(const struct tree *tree, pid_t pid, pid_t root)
 {
     for (int depth = 0; pid > 1 && depth < TREE_MAX; depth++) {
-        pid = parent_of(proc, pid);
+        if (is_other(tree->from, pid)) {
+            return false;
+        }
+        pid = parent_of(tree->proc, pid);
         if (pid == root) {
             return true;
         }
@@ -181,7 +194,7 @@ static void add_by_parents(struct tree *tree, pid_t root)
     DIR *all = open_dir(tree->proc, ".");
     while (all != NULL && (entry = readdir(all)) != NULL) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (pid > 1 && pid != root && is_descendant(tree->proc, pid, root)) {
+        if (pid > 1 && pid != root && is_descendant(tree, pid, root)) {
             add(tree, pid);
         }
     }
@@ -267,9 +280,25 @@ static int fail(struct cli_kill_tree *tree, int error)
     return error;
 }
 
+static void note_others(struct cli_kill_tree *tree)
+{
+    struct tree found = {.proc = tree->proc, .from = tree};
+    siginfo_t child;
+    if (waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) < 0) {
+        return; /* no children: one call in place of four */
+    }
+    find_all(&found);
+    for (size_t i = 0; i < found.n && tree->n_others < CLI_KILL_OTHERS_MAX;
+         i++) {
+        if (parent_of(tree->proc, found.pids[i]) == getpid()) {
+            tree->others[tree->n_others++] = found.pids[i];
+        }
+    }
+}
+
 int cli_kill_tree_open(struct cli_kill_tree *tree)
 {
-    *tree = (struct cli_kill_tree){-1, {-1, -1}};
+    *tree = (struct cli_kill_tree){.proc = -1, .spare = {-1, -1}};
     tree->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (tree->proc < 0) {
         return fail(tree, errno);
@@ -283,7 +312,11 @@ int cli_kill_tree_open(struct cli_kill_tree *tree)
         return fail(tree, errno);
     }
     tree->spare[1] = fcntl(tree->spare[0], F_DUPFD_CLOEXEC, 0);
-    return tree->spare[1] < 0 ? fail(tree, errno) : 0;
+    if (tree->spare[1] < 0) {
+        return fail(tree, errno);
+    }
+    note_others(tree);
+    return 0;
 }
 
 pid_t cli_kill_tree_end(struct cli_kill_tree *tree, pid_t group, pid_t killed,
@@ -294,6 +327,7 @@ pid_t cli_kill_tree_end(struct cli_kill_tree *tree, pid_t group, pid_t killed,
     pid_t left = UNSEEN, before = UNSEEN;
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
     found.proc = tree->proc;
+    found.from = tree;
     free_spare(tree);
     (void)sigemptyset(&child);
     (void)sigaddset(&child, SIGCHLD);

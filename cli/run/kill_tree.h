@@ -9,10 +9,19 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The descriptors for finding descendants. A forked process uses its copy. */
+/* A program that executes `holdfast run` has few children: a logger, a sleep.
+ * Any more are ended with the command. */
+#define CLI_KILL_OTHERS_MAX 32
+
+/* What is needed to find descendants. A forked process uses its copy. */
 struct cli_kill_tree {
     int proc;     /* /proc; -1: it does not show our processes */
     int spare[2]; /* kept free for cli_kill_tree_end() */
+
+    /* Children of before the command: of the program that executed this one.
+     * None is reaped before cli_kill_tree_end(), so each keeps its number. */
+    pid_t others[CLI_KILL_OTHERS_MAX];
+    size_t n_others;
 };
 
 /* @return 0, or an errno: EMFILE and ENFILE if descriptors ran out, any other
@@ -20,7 +29,8 @@ struct cli_kill_tree {
  * cli_kill_tree_end() kills only a process group. */
 int cli_kill_tree_open(struct cli_kill_tree *tree);
 
-/* Kill and reap all descendants of this process, which is a subreaper.
+/* Kill and reap all descendants of this process, which is a subreaper, but for
+ * those `others` and their descendants.
  *
  * @param group     the command's process group, killed first; 0: none.
  * @param killed    a descendant that got SIGKILL before and is not waited for:

@@ -96,6 +96,23 @@ like "$(cat "$W/err")" '^holdfast: job: the process that kept the lock was kille
 ok 'keeper killed: the lock is free at once where processes are seen' \
     holdfast run -n job -- true
 
+# ---- kill -9 of the keeper, of a wrapper that was executed by a program with children
+begin_beside() { # in the wrapper's process
+    sleep 1000 &
+    echo $! >"$W/beside"
+    exec holdfast "$@"
+}
+rm -rf "$W/t"
+mkdir "$W/t"
+begin_beside run -t 30s job -- "$W/hydra" "$W/t" 2>"$W/err" &
+wrapper=$!
+wait_until 10 started || fail 'the command starts'
+kill -9 "$(pid_of keeper)"
+wait "$wrapper"
+is $? 70 'keeper killed below an exec: exit 70'
+ok 'keeper killed below an exec: the command is gone' all_gone
+ok 'keeper killed below an exec: a child of before is not' kill "$(<"$W/beside")"
+
 # ---- kill -9 of both: the kernel kills the command
 start -t 30s
 kill -9 "$wrapper" "$keeper"

@@ -260,4 +260,35 @@ else
     skip "pid namespaces" "none here"
 fi
 
+# ---- The files are removed while they are in use ----------------------------
+
+C=$W/cut
+holdfast run -u "local://$C" -t 6s job -- sleep 30 2>"$W/cut.holder" &
+holder=$!
+until_held() { holdfast ls -q -u "local://$C" job; }
+ok 'a lock is held' wait_until 10 until_held
+holdfast run -u "local://$C" job -- true 2>"$W/cut.wait" &
+waiter=$!
+holdfast run -u "local://$C" --again job -- true 2>"$W/cut.again" &
+again=$!
+holdfast run -u "local://$C" -w 60s job -- true 2>"$W/cut.limit" &
+limited=$!
+three_wait() { holdfast ls -u "local://$C" --json job | grep -q '"waiting":3'; }
+ok 'three wait for it' wait_until 10 three_wait
+at_exit "kill $holder $waiter $again $limited 2>/dev/null"
+rm -rf "$C"
+over() { # PID: within its lease
+    wait_until 20 is_gone "$1"
+}
+cut="^holdfast: .*its files were removed, replaced or cut while in use: stop all users"
+ok 'the holder ends' over "$holder"
+wait "$holder" 2>/dev/null
+is $? 76 '... as lost'
+like "$(<"$W/cut.holder")" "$cut" '... with the reason'
+for one in "wait $waiter" "again $again" "limit $limited"; do
+    ok "a waiter ends: ${one% *}" over "${one#* }"
+    wait "${one#* }" 2>/dev/null
+    is $? 78 "... as a mistake of configuration: ${one% *}"
+    like "$(<"$W/cut.${one% *}")" "$cut" "... with the reason: ${one% *}"
+done
 finish

@@ -305,6 +305,10 @@ static bool is_cut_off(struct hf_local *local, enum hf_verb verb,
     if (is_due || verb == HF_VERB_ACQUIRE) {
         local->is_cut_off |= !hf_table_is_intact(&local->table);
     }
+    if (local->is_cut_off) { /* for good: ends waits, too */
+        local->env.status(local->env.client, 0, HF_NODE_STATUS_DOWN, false,
+                          HF_CONFIG, HF_LOCAL_CUT_OFF);
+    }
     return local->is_cut_off;
 }
 
