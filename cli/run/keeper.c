@@ -69,12 +69,23 @@ static int refuse_ancestor(const struct cli_keeper *keeper)
                             : cli_nested_refuse(keeper->client, keeper->args);
 }
 
+/* A store that refuses to write may be read: the lock may have a holder. */
+static bool is_reached(const struct cli_keeper *keeper)
+{
+    struct cli_info info;
+    struct hf_error error;
+    const struct hf_name *name = &keeper->args->names[0];
+    return cli_inspect(keeper->client, name->name, name->name_len, &info,
+                       &error) == HF_OK;
+}
+
 /* After a failure to acquire the lock or write the mark: @return the exit code,
  * or START if the command may run without the lock. */
 static int refuse(struct cli_keeper *keeper, const struct cli_acquire *take)
 {
     return take->outcome == HF_UNAVAILABLE &&
-                   keeper->args->on_unreachable == CLI_UNREACHABLE_RUN
+                   keeper->args->on_unreachable == CLI_UNREACHABLE_RUN &&
+                   !is_reached(keeper)
                ? go_without(keeper, take)
                : cli_acquire_failed(take, keeper->args);
 }

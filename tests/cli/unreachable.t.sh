@@ -95,6 +95,19 @@ server_start pw -- --requirepass secret
 ends 77 1500 '.' 'wrong password is not unreachable' \
     holdfast run -n --on-unreachable run \
     -u "${SERVER_URL[pw]}?quarantine=off" x -- echo no
+server_start short --tcp
+short="${SERVER_URL[short]}?quarantine=off&node_timeout=3s"
+holdfast run -u "$short" x -- sleep 60 &
+holder=$!
+at_exit "kill $holder"
+ok 'a lock is held' wait_until 10 holdfast ls -q -u "$short" x
+server_cli short config set min-replicas-to-write 3 >/dev/null
+ends 69 2500 'NOREPLICAS' 'nor is a server that answers with an error' \
+    holdfast run -n --on-unreachable run -u "$short" x -- echo no
+ends 69 2500 'NOREPLICAS' '... also of a name that is free' \
+    holdfast run -n --on-unreachable run -u "$short" free -- echo no
+ends 78 1500 'DB index is out of range' 'a database that is not there' \
+    holdfast run -n --on-unreachable run -u "${short/\?//99?}" x -- echo no
 
 # A minority that is down costs no time.
 servers_start 3

@@ -204,6 +204,9 @@ static void take_error(struct hf_redis_node *node, uint8_t request,
     }
     char words[120];
     node->greet_fault = hf_redis_fault(text, words, sizeof(words));
+    if (strncmp(text, "ERR DB index", 12) == 0) {
+        node->greet_fault = HF_CONFIG; /* it has fewer databases */
+    }
     const char *hint = "";
     char right[80];
     hf_redis_right(text, NULL, "~hf:*", right, sizeof(right));
