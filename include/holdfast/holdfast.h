@@ -752,12 +752,12 @@ HF_API void hf_lock_owner_at(const struct hf_lock *lock, size_t idx,
  * Renew now, and set the length of the lease.
  *
  * @param lock    A lock that is not LOST.
- * @param ttl_ms  The new lease; 0 keeps the present one.
+ * @param ttl_ms  The new lease, of later renewals too; 0 keeps the present one.
  * @param error   The reason of a failure, or NULL.
  *
  * @return HF_OK - a majority confirmed; HF_LOST; HF_UNAVAILABLE, HF_DENIED,
- *         HF_NO_MEMORY, HF_CANCELLED - not confirmed, the lock does not
- *         change; HF_INVALID - also a ttl beyond the bounds.
+ *         HF_NO_MEMORY, HF_CANCELLED - not confirmed: the deadline stays, and
+ *         a later renewal sets the ttl; HF_INVALID - also a ttl out of bounds.
  *
  * Threads: the lock's. Blocks: for about one node_timeout.
  */
