@@ -113,13 +113,14 @@ static const char *reasons(const struct hf_client *client, uint16_t mask,
     return out;
 }
 
-/* The nodes that have no vote, or are slow. */
+/* The nodes that have no vote, are slow, or last replied with an error. */
 static uint16_t missing(const struct hf_client *client)
 {
     uint16_t mask = 0;
     for (unsigned i = 0; i < client->nodes.count; i++) {
         bool is_there = (client->nodes.voting & (1U << i)) != 0 &&
-                        !hf_nodes_is_slow(&client->nodes, i);
+                        !hf_nodes_is_slow(&client->nodes, i) &&
+                        client->peers[i].reason[0] == '\0';
         mask |= (uint16_t)(is_there ? 0 : 1U << i);
     }
     return mask;

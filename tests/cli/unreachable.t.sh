@@ -106,6 +106,10 @@ ends 69 2500 'NOREPLICAS' 'nor is a server that answers with an error' \
     holdfast run -n --on-unreachable run -u "$short" x -- echo no
 ends 69 2500 'NOREPLICAS' '... also of a name that is free' \
     holdfast run -n --on-unreachable run -u "$short" free -- echo no
+capture timeout 20 holdfast run -v -w 1s -u "$short" free -- echo no
+is "$code" 69 'the same after a wait: exit 69'
+like "$err" 'no majority: 127\.0\.0\.1:[0-9]+: NOREPLICAS [^'$'\n'']*; try 2 ' \
+    'each try says its reason'
 ends 78 1500 'DB index is out of range' 'a database that is not there' \
     holdfast run -n --on-unreachable run -u "${short/\?//99?}" x -- echo no
 
