@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Other sessions have locked the rows of names that three threads acquire. The
- * lease that the same client holds on another name is renewed meanwhile.
+/* Other sessions have locked the rows of names that three threads acquire, or
+ * hold these names. The lease that the same client holds on another name is
+ * renewed meanwhile.
  *
  *   locked_rows URL HELD OTHER OTHER OTHER */
 #include <holdfast/holdfast.h>
@@ -10,10 +11,10 @@
 #include <time.h>
 
 #define OTHERS 3
-#define LEASE_MS 4000
+#define LEASE_MS 6000
 
-/* How long the others are asked for: several leases would end. */
-#define WAIT_MS 9000
+/* How long the others are asked for: two leases would end. */
+#define WAIT_MS 14000
 
 struct waiter {
     struct hf_client *client;

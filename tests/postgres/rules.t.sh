@@ -199,6 +199,13 @@ is "$(verb verdict "acquire('p', 'try', 3000000)")" 0 'a try does not overtake i
 is "$(verb verdict "acquire('p', 'poll', 3000000, place_ms => 2000000)")" 1 \
     'it finds the free name'
 
+# ---- A channel that is taken
+refused 'the channel of another session' \
+    '55006: .*another session has the lock of channel to-w' \
+    "SET lock_timeout = '10s'; SELECT holdfast.listen('to-w')"
+session_do B "SELECT holdfast.listen('to-w')"
+unlike "$got" ERROR 'its own may be named again'
+
 # ---- A session that ends
 session_do A "BEGIN; SELECT verdict FROM holdfast.acquire('k', 'A', 3000000)"
 session_send B "SELECT verdict FROM holdfast.acquire('k', 'B', 3000000)"

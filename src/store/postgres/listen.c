@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LISTENING FOR GRANTS
  *
- *     ──▶ holdfast.listen(hf:push:<ours>), after the first reply "queued"
+ *     ──▶ holdfast.listen(hf:push:<random>), after the first reply "queued"
  *     ◀── committed: grants are pushed from now on
  *     ◀── NOTIFY "<cookie> <counter>", once for each grant
  *     ──▶ UNLISTEN, after IDLE_MS without a waiter
@@ -17,9 +17,17 @@
  * since the heartbeat finds the grant. Through a pooler waiters poll, because
  * the session that would listen belongs to other clients too.
  *
+ * Each LISTEN has a channel of its own. After a broken connection the server
+ * may keep the old session, with the lock of its channel, until TCP gives up.
+ * The place of a waiter has the old channel until the waiter asks on the new
+ * connection, which it does at once. If the lock is taken all the same,
+ * listen() fails at once: a request that waits blocks all those behind it.
+ *
  * LISTEN takes one request, and UNLISTEN two. */
+#include "io/clock.h"
 #include "store/postgres/node.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,6 +62,14 @@ static bool is_refused(const struct hf_pg_node *node, struct hf_instant now)
         now, hf_instant_add(node->refused_at, hf_span_ms(REFUSED_MS)));
 }
 
+static void draw_channel(struct hf_pg_node *node)
+{
+    uint64_t drawn;
+    hf_entropy(&drawn, sizeof(drawn));
+    snprintf(node->channel, sizeof(node->channel), "hf:push:%016" PRIx64,
+             drawn);
+}
+
 void hf_pg_listen_want(struct hf_pg_node *node, struct hf_instant now)
 {
     node->wanted_at = now;
@@ -63,8 +79,9 @@ void hf_pg_listen_want(struct hf_pg_node *node, struct hf_instant now)
         return;
     }
     struct hf_pg_params params;
+    draw_channel(node);
     hf_pg_params_init(&params);
-    hf_pg_params_text(&params, node->store->channel);
+    hf_pg_params_text(&params, node->channel);
     node->listening = HF_PG_LISTEN_ASKED;
     hf_pg_node_ask(node, HF_PG_LISTEN, listen_sql, &params, now);
 }

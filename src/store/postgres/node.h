@@ -89,6 +89,7 @@ struct hf_pg_node {
     bool is_synchronous; /* a synchronous standby is configured */
 
     enum hf_pg_listening listening;
+    char channel[40];             /* on which grants are pushed, if not OFF */
     struct hf_instant wanted_at;  /* last answer QUEUED */
     struct hf_instant refused_at; /* LISTEN failed; HF_LONG_AGO */
     bool has_warned;              /* that it failed */
@@ -104,7 +105,6 @@ struct hf_pg_node {
 struct hf_pg {
     struct hf_sql_store base; /* first */
     struct hf_pg_target target;
-    char channel[40]; /* on which grants are pushed */
     struct hf_pg_node node;
 };
 

@@ -32,14 +32,10 @@ static enum hf_status set_up(struct hf_pg *store, const struct hf_url *url,
                              const struct hf_store_env *env,
                              struct hf_error *error)
 {
-    uint64_t channel;
     enum hf_status status = hf_pg_target_init(&store->target, url, error);
     if (status != HF_OK) {
         return status;
     }
-    hf_entropy(&channel, sizeof(channel));
-    snprintf(store->channel, sizeof(store->channel), "hf:push:%016llx",
-             (unsigned long long)channel);
     return hf_sql_store_init(&store->base, &hf_store_postgres, url, env, error);
 }
 

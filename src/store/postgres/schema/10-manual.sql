@@ -66,6 +66,7 @@
 --   listen(channel text): LISTEN, and hold the advisory lock that shows
 --       granters that this session listens. A payload is "cookie counter", as
 --       in PUBLISH. A session that also calls verbs may listen on one channel.
+--       Draw its name at random: one that another session has is refused.
 --   unlisten(channel text)
 --   sweep(after bytea, most integer = 100) -> bytea: delete idle names among
 --       the next ones; the name at which to go on, empty after the last. Verbs
@@ -97,6 +98,7 @@
 --   HF003  the schema is of a newer version
 --   25001  the transaction is not READ COMMITTED
 --   22023  an argument is out of range
+--   55006  another session listens on this channel
 --   an error or a warning at COMMIT: unknown
 --
 -- HOW. A verb locks the row of the name in a statement of its own; all that it

@@ -93,7 +93,13 @@ BEGIN
             coalesce(octet_length(channel)::text, 'no')
             USING ERRCODE = '22023';
     END IF;
-    PERFORM pg_advisory_lock(CHANNEL_LOCKS, hashtext(channel));
+    -- A session that its client has left may have the lock for hours, and a
+    -- call that waits for it blocks all later requests of this session.
+    IF NOT pg_try_advisory_lock(CHANNEL_LOCKS, hashtext(channel)) THEN
+        RAISE EXCEPTION 'holdfast: another session has the lock of channel %',
+            channel
+            USING ERRCODE = '55006', HINT = 'Listen on a channel of your own.';
+    END IF;
     EXECUTE format('LISTEN %I', channel);
     -- A session does not exclude itself (is_heard).
     PERFORM set_config('holdfast.channel', channel, false);
