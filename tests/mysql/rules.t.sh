@@ -78,6 +78,24 @@ refused 'in a transaction that wrote' '1568 .25001.' \
     "SET autocommit = 0; DELETE FROM holdfast.once; CALL holdfast.$(acquire a x 1)"
 refused 'no owner' '22023.*the owner has 0 bytes, must be 1 to 512' \
     "CALL holdfast.$(acquire a '' 1)"
+for call in "acquire('new', 'x', -1, 0, NULL, 10000, 'x', 0, 0, 0, 0)" \
+    "acquire('new', 'x', NULL, 0, NULL, 10000, 'x', 0, 0, 0, 0)" \
+    "acquire('new', 'x', 1, 0, NULL, 9999, 'x', 0, 0, 0, 0)" \
+    "acquire('new', 'x', 1, 0, NULL, -1, 'x', 0, 0, 0, 0)" \
+    "acquire('new', 'x', 1, 0, NULL, NULL, 'x', 0, 0, 0, 0)" \
+    "acquire('new', 'x', 1, 0, NULL, 10000, 'x', 0, -1, 0, 0)" \
+    "acquire('new', 'x', 1, 0, NULL, 10000, 'x', 0, NULL, 0, 0)" \
+    "confirm('a', 'one', -1, $counter, NULL, 10000, 0, 'x')" \
+    "confirm('a', 'one', 1, $counter, NULL, 0, 0, 'x')" \
+    "release('a', 'one', 0, -1, 10000)" "release('a', 'one', 0, 0, -1)" \
+    "break_lock('a', 'x', 1, 'm1', 9999, 1, '')" \
+    "break_lock('a', 'x', 1, 'm1', 10000, -1, '')" \
+    "ahead('m1', 10000, -1)" "ahead('m1', 0, 1)"; do
+    refused "$call" '22023.*(a span of|fence_keep is) (-1|no|0|9999)( ms)?, must be' \
+        "CALL holdfast.$call"
+done
+is "$(sql -e "SELECT COUNT(*) FROM holdfast.lock WHERE name = 'new'")" 0 \
+    'nothing was granted'
 refused 'an empty name' '22023.*the name has 0 bytes' \
     "CALL holdfast.$(acquire '' x 1)"
 refused 'a mode' '22023.*mode y, must be x, s0 or s and a number' \
@@ -203,16 +221,16 @@ is "$(uniq -d <"$W/fences")" '' 'no fence twice'
 # ---- The marker
 sql -e "UPDATE holdfast.node SET server_id = 77 WHERE field = 'v'"
 for call in "$(acquire z x 1)" "$(confirm z x 1)" \
-    "break_lock('m', 'x', 1, 'm1', 1, 1, '')" "mark('z', 'm1', 1, 1, 'x')"; do
+    "break_lock('m', 'x', 1, 'm1', 10000, 1, '')" "mark('z', 'm1', 1, 1, 'x')"; do
     is "$(verb verdict "$call")" -1 "another server: ${call%%(*}"
 done
 is "$(verb verdict "$(release m H)")" 1 'a release still frees'
 sql -e "CALL holdfast.marker('m1', 'm2', 0, 'at:h', 5, '[]')" >/dev/null
 is "$(verb verdict "$(acquire z x 1)")" -1 \
     'in quarantine: not for a call without a marker'
-is "$(verb verdict "acquire('z', 'x', 1, 0, 'm2', 1, 'x', 0, 0, 0, 0)")" 1 \
+is "$(verb verdict "acquire('z', 'x', 1, 0, 'm2', 10000, 'x', 0, 0, 0, 0)")" 1 \
     'a client whose marker it is decides that itself'
-is "$(verb verdict "acquire('z', 'x', 1, 0, 'm1', 1, 'x', 0, 0, 0, 0)")" -1 \
+is "$(verb verdict "acquire('z', 'x', 1, 0, 'm1', 10000, 'x', 0, 0, 0, 0)")" -1 \
     'a client with the marker of before is refused'
 is "$(verb verdict "marker('m1', 'm3', 0, '', 0, '[]')")" 0 \
     'and does not write it'
@@ -262,8 +280,12 @@ is "$(sql -e 'CALL holdfast.look(1)')" $'2\t1\tlist:1' \
 
 # ---- Idle names
 for i in {1..60}; do
-    echo "CALL holdfast.acquire('idle$i', 'x', 1, 0, NULL, 0, 'x', 0, 0, 0, 0);"
+    echo "CALL holdfast.$(acquire "idle$i" x 1);"
 done | sql >/dev/null
+end_keeping() {
+    sql -e "UPDATE holdfast.lock SET kept_until = until WHERE name LIKE 'idle%'"
+}
+end_keeping
 idle() {
     sql -e "SELECT COUNT(*) FROM holdfast.lock WHERE name LIKE 'idle%'"
 }
@@ -272,8 +294,8 @@ for i in {1..60}; do
 done | sql >/dev/null
 left=$(idle)
 ok "60 new names leave few idle ones ($left)" test "$left" -lt 20
-sql -e "CALL holdfast.acquire('idle7', 'x', 1, 0, NULL, 0, 'x', 0, 0, 0, 0)" \
-    >/dev/null
+sql -e "CALL holdfast.$(acquire idle7 x 1)" >/dev/null
+end_keeping
 lock_row A idle7
 capture sql -e "DO SLEEP(0.01); CALL holdfast.sweep('', 1000)"
 is "$code:$(idle)$err" 0:1 'a sweep passes over a name that is locked'

@@ -65,6 +65,24 @@ refused 'no owner' '22023: .*the owner has 0 bytes, must be 1 to 512' \
     "SELECT holdfast.acquire('a', '', 1)"
 refused 'a negative lease' '22023: .*a span of -1 ms, must be 0 to' \
     "SELECT holdfast.acquire('a', 'x', -1, keep_ms => -1, place_ms => -1)"
+verb verdict "acquire('free', 'x', 3000000)" >/dev/null
+verb verdict "release('free', 'x')" >/dev/null
+for call in "acquire('new', 'x', -1)" "acquire('new', 'x', NULL)" \
+    "acquire('free', 'x', -1)" "acquire('free', 'x', 1, keep_ms => 9999)" \
+    "acquire('free', 'x', 1, keep_ms => -1)" "acquire('new', 'x', 1, keep_ms => NULL)" \
+    "acquire('free', 'x', 1, place_ms => -1)" "acquire('new', 'x', 1, place_ms => NULL)" \
+    "confirm('a', 'one', -1, $counter)" "confirm('a', 'one', 1, $counter, keep_ms => 0)" \
+    "release('a', 'one', reserve_ms => -1)" "release('a', 'one', keep_ms => -1)" \
+    "release('a', 'one', reserve_ms => NULL)" \
+    "break_lock('a', 'x', true, 'm1', 9999, 1)" "break_lock('a', 'x', true, 'm1', 10000, -1)" \
+    "break_lock('a', 'x', true, 'm1', 10000, NULL)" "ahead('m1', 10000, -1)" "ahead('m1', 0, 1)"; do
+    refused "$call" '22023: holdfast: (a span of|fence_keep is) (-1|no|0|9999)( ms)?, must be' \
+        "SELECT holdfast.$call"
+done
+is "$(pg -c "SELECT count(*) FROM holdfast.renew('{a}', '{one}', '{-1}', '{$counter}')")" 0 \
+    'nor is any renewed for less than nothing'
+is "$(pg -c "SELECT count(*) FROM holdfast.lock WHERE name = 'new' OR name = 'free'
+    AND owner IS NOT NULL")" 0 'nothing was made, and nothing granted'
 refused 'a mode' '22023: .*mode y, must be x, s0 or s and a number' \
     "SELECT holdfast.acquire('a', 'x', 1, mode => 'y')"
 refused 'an empty name' 'lock_name_check' "SELECT holdfast.acquire('', 'x', 1)"
@@ -218,7 +236,7 @@ is "$got" 1 'a backend that is terminated has changed nothing'
 # ---- The marker
 pg -c "UPDATE holdfast.node SET timeline = '0000000F' WHERE field = 'v'"
 for call in "acquire('z', 'x', 1)" "confirm('z', 'x', 1, 1)" \
-    "break_lock('k', 'x', true, 'm1', 1, 1)" "mark('z', 'm1', 1, 1, 'x')"; do
+    "break_lock('k', 'x', true, 'm1', 10000, 1)" "mark('z', 'm1', 1, 1, 'x')"; do
     is "$(verb verdict "$call")" -1 "another time-line: ${call%%(*}"
 done
 is "$(verb verdict "release('k', 'B')")" 1 'a release still frees'
@@ -354,7 +372,8 @@ is "$(pg -c "SELECT held, waited, convert_from(name, 'UTF8')
 # ---- Sweeps
 verb verdict "acquire('hot', 'x', 3000000)" >/dev/null
 pg -c "SELECT count(*) FROM generate_series(1, 250) i,
-    holdfast.acquire(('idle' || i)::bytea, 'x', 1, keep_ms => 0)" >/dev/null
+    holdfast.acquire(('idle' || i)::bytea, 'x', 1)" \
+    -c "UPDATE holdfast.lock SET kept_until = until WHERE name LIKE 'idle%'" >/dev/null
 rows() {
     pg -c "SELECT count(*) FROM holdfast.lock WHERE name LIKE 'idle%'"
 }
@@ -400,7 +419,8 @@ is "$(pg -c "SELECT name FROM holdfast.value WHERE name IN ('there', 'gone')
 
 # ---- The same, bit by bit
 pg -c "SELECT FROM generate_series(1, 300) i,
-    holdfast.acquire(('idle' || i)::bytea, 'x', 1, keep_ms => 0)" \
+    holdfast.acquire(('idle' || i)::bytea, 'x', 1)" \
+    -c "UPDATE holdfast.lock SET kept_until = until WHERE name LIKE 'idle%'" \
     -c "SELECT FROM generate_series(1, 300) i, holdfast.mark(
         ('idle' || i)::bytea, NULL, 1, 1, 'm')" \
     -c "SELECT FROM generate_series(1, 300) i, holdfast.value_put(

@@ -23,6 +23,7 @@ static const struct constant {
     {"FLOOR_STEP", UINT64_C(1) << HF_FLOOR_BITS},
     {"AHEAD_MAX", HF_FENCE_AHEAD_MAX},
     {"FENCE_KEEP_MS", HF_FENCE_KEEP_MS_DEFAULT},
+    {"FENCE_KEEP_MS_MIN", HF_FENCE_KEEP_MS_MIN},
     {"VALUE_BYTES_MAX", HF_VALUE_MAX},
 };
 

@@ -21,7 +21,8 @@
 -- fails (1305) and has changed nothing.
 --
 -- THE VERBS, each one round trip. A name and an owner are bytes; a name has the
--- prefix of the URL. Spans are in ms; counters, tickets and clocks in us.
+-- prefix of the URL. Spans are in ms, and none is negative or NULL; keep_ms is
+-- 10000 at least, but for value_put(). Counters, tickets and clocks are in us.
 -- Arguments have the order and the meaning of the scripts' ARGV; all are given.
 --
 --   acquire(name, owner, ttl_ms, hint, marker, keep_ms, mode, overtake,

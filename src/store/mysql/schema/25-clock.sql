@@ -64,6 +64,22 @@ BEGIN
     END IF;
 END//
 
+-- The same of a verb that writes a counter: it must not expire before the clock
+-- floor has passed it, or its fence comes again.
+/*!80000 DROP PROCEDURE IF EXISTS holdfast.check_verb */ //
+CREATE /*M! OR REPLACE */ PROCEDURE holdfast.check_verb(
+    IN lock_name VARBINARY(1281), IN caller VARBINARY(600), IN span_ms BIGINT,
+    IN place_ms BIGINT, IN keep_ms BIGINT)
+    SQL SECURITY INVOKER
+BEGIN
+    CALL holdfast.check_call(lock_name, caller, IF(LEAST(span_ms, place_ms) < 0,
+        LEAST(span_ms, place_ms), GREATEST(span_ms, place_ms)));
+    IF COALESCE(keep_ms, -1) NOT BETWEEN 10000 AND 4398046511104 THEN
+        CALL holdfast.fail(CONCAT('holdfast: fence_keep is ',
+            COALESCE(keep_ms, 'no'), ' ms, must be 10000 to 4398046511104'));
+    END IF;
+END//
+
 /*!80000 DROP PROCEDURE IF EXISTS holdfast.check_counter */ //
 CREATE /*M! OR REPLACE */ PROCEDURE holdfast.check_counter(IN v BIGINT)
     SQL SECURITY INVOKER

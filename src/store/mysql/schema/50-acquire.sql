@@ -21,8 +21,7 @@ BEGIN
     DECLARE owner, last VARBINARY(600);
     DECLARE terms, sharers INT;
     DECLARE patience BIGINT DEFAULT @@SESSION.innodb_lock_wait_timeout;
-    CALL holdfast.check_call(lock_name, caller,
-        GREATEST(ttl_ms, place_ms, keep_ms));
+    CALL holdfast.check_verb(lock_name, caller, ttl_ms, place_ms, keep_ms);
     IF CONVERT(mode USING latin1) NOT REGEXP '^(x|s[0-9]{1,5})$' THEN
         CALL holdfast.fail(CONCAT('holdfast: mode ', CONVERT(mode USING latin1),
             ', must be x, s0 or s and a number'));

@@ -19,7 +19,7 @@ BEGIN
     DECLARE owner, last VARBINARY(600);
     DECLARE terms, sharers INT;
     DECLARE patience BIGINT DEFAULT @@SESSION.innodb_lock_wait_timeout;
-    CALL holdfast.check_call(lock_name, caller, GREATEST(ttl_ms, keep_ms));
+    CALL holdfast.check_verb(lock_name, caller, ttl_ms, 0, keep_ms);
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     BEGIN
         DECLARE EXIT HANDLER FOR SQLEXCEPTION

@@ -31,7 +31,7 @@ BEGIN
     DECLARE is_marker BOOLEAN DEFAULT FALSE;
     DECLARE us, n BIGINT;
     DECLARE patience BIGINT DEFAULT @@SESSION.innodb_lock_wait_timeout;
-    CALL holdfast.check_call('x', 'x', GREATEST(keep_ms, max_ttl_ms));
+    CALL holdfast.check_verb('x', 'x', max_ttl_ms, 0, keep_ms);
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     BEGIN
         DECLARE EXIT HANDLER FOR SQLEXCEPTION

@@ -15,10 +15,11 @@
 -- functions and keeps the rows, while programs go on using locks.
 --
 -- THE VERBS. A name and an owner are bytes; a name includes the prefix of the
--- URL. Spans are in ms; counters, tickets and clocks in us. Arguments have the
--- order and the meaning of the scripts' ARGV. `alone`: the call is the only one
--- of its transaction, which may be committed without a sync to disk if nothing
--- is granted.
+-- URL. Spans are in ms, and none is negative or NULL; keep_ms is 10000 at
+-- least, but for value_put(). Counters, tickets and clocks are in us. Arguments
+-- have the order and the meaning of the scripts' ARGV. `alone`: the call is the
+-- only one of its transaction, which may be committed without a sync to disk if
+-- nothing is granted.
 --
 --   acquire(lock_name bytea, caller bytea, ttl_ms bigint, hint bigint = 0,
 --       marker text = NULL, keep_ms bigint = 3600000, mode text = 'x',

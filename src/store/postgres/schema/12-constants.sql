@@ -2,7 +2,7 @@
 
 -- The sources name a number by its word. The build (cmake/embed_text.cmake)
 -- writes the number in its place, and the word after it in a comment. A new
--- number makes a new version of the schema. The reasons of the first four are
+-- number makes a new version of the schema. The reasons of the first five are
 -- in core/limits.h.
 --
 --   FENCE_MAX = 9007199254740991      greatest counter: HF_FENCE_MAX
@@ -12,6 +12,7 @@
 --                                     raised: HF_FENCE_AHEAD_MAX
 --   FENCE_KEEP_MS = 3600000           default of fence_keep:
 --                                     HF_FENCE_KEEP_MS_DEFAULT
+--   FENCE_KEEP_MS_MIN = 10000         least fence_keep: HF_FENCE_KEEP_MS_MIN
 --   VALUE_BYTES_MAX = 262144          longest value: HF_VALUE_MAX
 --   SPAN_MS_MAX = 4398046511104       longest span: 139 years, so that no sum
 --                                     of spans and clocks in us overflows

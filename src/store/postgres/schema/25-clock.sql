@@ -71,7 +71,26 @@ LANGUAGE sql STABLE AS $fn$
             = 'read committed'
         AND pg_catalog.octet_length(caller) BETWEEN 1 AND 512
         AND span_ms BETWEEN 0 AND SPAN_MS_MAX
-        AND keep_ms BETWEEN 0 AND SPAN_MS_MAX
+        AND keep_ms BETWEEN FENCE_KEEP_MS_MIN AND SPAN_MS_MAX
+$fn$;
+
+-- The same of a verb that writes a counter: it must not expire before the clock
+-- floor has passed it, or its fence comes again.
+CREATE OR REPLACE FUNCTION holdfast.check_verb(caller bytea, span_ms bigint,
+    place_ms bigint, keep_ms bigint)
+RETURNS void
+LANGUAGE plpgsql AS $fn$
+BEGIN
+    IF holdfast.is_usual(caller, span_ms, keep_ms)
+        AND place_ms BETWEEN 0 AND SPAN_MS_MAX THEN
+        RETURN;
+    END IF;
+    PERFORM holdfast.check_call(caller, span_ms);
+    PERFORM holdfast.check_call(caller, place_ms);
+    RAISE EXCEPTION 'holdfast: fence_keep is % ms, must be % to %',
+        coalesce(keep_ms::text, 'no'), FENCE_KEEP_MS_MIN, SPAN_MS_MAX
+        USING ERRCODE = '22023';
+END
 $fn$;
 
 CREATE OR REPLACE FUNCTION holdfast.fail_used_up() RETURNS void

@@ -72,7 +72,7 @@ BEGIN
     -- expression costs, since plpgsql prepares it anew in each transaction.
     -- Rules: no-floor, floor-at-creation-only, unfair-barge,
     -- marker-not-compared.
-    IF mode = 'x' AND hint = 0 AND returned = 0
+    IF mode = 'x' AND hint = 0 AND returned = 0 AND place_ms >= 0
         AND holdfast.is_usual(caller, ttl_ms, keep_ms) THEN
         PERFORM FROM holdfast.lock l
             WHERE l.name = lock_name AND l.owner IS NULL
@@ -99,7 +99,7 @@ BEGIN
             END IF;
         END IF;
     END IF;
-    PERFORM holdfast.check_call(caller, greatest(ttl_ms, place_ms, keep_ms));
+    PERFORM holdfast.check_verb(caller, ttl_ms, place_ms, keep_ms);
     IF mode !~ '^(x|s[0-9]{1,5})$' THEN
         RAISE EXCEPTION 'holdfast: mode %, must be x, s0 or s and a number',
             mode

@@ -47,7 +47,7 @@ BEGIN
             END IF;
         END IF;
     END IF;
-    PERFORM holdfast.check_call(caller, greatest(ttl_ms, keep_ms));
+    PERFORM holdfast.check_verb(caller, ttl_ms, 0, keep_ms);
     -- Rule: marker-not-compared.
     IF NOT holdfast.is_marker(marker) THEN
         a.verdict := -1;

@@ -44,7 +44,7 @@ BEGIN
             END IF;
         END IF;
     END IF;
-    PERFORM holdfast.check_call(caller, greatest(reserve_ms, keep_ms));
+    PERFORM holdfast.check_verb(caller, reserve_ms, 0, keep_ms);
     s := holdfast.open(lock_name, keep_ms);
     has_queue := EXISTS (SELECT FROM holdfast.waiter w
         WHERE w.name = lock_name);

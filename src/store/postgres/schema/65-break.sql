@@ -18,7 +18,7 @@ DECLARE
     next bigint;
     is_ended boolean;
 BEGIN
-    PERFORM holdfast.check_call(caller, greatest(max_ttl_ms, keep_ms));
+    PERFORM holdfast.check_verb(caller, max_ttl_ms, 0, keep_ms);
     -- Rule: marker-not-compared.
     IF NOT holdfast.is_marker(marker) THEN
         a.verdict := -1;

@@ -41,7 +41,7 @@ DECLARE
     us bigint;
     n bigint;
 BEGIN
-    PERFORM holdfast.check_call('x', greatest(keep_ms, max_ttl_ms));
+    PERFORM holdfast.check_verb('x', max_ttl_ms, 0, keep_ms);
     IF marker <> '' THEN
         LOCK TABLE holdfast.lock, holdfast.waiter IN SHARE ROW EXCLUSIVE MODE;
     END IF;
