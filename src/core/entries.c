@@ -55,7 +55,7 @@ void hf_entries_judge(const struct hf_entry *entries, size_t n_entries,
             is_listed = true;
             continue;
         }
-        /* No store gives a number twice. If one did, both would wait. */
+        /* Of two with one number neither is the earlier one: both wait. */
         if (entry->number > own->number) {
             continue;
         }

@@ -4,7 +4,8 @@
  *
  * A store that agrees by consensus has no rules of its own for locks. Each
  * contender creates an entry below the name, and the store gives it an order
- * number, greater than all before. All contenders read the list and apply this
+ * number, greater than all before that it gave; a program that names its entry
+ * itself may choose any. All contenders read the list and apply this
  * rule (store/ordered). Several permits are several lists: the rule knows
  * none.
  *
@@ -33,7 +34,8 @@ struct hf_entry_owner {
 };
 
 struct hf_entry {
-    uint64_t number; /* order number, and fence; never 0 */
+    uint64_t number; /* order number, and fence; never 0. Two with one number
+                        prove no order: each is before the other */
     struct hf_entry_owner owner;
     enum hf_mode mode;
 };

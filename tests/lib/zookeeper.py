@@ -13,6 +13,8 @@
 #                                           until a line is read. It heeds its own
 #                                           nodes, and those with the PATTERN
 #   zookeeper.py HOSTS try PATH [PATTERN]   the same, or "busy" at once
+#   zookeeper.py HOSTS node PATH            an ephemeral node of just this name: as
+#                                           `lock`
 import logging
 import socket
 import struct
@@ -118,6 +120,12 @@ def lock(client, waits, path, *patterns):
         held.release()
 
 
+def node(client, path):
+    client.create(path, ephemeral=True, makepath=True)
+    print('held', flush=True)
+    sys.stdin.readline()
+
+
 def main():
     hosts, what, rest = sys.argv[1], sys.argv[2], sys.argv[3:]
     if what == 'expire':
@@ -137,6 +145,8 @@ def main():
         client.delete(rest[0], recursive=True)
     elif what in ('lock', 'try'):
         lock(client, what == 'lock', *rest)
+    elif what == 'node':
+        node(client, *rest)
     else:
         sys.exit('zookeeper.py: %s?' % what)
     client.stop()

@@ -13,7 +13,8 @@
 #   zookeeper_say NAME WORD            its answer to a four-letter word, at once
 #   zookeeper_nodes                    the paths of all ephemeral nodes, one a line
 #   zookeeper_session PATH             the session of an ephemeral node
-#   zookeeper_do ARG...                zookeeper.py, which see, at all servers
+#   zookeeper_do ARG...                zookeeper.py, which see, at all servers; for
+#                                      $zookeeper_do_s seconds (30) at most
 #   zookeeper_leader                   the leader's NAME
 #   zookeeper_stop NAME / zookeeper_kill NAME        SIGTERM / SIGKILL, and reaped
 #   zookeeper_pause NAME / zookeeper_continue NAME   SIGSTOP / SIGCONT
@@ -78,7 +79,7 @@ zookeeper_session() { # PATH
 }
 
 zookeeper_do() {
-    timeout 30 "$zookeeper_python" \
+    timeout "${zookeeper_do_s:-30}" "$zookeeper_python" \
         "$HF_SOURCE/tests/lib/zookeeper.py" "$ZOOKEEPER_HOSTS" "$@"
 }
 

@@ -290,16 +290,30 @@ static void only_our_own_entry_is_ours(void **state)
     assert_int_equal(turn_in(both, 2, &other), HF_ENTRY_HOLDS);
 }
 
-/* No store does this. A server that gives a number twice costs the lock, and
- * does not grant it twice. */
+/* A program that names its entry itself may take our number. That proves no
+ * order: neither holds beside the other, whatever the order of the list, unless
+ * they share; and each waits for the other one, not for an earlier one that
+ * would let it hold. */
 static void entries_with_one_number_exclude_each_other(void **state)
 {
     (void)state;
-    struct world world = {2, 0, 3};
-    struct hf_entry both[] = {entry_of(&world, 0), entry_of(&world, 1)};
-    both[1].number = both[0].number;
-    assert_int_equal(turn_in(both, 2, &both[0]), HF_ENTRY_WAITS);
-    assert_int_equal(turn_in(both, 2, &both[1]), HF_ENTRY_WAITS);
+    struct world world = {3, 0, 7};
+    struct hf_entry_verdict verdict;
+    struct hf_entry list[] = {entry_of(&world, 0), entry_of(&world, 1),
+                              entry_of(&world, 2)};
+    list[2].number = list[1].number;
+    for (size_t i = 1; i < 3; i++) {
+        struct hf_entry own = list[i];
+        assert_int_equal(turn_in(list + 1, 2, &own), HF_ENTRY_WAITS);
+        hf_entries_judge(list, 3, &own, &verdict);
+        assert_int_equal(verdict.turn, HF_ENTRY_WAITS);
+        assert_int_equal(verdict.watch, 3 - i);
+        assert_int_equal(verdict.ahead, 2);
+        assert_int_equal(turn_in(&own, 1, &own), HF_ENTRY_HOLDS);
+    }
+    list[1].mode = list[2].mode = HF_SHARED;
+    assert_int_equal(turn_in(list + 1, 2, &list[1]), HF_ENTRY_HOLDS);
+    assert_int_equal(turn_in(list + 1, 2, &list[2]), HF_ENTRY_HOLDS);
 }
 
 /* A foreign program may write anything below the name. */

@@ -259,6 +259,36 @@ static void a_node_that_has_changed_is_watched_again(void **state)
     assert_int_equal(n_ended, 1);
 }
 
+static void list_of(size_t n, char *const *nodes, int64_t pzxid)
+{
+    struct String_vector children = {(int32_t)n, (char **)(uintptr_t)nodes};
+    struct Stat stat = {.czxid = 10, .pzxid = pzxid};
+    asked_completion(ZOK, &children, &stat, asked_data);
+}
+
+/* Ours, and one that another program has named itself. */
+static void one_of_two_with_one_sequence_ends(void **state)
+{
+    static char ours[] = "x-lock-0000000002";
+    static char theirs[] = "odd-lock-0000000002";
+    static char later[] = "y-lock-0000000003";
+    (void)state;
+    (void)watch();
+    list_of(3, (char *[]){ours, theirs, later}, 1);
+    assert_int_equal(n_ended, 0);
+    changed();
+    list_of(2, (char *[]){later, ours}, 2);
+    assert_int_equal(n_ended, 1);
+    assert_int_equal(ended_number, 13);
+    changed();
+    list_of(3, (char *[]){ours, theirs, later}, 3);
+    assert_int_equal(n_ended, 1);
+    changed();
+    list_of(1, (char *[]){later}, 4);
+    assert_int_equal(n_ended, 3);
+    assert_int_equal(ended_number, 13);
+}
+
 static struct hf_instant step_now;
 
 static void step(struct hf_zk_op *op, struct hf_instant now)
@@ -302,6 +332,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(
             a_node_that_has_changed_is_watched_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_of_two_with_one_sequence_ends,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_step_has_the_time_of_the_event,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_step_is_not_before_its_request,

@@ -11,14 +11,14 @@ static void check_seat(const struct hf_ordered_session *session,
 {
     HF_ASSERT(seat->session == session);
     HF_ASSERT(seat->state != HF_ORDERED_HELD || seat->number != 0);
-    HF_ASSERT(seat->behind == 0 || seat->behind < seat->number);
+    HF_ASSERT(seat->behind <= seat->number);
 }
 
 /* OE-1: a request waits for a renewal in the list of its own session, and is
  *       pending.
  * OE-2: a session that is open has a ttl, no shorter than was asked for, and
  * was renewed. OE-3: a seat that holds has a number; the entry that a waiter
- * waits for has a smaller one. OE-4: a call is counted in the session that it
+ * waits for has none greater. OE-4: a call is counted in the session that it
  * refers to. */
 void hf_ordered_check(const struct hf_ordered *store)
 {

@@ -142,13 +142,16 @@ void hf_ordered_entry_judge(struct hf_ordered *store,
     hf_entries_judge(store->judged, reply->n_entries, &own->entry, out);
 }
 
-static const struct hf_wire_entry *first_of(const struct hf_wire_reply *reply)
+/** But for `own`, which another one with its number may be beside. */
+static const struct hf_wire_entry *first_of(const struct hf_wire_reply *reply,
+                                            const struct hf_wire_entry *own)
 {
     const struct hf_wire_entry *first = NULL;
     for (size_t i = 0; i < reply->n_entries; i++) {
-        if (first == NULL ||
-            reply->entries[i].entry.number < first->entry.number) {
-            first = &reply->entries[i];
+        const struct hf_wire_entry *entry = &reply->entries[i];
+        if (entry != own &&
+            (first == NULL || entry->entry.number < first->entry.number)) {
+            first = entry;
         }
     }
     return first;
@@ -157,9 +160,10 @@ static const struct hf_wire_entry *first_of(const struct hf_wire_reply *reply)
 /* ---- Answering an ACQUIRE ------------------------------------------------ */
 
 static void name_holder(struct hf_answer *answer,
-                        const struct hf_wire_reply *reply)
+                        const struct hf_wire_reply *reply,
+                        const struct hf_wire_entry *own)
 {
-    const struct hf_wire_entry *first = first_of(reply);
+    const struct hf_wire_entry *first = first_of(reply, own);
     answer->left_ms = -1;
     if (first != NULL) {
         answer->owner = hf_ordered_holder(first).data;
@@ -183,22 +187,22 @@ static void give_refused(struct hf_ordered *store, struct hf_ordered_seat *seat,
 {
     struct hf_answer answer = {.verdict = HF_VERDICT_REFUSED,
                                .sent = seat->acquire.asked};
-    name_holder(&answer, reply);
+    name_holder(&answer, reply, NULL);
     hf_ordered_seat_detach(seat);
     hf_ordered_give(store, seat, HF_VERB_ACQUIRE, &answer);
 }
 
-/* The counter is below our own number: a grant is above it. */
 static void give_queued(struct hf_ordered *store, struct hf_ordered_seat *seat,
-                        const struct hf_wire_reply *reply, size_t ahead)
+                        const struct hf_wire_reply *reply,
+                        const struct hf_wire_entry *own, size_t ahead)
 {
     struct hf_answer answer = {.verdict = HF_VERDICT_QUEUED,
                                .sent = seat->session->renewed,
                                .ticket = seat->number,
                                .ahead = (uint32_t)ahead,
                                .is_unwatched = seat->name->watch == NULL};
-    name_holder(&answer, reply);
-    answer.counter = seat->behind;
+    name_holder(&answer, reply, own);
+    answer.counter = hf_ordered_below(seat);
     HF_ASSERT(answer.counter < seat->number);
     seat->was_queued = true;
     hf_ordered_give(store, seat, HF_VERB_ACQUIRE, &answer);
@@ -274,7 +278,7 @@ static void take_entry(struct hf_ordered *store, struct hf_ordered_seat *seat,
     seat->behind = before->entry.number;
     hf_ordered_place_keep(store, seat, own, before, (uint32_t)ahead);
     hf_ordered_watch(store, seat, reply, now);
-    give_queued(store, seat, reply, ahead);
+    give_queued(store, seat, reply, own, ahead);
 }
 
 /** Something newer than the request was asked for, or its session has ended, or

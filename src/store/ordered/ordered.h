@@ -110,7 +110,8 @@ struct hf_ordered_seat {
     uint64_t number;  /* of its entry; 0: not known */
     uint64_t version; /* of its entry when it was proven last; 0: not known */
     uint64_t proves;  /* number in its CONFIRM */
-    uint64_t behind;  /* WAITING: number of the entry that it waits for */
+    uint64_t behind;  /* WAITING: number of the entry that it waits for: of
+                         another program it may be its own number */
     struct hf_ordered_place *place; /* WAITING; NULL: each heartbeat lists */
     int64_t ttl_ms;
     struct hf_instant left_at;       /* LEAVING: since when */
@@ -384,6 +385,12 @@ void hf_ordered_entry_create(struct hf_ordered *store,
 const struct hf_wire_entry *
 hf_ordered_entry_own(const struct hf_ordered_seat *seat,
                      const struct hf_wire_reply *reply);
+
+/** The counter for a waiter: a grant is above it, at its own number. */
+static inline uint64_t hf_ordered_below(const struct hf_ordered_seat *seat)
+{
+    return seat->behind < seat->number ? seat->behind : seat->number - 1;
+}
 
 /** The rule of core/entries.h. Sharers of other terms exclude ours. @param own
  * NULL: it is UNPROVEN. */

@@ -41,7 +41,7 @@ void hf_ordered_place_keep(struct hf_ordered *store,
                            const struct hf_wire_entry *own,
                            const struct hf_wire_entry *before, uint32_t ahead)
 {
-    HF_ASSERT(before->entry.number < own->entry.number);
+    HF_ASSERT(before->entry.number <= own->entry.number);
     hf_ordered_place_drop(seat);
     if (!store->wire_ops->reads_by_id || ahead < store->listed_each) {
         return;
@@ -106,14 +106,14 @@ bool hf_ordered_place_stands(const struct hf_ordered_seat *seat,
 
 /* As give_queued() in entry.c, without the holder. `sent` is that of the
  * session's renewal, not of the READ: the entry lives no longer than the
- * session. `counter` is below our own number, since a grant is above it. */
+ * session. */
 void hf_ordered_place_give(struct hf_ordered *store,
                            struct hf_ordered_seat *seat)
 {
-    HF_ASSERT(seat->place != NULL && seat->behind < seat->number);
+    HF_ASSERT(seat->place != NULL && seat->behind <= seat->number);
     struct hf_answer answer = {.verdict = HF_VERDICT_QUEUED,
                                .sent = seat->session->renewed,
-                               .counter = seat->behind,
+                               .counter = hf_ordered_below(seat),
                                .ticket = seat->number,
                                .ahead = seat->place->ahead,
                                .left_ms = -1,

@@ -181,11 +181,15 @@ struct hf_zk_item *hf_zk_list_own(struct hf_zk_op *op)
 bool hf_zk_list_may_hold(struct hf_zk_op *op, enum hf_mode mode,
                          uint16_t permits)
 {
+    const struct hf_zk_item *own = hf_zk_list_own(op);
     bool is_free = true;
-    for (size_t i = 0; i < op->n_items && !op->items[i].is_own; i++) {
-        is_free &= mode == HF_SHARED &&
-                   op->entries[i].entry.mode == HF_SHARED &&
-                   op->entries[i].permits == permits;
+    for (size_t i = 0; i < op->n_items; i++) {
+        const struct hf_zk_item *item = &op->items[i];
+        const struct hf_wire_entry *entry = &op->entries[i];
+        bool is_later = own != NULL && item->sequence > own->sequence;
+        bool shares = mode == HF_SHARED && entry->entry.mode == HF_SHARED &&
+                      entry->permits == permits;
+        is_free &= item == own || is_later || shares;
     }
     return is_free;
 }

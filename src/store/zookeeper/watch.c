@@ -66,6 +66,7 @@ static void report(struct hf_zk_watch *watch, uint64_t number,
     }
 }
 
+/* A sequence may be there twice: of ours, and as another program chose it. */
 static void report_ends(struct hf_zk_watch *watch, int64_t czxid,
                         const uint32_t *old, size_t n_old, const uint32_t *new,
                         size_t n_new, struct hf_instant now)
@@ -75,7 +76,9 @@ static void report_ends(struct hf_zk_watch *watch, int64_t czxid,
         while (at < n_new && new[at] < old[i]) {
             at++;
         }
-        if (at == n_new || new[at] != old[i]) {
+        if (at < n_new && new[at] == old[i]) {
+            at++;
+        } else {
             report(watch, hf_zk_number(czxid, old[i]), now);
         }
     }
