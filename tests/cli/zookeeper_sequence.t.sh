@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 200
 # Sequences of ZooKeeper that prove no order: a node of another program has the one
-# of ours.
+# of ours; a counter has reached its end.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/holders.sh"
@@ -54,4 +54,31 @@ is "$(holds second && echo held)" '' '... as the waiter does'
 odd_ends
 ok 'the waiter holds as soon as that node has ended' wait_until 5 holds second
 end second
+
+# ---- The sequence has reached its end ----------------------------------------------------
+
+# From then on the server gives each node the same one. A plain node, which is not
+# removed while it is empty; a restart writes a snapshot.
+zookeeper_do put /lock:full ''
+zookeeper_restart z1
+zookeeper_stop z1
+zookeeper_do counter "$W/z1/data/version-2" /lock:full 2147483646
+ok 'a server with a counter near its end' zookeeper_restart z1
+begin last -t 30s full
+ok 'the last sequence but one is granted' wait_until 20 holds last
+like "$(entries full)" '-lock-2147483646$' '... as it has another one after it'
+gives 78 'a waiter is refused' run -w 20 full -- echo ran
+like "$err" 'fences would repeat.*delete the node' '... with reason and remedy'
+unlike "$out" ran '... and nothing runs'
+gives 75 'a try while it is held' run -n full -- true
+end last
+ok 'nothing is left' wait_until 20 counts 0 full
+for how in -n '-w 20' -s '-n -s'; do
+    # shellcheck disable=SC2086 # words
+    gives 78 "no lock of the last one (run $how)" run $how full -- echo ran
+    unlike "$out" ran '... and nothing runs'
+done
+ok 'nothing is left' wait_until 20 counts 0 full
+zookeeper_do delete /lock:full
+gives 0 'the node is deleted: it is granted' run -n full -- true
 finish

@@ -237,6 +237,17 @@ static void numbers_rise(void **state)
                 0x8000000000000000U);
 }
 
+/* A server gives the last one to each node after it, or one after the wrap. */
+static void the_last_sequence_and_later_ones_grant_nothing(void **state)
+{
+    (void)state;
+    assert_false(hf_zk_key_is_last(0));
+    assert_false(hf_zk_key_is_last(INT32_MAX - 1));
+    assert_true(hf_zk_key_is_last(INT32_MAX));
+    assert_true(hf_zk_key_is_last(2147483648U));
+    assert_true(hf_zk_key_is_last(UINT32_MAX));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +260,7 @@ int main(void)
         cmocka_unit_test(entries_of_other_programs),
         cmocka_unit_test(sequences),
         cmocka_unit_test(numbers_rise),
+        cmocka_unit_test(the_last_sequence_and_later_ones_grant_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

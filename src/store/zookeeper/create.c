@@ -17,7 +17,10 @@
  * its session ends.
  *
  * The containers are made when a create misses them: the server removes those
- * that are empty. */
+ * that are empty.
+ *
+ * An entry with the last sequence (key.c) is deleted in each case: the next one
+ * would have the same number, and so the same fence. */
 #include "store/zookeeper/zookeeper.h"
 
 #include <stdlib.h>
@@ -110,7 +113,17 @@ static void finish(struct hf_zk_op *op, struct hf_instant now)
     }
 }
 
-/* ---- Creating ------------------------------------------------------------ */
+/* ---- Withdrawing --------------------------------------------------------- */
+
+static void refuse_last(struct hf_zk_op *op, struct hf_instant now)
+{
+    op->reply.outcome = HF_WIRE_ERROR;
+    op->reply.fault = HF_CONFIG;
+    op->reply.reason =
+        "fences would repeat, as the node of this name has come to the last "
+        "sequence: delete the node while no lock of it is held";
+    hf_zk_op_done(op, now);
+}
 
 static void on_withdrawn(struct hf_zk_op *op, struct hf_instant now)
 {
@@ -125,10 +138,14 @@ static void on_withdrawn(struct hf_zk_op *op, struct hf_instant now)
     if (own != NULL) {
         own->is_gone = true;
     }
-    finish(op, now);
+    if (op->is_last) {
+        refuse_last(op, now);
+    } else {
+        finish(op, now);
+    }
 }
 
-/* Another one was first. */
+/* Another one was first, or it has the last sequence. */
 static void withdraw(struct hf_zk_op *op, struct hf_zk_item *own,
                      struct hf_instant now)
 {
@@ -144,6 +161,8 @@ static void withdraw(struct hf_zk_op *op, struct hf_zk_item *own,
     free(path);
     hf_zk_op_await(op, on_withdrawn, now);
 }
+
+/* ---- Creating ------------------------------------------------------------ */
 
 static void take_record(struct hf_zk_op *op, const struct hf_zk_item *own)
 {
@@ -166,9 +185,11 @@ static void take_own(struct hf_zk_op *op, struct hf_instant now)
     struct hf_zk_item *own = hf_zk_list_own(op);
     if (own != NULL) {
         take_record(op, own);
+        op->is_last = hf_zk_key_is_last(own->sequence);
     }
-    if (own != NULL && op->when != HF_WIRE_UNLESS_OWN &&
-        !hf_zk_list_may_hold(op, op->mode, op->permits)) {
+    if (own != NULL &&
+        (op->is_last || (op->when != HF_WIRE_UNLESS_OWN &&
+                         !hf_zk_list_may_hold(op, op->mode, op->permits)))) {
         withdraw(op, own, now);
     } else {
         finish(op, now);

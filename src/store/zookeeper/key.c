@@ -16,9 +16,15 @@
  * sequence counts the nodes created in the container, each of them was a
  * transaction of its own, after that of the container. So the number of an
  * entry is at most its czxid, and a container that is made later has a greater
- * czxid than all of these. The sequence is a signed number of 32 bits which
- * wraps: read as unsigned, it orders the first 4,294,967,296 entries of one
- * container, which goes when its name was unused for a minute. */
+ * czxid than all of these.
+ *
+ * The sequence is a signed number of 32 bits. After 2,147,483,647 entries of
+ * one container it stays there (3.8.0: the count is written only if it is
+ * greater), or goes on with negative ones while creates are under way, so
+ * several entries have the same. None is granted by such a sequence (create.c).
+ * The container begins anew when it was removed: by the server, when its name
+ * was unused for a minute, or by hand. Negative ones are read as unsigned: as
+ * the latest. */
 #include "store/ordered/wire_key.h"
 #include "store/zookeeper/zookeeper.h"
 

@@ -205,11 +205,19 @@ static void take_note(const struct hf_zk_item *item,
     }
 }
 
+/* Of ours it is deleted by its client, and holds nothing (create.c). */
+static bool is_refused(const struct hf_zk_item *item,
+                       const struct hf_wire_entry *entry)
+{
+    return entry->born_ttl_s > 0 && hf_zk_key_is_last(item->sequence);
+}
+
 static void list_reply(struct hf_zk_op *op)
 {
     size_t n = 0;
     for (size_t i = 0; i < op->n_items; i++) {
-        if (!op->items[i].is_gone) {
+        if (!op->items[i].is_gone &&
+            !is_refused(&op->items[i], &op->entries[i])) {
             op->entries[n] = op->entries[i];
             take_note(&op->items[i], &op->entries[n++]);
         }

@@ -79,6 +79,12 @@ bool hf_zk_key_sequence(const char *node, uint32_t *sequence, size_t *len);
 /* The number of an entry: key.c. */
 uint64_t hf_zk_number(int64_t container_czxid, uint32_t sequence);
 
+/** May the next entry have the same sequence? Then none is granted by it. */
+static inline bool hf_zk_key_is_last(uint32_t sequence)
+{
+    return sequence >= INT32_MAX;
+}
+
 /** Read the name of a node: ours, or any other text, which is an exclusive
  * entry. @param copy  a copy of it, which is unescaped in place. */
 void hf_zk_key_read(char *copy, struct hf_wire_entry *out);
@@ -269,6 +275,7 @@ struct hf_zk_op {
     bool has_note;
     bool is_create;
     bool is_withdrawn; /* CREATE: a REMOVE came after it: create nothing */
+    bool is_last;      /* CREATE: its own entry has the last sequence */
     hf_zk_step_fn *after_folder;
     unsigned made_rounds;
     size_t made_at; /* of the container's path: the part being created */
