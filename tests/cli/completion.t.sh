@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Completion: the suggestions, and how bash, zsh and fish use them.
 . "$(dirname "$0")/../lib/tap.sh"
-# timeout: 60
+# timeout: 200
 export HOLDFAST_URL=local://$W/store
 for name in nightly 'night shift' never 'a*b' 'a1b' $'two\nlines'; do
     holdfast acquire -t 50s "$name" >"$W/log" || fail "acquire $name"
@@ -38,19 +38,52 @@ capture timeout 20 holdfast complete -- ls -u redis://192.0.2.1 n
 is "$out" '' 'a store that is away: nothing'
 isnt "$code" 124 'soon'
 
-# bash, as its completion calls it.
-in_bash() { # WORD...
-    # shellcheck disable=SC2016 # of the shell within
-    bash -c 'source "$1" && shift && COMP_WORDS=(holdfast "$@") &&
-        COMP_CWORD=$# && _holdfast holdfast && printf "%s\n" "${COMPREPLY[@]}"' \
-        bash "$HF_SOURCE/completions/holdfast.bash" "$@"
+# bash, at a terminal, where readline splits the line at COMP_WORDBREAKS.
+cat >"$W/rc" <<X
+PS1='ready> ' HISTFILE=
+source '$HF_SOURCE/completions/holdfast.bash'
+X
+typed() { # TEXT: the words of that line when Tab was pressed, one a line
+    rm -f "$W/words"
+    INPUTRC=/dev/null TERM=dumb timeout 60 "$HF_BUILD/tests/lib/pty" \
+        bash --noprofile --rcfile "$W/rc" -i <<X
+expect ready>
+send $1\x09\x01printf '%s\\\\n' \x05 >'$W/words'; echo en''ded\n
+expect ended
+X
+    sed '1,2 d' "$W/words"
 }
-is "$(in_bash release ni)" $'night\\ shift\nnightly' 'bash: names, quoted'
+for name in job:nightly job:weekly job:a job:b= nf ng shard=1/a shard=2/b mail@home 'x:y z'; do
+    holdfast acquire -t 50s "$name" >"$W/log" || fail "acquire $name"
+done
+is "$(typed 'holdfast ls nig')" night 'bash: what several names begin with'
+is "$(typed 'holdfast release nightl')" nightly 'bash: a name'
+is "$(typed 'holdfast break job:ne')" job:ne 'bash: not a name of the last piece'
+is "$(typed 'holdfast break job:n')" job:nightly 'bash: a name with a colon'
+is "$(typed 'holdfast break job:')" job: 'bash: several behind the colon'
+is "$(typed 'holdfast break jo')" job: 'bash: before the colon'
+is "$(typed 'holdfast break job:b')" 'job:b=' 'bash: a name that ends with a sign'
+is "$(typed 'holdfast break shard=2')" shard=2/b 'bash: a name with an equals sign'
+is "$(typed 'holdfast break mail@')" mail@home 'bash: a name with an at sign'
+is "$(typed 'holdfast break x:')" 'x:y z' 'bash: quoted behind the colon'
+is "$(typed 'holdfast break : n')" $':\nn' 'bash: a colon of its own'
+is "$(typed "holdfast ls -u local://$W/store job:w")" \
+    $'-u\n'"local://$W/store"$'\njob:weekly' 'bash: names of the store of -u'
+is "$(typed 'holdfast ls -u redis://u:p@127.0.0.1:1?a=b --verb')" \
+    $'-u\nredis://u:p@127.0.0.1:1?a=b\n--verbose' 'bash: options after a URL'
+is "$(typed 'A=b holdfast release nightl')" $'release\nnightly' \
+    'bash: after an assignment'
 cd "$W" || exit
-: >bank.db
-is "$(in_bash guard sqlite --install ban)" bank.db 'bash: files after --install'
-is "$(in_bash run --on-lo)" --on-lost 'bash: options'
-like "$(in_bash run job -- holdfas)" holdfast 'bash: commands after --'
+touch bank.db a:bank.db
+is "$(typed 'holdfast guard sqlite --install ban')" $'sqlite\n--install\nbank.db' \
+    'bash: files after --install'
+is "$(typed 'holdfast guard sqlite --install a:b')" $'sqlite\n--install\na:bank.db' \
+    'bash: with a colon'
+is "$(typed 'holdfast run --on-lo')" --on-lost 'bash: options'
+is "$(typed 'holdfast run a:b -- holdfas')" $'a:b\n--\nholdfast' \
+    'bash: commands after --'
+is "$(typed 'holdfast run job -- cat ban')" $'job\n--\ncat\nbank.db' \
+    'bash: files after the command'
 if command -v zsh >/dev/null; then
     cat >"$W/zsh" <<'X'
 _normal() { print "normal $words"; }
