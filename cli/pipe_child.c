@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@ struct pipes {
     int out[2];  /* its stdout */
     int err[2];  /* its stderr, or not open */
     int fail[2]; /* closed by exec, else the errno of it */
+    int pidfd;   /* readable once the command has ended; -1: not known */
 };
 
 static void shut(int *fd)
@@ -34,11 +36,12 @@ static void shut_all(struct pipes *pipes)
         shut(&pipes->err[i]);
         shut(&pipes->fail[i]);
     }
+    shut(&pipes->pidfd);
 }
 
 static bool open_all(struct pipes *pipes, bool has_err)
 {
-    *pipes = (struct pipes){{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
+    *pipes = (struct pipes){{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}, -1};
     return pipe2(pipes->in, O_CLOEXEC) == 0 &&
            pipe2(pipes->out, O_CLOEXEC) == 0 &&
            (!has_err || pipe2(pipes->err, O_CLOEXEC) == 0) &&
@@ -116,6 +119,20 @@ static int serve_ready(struct pipes *pipes, struct cli_pipe_child *child,
     return error;
 }
 
+static bool has_output(const struct pipes *pipes)
+{
+    return pipes->out[0] >= 0 || pipes->err[0] >= 0;
+}
+
+/* The command may read on after it has closed its outputs. After its own end
+ * the rest of the input is dropped: a process that it left behind may keep the
+ * pipe open without reading it. Without a pidfd that end is not seen, and the
+ * outputs decide. */
+static bool is_talking(const struct pipes *pipes)
+{
+    return has_output(pipes) || (pipes->in[1] >= 0 && pipes->pidfd >= 0);
+}
+
 static int serve(struct pipes *pipes, struct cli_pipe_child *child)
 {
     const char *data = child->input;
@@ -124,16 +141,21 @@ static int serve(struct pipes *pipes, struct cli_pipe_child *child)
     if (len == 0) {
         shut(&pipes->in[1]);
     }
-    while (error == 0 && (pipes->out[0] >= 0 || pipes->err[0] >= 0)) {
-        struct pollfd fds[3] = {{.fd = pipes->out[0], .events = POLLIN},
-                                {.fd = pipes->in[1], .events = POLLOUT},
-                                {.fd = pipes->err[0], .events = POLLIN}};
-        if (poll(fds, 3, -1) < 0) {
+    while (error == 0 && is_talking(pipes)) {
+        struct pollfd fds[4] = {
+            {.fd = pipes->out[0], .events = POLLIN},
+            {.fd = pipes->in[1], .events = POLLOUT},
+            {.fd = pipes->err[0], .events = POLLIN},
+            {.fd = has_output(pipes) ? -1 : pipes->pidfd, .events = POLLIN}};
+        if (poll(fds, 4, -1) < 0) {
             error = errno == EINTR ? 0 : errno;
             continue;
         }
         if (fds[1].revents != 0) {
             feed(pipes, &data, &len);
+        }
+        if (fds[3].revents != 0) {
+            shut(&pipes->in[1]);
         }
         error = serve_ready(pipes, child, fds);
     }
@@ -173,6 +195,7 @@ bool cli_pipe_child_run(struct cli_pipe_child *child)
     shut(&pipes.out[1]);
     shut(&pipes.err[1]);
     shut(&pipes.fail[1]);
+    pipes.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     int error = serve(&pipes, child);
     ssize_t n = read(pipes.fail[0], &child->error, sizeof(child->error));
     child->is_exec_error = n > 0;

@@ -2,8 +2,9 @@
 /* A command that gets its input from this process and gives its output to it.
  *
  * Input and output go on at the same time, in any order: all pipes are served
- * by one poll(2). The command may end without reading its input. If this
- * process dies, the kernel sends it SIGTERM. */
+ * by one poll(2). The command may end without reading its input, and may close
+ * its output before it reads. If this process dies, the kernel sends it
+ * SIGTERM. */
 #ifndef CLI_PIPE_CHILD_H
 #define CLI_PIPE_CHILD_H
 

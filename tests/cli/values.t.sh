@@ -27,6 +27,28 @@ says 69 '' 'holdfast: .*/locks.mdb: File too large' 'nor a first' bash -c \
 says 0 '' '' 'a caller that ignores SIGCHLD' bash -c \
     "trap '' CHLD; exec holdfast update ignored -- echo 9"
 says 0 9 '' 'its value' holdfast get ignored
+
+# The input of update, after its output was closed.
+holdfast put -q big - <"$W/big"
+# shellcheck disable=SC2016 # of the shell within
+says 0 '' '' 'COMMAND reads on after it has closed stdout' \
+    timeout 60 holdfast update big -- sh -c 'pipe=$(readlink "/proc/$$/fd/1")
+        echo new
+        exec >&-
+        while ls -l "/proc/$PPID/fd" | grep -qF "$pipe"; do sleep 0.01; done
+        cat >"$0"' "$W/copy"
+ok 'it reads the whole value' cmp "$W/big" "$W/copy"
+says 0 new '' 'and its output is written' holdfast get big
+holdfast put -q big - <"$W/big"
+mkfifo "$W/end"
+# shellcheck disable=SC2016 # of the shell within
+says 0 '' '' 'COMMAND leaves a process behind that keeps its stdin' \
+    timeout 60 holdfast update big -- sh -c '
+        exec 3<&0
+        (read -r _ <"$0") >&- 2>&- & echo left' "$W/end"
+timeout 60 sh -c ': >"$0"' "$W/end"
+says 0 left '' '... and is not waited for' holdfast get big
+holdfast put -q big - <"$W/big"
 cp "$W/store/values.mdb" "$W/kept"
 : >"$W/store/values.mdb"
 says 78 '' 'holdfast: n: .*values.mdb is damaged: it was cut; restore it from a backup, or .*' \
