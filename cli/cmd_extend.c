@@ -6,9 +6,8 @@
 #include "exit_code.h"
 #include "opts_wait.h"
 #include "owner_text.h"
+#include "signals.h"
 #include "store.h"
-
-#include <signal.h>
 
 static const struct cli_opt opts[] = {
     CLI_OPT_OWNER,
@@ -39,14 +38,11 @@ static int extend(struct cli_args *args, struct hf_client *client,
 static int run(struct cli_args *args)
 {
     struct hf_client *client;
-    sigset_t pipe;
     const char *owner = cli_owner_text_given(args);
     if (owner == NULL) {
         return CLI_EXIT_USAGE;
     }
-    (void)sigemptyset(&pipe);
-    (void)sigaddset(&pipe, SIGPIPE);
-    (void)sigprocmask(SIG_BLOCK, &pipe, NULL);
+    cli_signals_block_pipe();
     int code = cli_store_find(args, &client);
     if (code == 0) {
         code = extend(args, client, owner);

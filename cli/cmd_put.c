@@ -5,6 +5,7 @@
 #include "exit_code.h"
 #include "message.h"
 #include "opts_wait.h"
+#include "signals.h"
 #include "store.h"
 #include "value_io.h"
 
@@ -112,6 +113,7 @@ static int run(struct cli_args *args)
     uint64_t expected = args->if_version == CLI_UNSET
                             ? HF_VERSION_ANY
                             : (uint64_t)args->if_version;
+    cli_signals_block_pipe();
     int code = check(args);
     code = code != 0 ? code : read_value(args, &data, &len);
     code = code != 0 ? code : cli_store_find(args, &client);

@@ -37,6 +37,14 @@ void cli_signals_block(struct cli_signals *signals)
     }
 }
 
+void cli_signals_block_pipe(void)
+{
+    sigset_t pipe;
+    (void)sigemptyset(&pipe);
+    (void)sigaddset(&pipe, SIGPIPE);
+    (void)sigprocmask(SIG_BLOCK, &pipe, NULL);
+}
+
 void cli_signals_restore(const struct cli_signals *signals)
 {
     static const struct sigaction ignore = {.sa_handler = SIG_IGN};

@@ -21,6 +21,10 @@ struct cli_signals {
 /* Block the relayed signals, SIGCHLD and SIGTTOU. */
 void cli_signals_block(struct cli_signals *signals);
 
+/* A write to a pipe without a reader fails with EPIPE, where SIGPIPE would end
+ * this process before its line on stderr. */
+void cli_signals_block_pipe(void);
+
 /* In the command's process: restore mask and dispositions. */
 void cli_signals_restore(const struct cli_signals *signals);
 

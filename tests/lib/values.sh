@@ -59,6 +59,14 @@ test_values() {
     says 70 '' "holdfast: cfg: was deleted, but not reported: stdout: No space left on device" \
         'a deletion with a full stdout' sh -c 'holdfast put --delete --json cfg >/dev/full'
     says 1 '' '' 'it was deleted' holdfast get -q cfg
+    mkfifo "$W/unread"
+    # shellcheck disable=SC2016 # of the shell within
+    says 70 '' "holdfast: cfg: was written, version [0-9]+, but not reported: stdout: Broken pipe" \
+        'put with a stdout that has no reader' sh -c '
+            exec 8<>"$0" 9>"$0" 8<&-
+            exec holdfast put cfg unread >&9' "$W/unread"
+    rm "$W/unread"
+    says 0 unread '' 'it was written' holdfast get cfg
 
     # Descriptors that are closed.
     holdfast put -q cfg kept
