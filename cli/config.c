@@ -18,10 +18,16 @@
 /* Longest file. A longer one is no configuration: a device, or a log file. */
 #define FILE_MAX 16384
 
+/* What was read, besides its text. */
+struct found {
+    size_t len;     /* without the NUL at the end; there may be others before */
+    bool is_shared; /* all users may read it */
+};
+
 /* A file while it is read. */
 struct file {
     struct cli_config *config;
-    bool is_shared; /* all users may read it */
+    struct found found;
     unsigned line;
     char params[sizeof(((struct cli_config *)0)->url) / 2];
     char text[FILE_MAX];
@@ -55,7 +61,8 @@ static const char *read_error(int error)
 }
 
 /* @return 0 with `text` filled and terminated; else errno. */
-static int read_all(const char *path, char *text, size_t room, bool *is_shared)
+static int read_all(const char *path, char *text, size_t room,
+                    struct found *found)
 {
     struct stat info;
     size_t len = 0;
@@ -69,7 +76,7 @@ static int read_all(const char *path, char *text, size_t room, bool *is_shared)
                 : S_ISDIR(info.st_mode)  ? EISDIR
                 : !S_ISREG(info.st_mode) ? EINVAL
                                          : 0;
-    *is_shared = (info.st_mode & S_IROTH) != 0;
+    found->is_shared = (info.st_mode & S_IROTH) != 0;
     while (error == 0 && n > 0) {
         n = read(fd, text + len, room - 1 - len);
         error = n < 0 ? errno : 0;
@@ -78,6 +85,7 @@ static int read_all(const char *path, char *text, size_t room, bool *is_shared)
     }
     (void)close(fd);
     text[len] = '\0';
+    found->len = len;
     return error;
 }
 
@@ -128,13 +136,13 @@ void cli_config_hide_passwords(const char *text)
 
 const char *cli_config_password(const char *path, char out[CLI_PASSWORD_MAX])
 {
-    bool is_shared = false;
-    int error = read_all(path, out, CLI_PASSWORD_MAX, &is_shared);
+    struct found found = {.is_shared = false};
+    int error = read_all(path, out, CLI_PASSWORD_MAX, &found);
     out[strcspn(out, "\r\n")] = '\0';
     if (error != 0) {
         return read_error(error);
     }
-    if (is_shared) {
+    if (found.is_shared) {
         return "holds a password and all users may read it; chmod o-r it";
     }
     return out[0] == '\0' ? "holds no password" : NULL;
@@ -192,6 +200,24 @@ static void note_key(struct file *file, const char *key)
         cli_out_text(&out, key);
         config->keys[config->n_keys++].line = file->line;
     }
+}
+
+/* Of url and password_file, each of which replaces what was read before. The
+ * library sees to the parameters. @return 0, or the exit code. */
+static int check_first(const struct file *file, const char *key)
+{
+    const struct cli_config *config = file->config;
+    struct cli_out out;
+    for (size_t i = 0; i < config->n_keys; i++) {
+        if (strcmp(config->keys[i].key, key) == 0) {
+            begin_line(&out, file);
+            cli_out_text(&out, key);
+            cli_out_text(&out, " is given twice, first in line ");
+            cli_out_int(&out, config->keys[i].line);
+            return cli_message_end(&out, CLI_EXIT_CONFIG);
+        }
+    }
+    return 0;
 }
 
 /* The key that is first in the text: a list of all known keys may follow it. */
@@ -253,9 +279,37 @@ static int take_param(struct file *file, const char *key, const char *value)
     return 0;
 }
 
-static int take_line(struct file *file, char *line)
+static int take_url_line(struct file *file, const char *value)
 {
     struct cli_config *config = file->config;
+    if (strlen(value) >= sizeof(config->url) / 2) {
+        return complain(file, "too long");
+    }
+    if (file->found.is_shared && has_password(value)) {
+        return complain(file, "holds a password and all users may read it; "
+                              "chmod o-r it, or use password_file");
+    }
+    memcpy(config->url, value, strlen(value) + 1);
+    return 0;
+}
+
+static int take_pair(struct file *file, const char *key, const char *value)
+{
+    bool is_url = strcmp(key, "url") == 0;
+    if (!is_url && strcmp(key, "password_file") != 0) {
+        note_key(file, key);
+        return take_param(file, key, value);
+    }
+    int code = check_first(file, key);
+    if (code != 0) {
+        return code;
+    }
+    note_key(file, key);
+    return is_url ? take_url_line(file, value) : take_beside(file, value);
+}
+
+static int take_line(struct file *file, char *line)
+{
     line = trimmed(line);
     if (line[0] == '\0' || line[0] == '#') {
         return 0;
@@ -268,25 +322,7 @@ static int take_line(struct file *file, char *line)
     const char *key = trimmed(line);
     const char *value = trimmed(equals + 1);
     const char *wrong = check_value(value);
-    if (wrong != NULL) {
-        return complain(file, wrong);
-    }
-    note_key(file, key);
-    if (strcmp(key, "password_file") == 0) {
-        return take_beside(file, value);
-    }
-    if (strcmp(key, "url") != 0) {
-        return take_param(file, key, value);
-    }
-    if (strlen(value) >= sizeof(config->url) / 2) {
-        return complain(file, "too long");
-    }
-    if (file->is_shared && has_password(value)) {
-        return complain(file, "holds a password and all users may read it; "
-                              "chmod o-r it, or use password_file");
-    }
-    memcpy(config->url, value, strlen(value) + 1);
-    return 0;
+    return wrong != NULL ? complain(file, wrong) : take_pair(file, key, value);
 }
 
 /* Append the file's parameters to those of its URL. */
@@ -308,29 +344,75 @@ static int join(struct file *file)
     return 0;
 }
 
+/* Of a file that cannot be opened: a link to nothing is no missing file. It was
+ * made to configure a store, and without that store this user's own one would
+ * be used, which excludes no other machine. The link may be the folder.
+ * @return -1 if there is no link, else the exit code. */
+static int check_missing(const struct file *file)
+{
+    struct stat info;
+    char folder[sizeof(file->config->path)];
+    const char *path = file->config->path;
+    size_t len = strlen(path) + 1;
+    memcpy(folder, path, len);
+    char *slash = strrchr(folder, '/');
+    if (lstat(path, &info) == 0 && S_ISLNK(info.st_mode)) {
+        return complain(file, "is a symbolic link to nothing");
+    }
+    if (slash == NULL) {
+        return -1;
+    }
+    *slash = '\0';
+    bool is_link = lstat(folder, &info) == 0 && S_ISLNK(info.st_mode);
+    return is_link && stat(folder, &info) < 0
+               ? complain(file, "its folder is a symbolic link to nothing")
+               : -1;
+}
+
+/* The text after a NUL byte would be ignored. @return 0, or the exit code. */
+static int check_text(struct file *file)
+{
+    const char *nul = memchr(file->text, '\0', file->found.len);
+    if (nul == NULL) {
+        return 0;
+    }
+    file->line = 1;
+    for (const char *at = file->text; at < nul; at++) {
+        file->line += *at == '\n';
+    }
+    return complain(file, "has a NUL byte");
+}
+
+static int take_lines(struct file *file)
+{
+    int code = 0;
+    for (char *line = file->text; line != NULL && code == 0;) {
+        char *next = strchr(line, '\n');
+        if (next != NULL) {
+            *next++ = '\0';
+        }
+        file->line++;
+        code = take_line(file, line);
+        line = next;
+    }
+    return code;
+}
+
 /* @return 0 if there was one, -1 if there is none, else the exit code. */
 static int load(struct cli_config *config)
 {
     struct file file = {.config = config};
-    int code = 0;
     int error =
-        read_all(config->path, file.text, sizeof(file.text), &file.is_shared);
+        read_all(config->path, file.text, sizeof(file.text), &file.found);
     if (error == ENOENT || error == ENOTDIR) {
-        return -1;
+        return check_missing(&file);
     }
     if (error != 0) {
         return cli_message(CLI_EXIT_CONFIG, config->path, read_error(error));
     }
     config->source = CLI_FROM_FILE;
-    for (char *line = file.text; line != NULL && code == 0;) {
-        char *next = strchr(line, '\n');
-        if (next != NULL) {
-            *next++ = '\0';
-        }
-        file.line++;
-        code = take_line(&file, line);
-        line = next;
-    }
+    int code = check_text(&file);
+    code = code == 0 ? take_lines(&file) : code;
     code = code == 0 ? join(&file) : code;
     explicit_bzero(file.text, sizeof(file.text));
     return code;
@@ -352,11 +434,12 @@ static int load_in(struct cli_config *config, const char *folder,
     return load(config);
 }
 
+/* XDG_CONFIG_HOME is an absolute path; any other one is to be ignored. */
 static int load_any(struct cli_config *config)
 {
     const char *folder = getenv("XDG_CONFIG_HOME");
     int code =
-        folder != NULL && folder[0] != '\0'
+        folder != NULL && folder[0] == '/'
             ? load_in(config, folder, "/holdfast/config")
             : load_in(config, getenv("HOME"), "/.config/holdfast/config");
     return code >= 0 ? code : load_in(config, "/etc", "/holdfast/config");

@@ -32,6 +32,8 @@ HOLDFAST_URL='' uses "local://$W/file" 'an empty HOLDFAST_URL is none'
 mkdir -p "$W/xdg/holdfast"
 echo "url = local://$W/xdgstore" >"$W/xdg/holdfast/config"
 XDG_CONFIG_HOME=$W/xdg uses "local://$W/xdgstore" 'XDG_CONFIG_HOME'
+XDG_CONFIG_HOME=xdg uses "local://$W/file" 'a relative XDG_CONFIG_HOME counts as unset'
+XDG_CONFIG_HOME='' uses "local://$W/file" 'an empty one too'
 capture holdfast run x -- true
 is "$err" '' 'a configured store needs no notice'
 
@@ -65,6 +67,16 @@ printf 'url = local://%s # here\n' "$W/x" >"$file"
 refused "$file:1: a comment needs a line of its own$" 'a comment after a value'
 printf 'url = local://%s\nmax_ttl = 5s\t# short\n' "$W/x" >"$file"
 refused "$file:2: a comment needs a line of its own$" 'after a parameter'
+printf 'url = local://%s\nmax_ttl = 5s\nurl = local://%s\n' "$W/x" "$W/y" >"$file"
+refused "$file:3: url is given twice, first in line 1$" 'two URLs'
+printf 'url = local://%s\nurl =\n' "$W/x" >"$file"
+refused "$file:2: url is given twice, first in line 1$" 'and if one is empty'
+printf 'url = local://%s\nmax_ttl = 5s\nmax_ttl = 6s\n' "$W/x" >"$file"
+refused "$file:2: .*max_ttl.* twice" 'a parameter twice'
+printf 'url = local://%s\nmax_ttl = 5s\0\nfence_keep = 1h\n' "$W/x" >"$file"
+refused "$file:2: has a NUL byte$" 'a NUL byte'
+printf 'url = local://%s\n\0' "$W/x" >"$file"
+refused "$file:2: has a NUL byte$" 'a NUL byte at the end'
 printf 'url = local://%s/a#b\n' "$W" >"$file"
 capture holdfast run x -- true
 unlike "$err" comment 'a # inside a value is none'
@@ -77,6 +89,14 @@ rmdir "$file"
 mkfifo "$file"
 refused "$file: not a regular file$" 'a pipe does not hang'
 rm "$file"
+ln -s "$W/nowhere" "$file"
+refused "$file: is a symbolic link to nothing$" 'a symbolic link to nothing'
+rm "$file"
+mv "$HOME/.config/holdfast" "$W/moved"
+ln -s "$W/nowhere" "$HOME/.config/holdfast"
+refused "$file: its folder is a symbolic link to nothing$" 'nor is its folder one'
+rm "$HOME/.config/holdfast"
+mv "$W/moved" "$HOME/.config/holdfast"
 far=/$(printf 'far/%.0s' {1..150})
 HOME=$far refused '/far.*: File name too long$' 'a HOME whose file cannot be named'
 XDG_CONFIG_HOME=$far refused '/far.*: File name too long$' \
@@ -94,6 +114,9 @@ chmod 600 "$W/secret"
 printf 'url = %s?quarantine=off\npassword_file = %s\n' "$url" "$W/secret" >"$file"
 chmod 644 "$file"
 ok 'password_file' holdfast run x -- true
+echo "password_file = $W/secret" >>"$file"
+refused "$file:3: password_file is given twice, first in line 2$" 'two of them'
+sed -i '$ d' "$file"
 chmod 644 "$W/secret"
 refused "$W/secret: .*all users may read" 'world-readable password_file'
 chmod 600 "$W/secret"
@@ -249,6 +272,10 @@ this)" 'nothing configured: it works, with a notice'
     is "$code:$err" 0: '-q silences it'
     in_users 'as alice "$hf" run -u local: x -- true'
     is "$code:$err" 0: '-u local: silences it'
+    # shellcheck disable=SC2016 # of the shell within
+    in_users 'mkdir "$W/bare" && ln -s "$W/bare" /etc/holdfast &&
+        as alice "$hf" run -q x -- true'
+    is "$code:$err" 0: 'a folder that is a link, and has no file: nothing configured'
     in_users 'as alice "$hf" run --once 1h -q once -- true
         as alice "$hf" run --once 1h once -- true'
     is "$code:$err" 0: '--once that does not run says nothing'
