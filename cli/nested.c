@@ -5,11 +5,12 @@
  * differ.
  *
  * Our own environment has the innermost lock, and those of our ancestors have
- * the outer ones. /proc shows an environment as it was when the program was
- * started, to the same user. The walk ends at the first process that cannot be
- * read: then nesting is not detected, and the wait ends at its timeout. Cost:
- * nothing unless HOLDFAST_OWNER is set; then one request per name, a second one
- * if it is shared, and one walk if any name is held. */
+ * the outer ones; a script may have put there what acquire printed. /proc shows
+ * an environment as it was when the program was started, to the same user. The
+ * walk ends at the first process that cannot be read: then nesting is not
+ * detected, and the wait ends at its timeout. Cost: nothing unless
+ * HOLDFAST_OWNER is set; then one request per name, a second one if it is
+ * shared, and one walk if any name is held. */
 #include "nested.h"
 
 #include "exit_code.h"
@@ -31,19 +32,25 @@
 
 #define KEY "HOLDFAST_OWNER="
 
-/* True if `owner` is in `text`: OWNER@FENCE, separated by blanks. An owner has
- * no blank. */
-static bool has_owner(const char *text, const char *owner)
+/* The place of `owner` in `text`: OWNER@FENCE, separated by blanks; an owner
+ * has no blank. NULL: it is not there. */
+static const char *find_owner(const char *text, const char *owner)
 {
     size_t len = strlen(owner);
     while (len > 0 && text != NULL) {
         if (strncmp(text, owner, len) == 0 && text[len] == '@') {
-            return true;
+            return text;
         }
         const char *blank = strchr(text, ' ');
         text = blank != NULL ? blank + 1 : NULL;
     }
-    return false;
+    return NULL;
+}
+
+/* The texts of acquire and extend end with the ttl, those of run do not. */
+static bool is_of_acquire(const char *text)
+{
+    return memchr(text, '/', strcspn(text, " ")) != NULL;
 }
 
 static ssize_t read_proc(pid_t pid, const char *entry, char *text, size_t room)
@@ -84,6 +91,7 @@ static pid_t parent_of(pid_t pid)
  * NULL until first needed. */
 struct above {
     char *owners;
+    bool is_of_acquire; /* the one that was found */
 };
 
 static void add(struct above *above, const char *owners)
@@ -126,7 +134,10 @@ static bool is_above(struct above *above, const char *owner)
     if (above->owners == NULL) {
         collect(above);
     }
-    return above->owners != NULL && has_owner(above->owners, owner);
+    const char *found =
+        above->owners != NULL ? find_owner(above->owners, owner) : NULL;
+    above->is_of_acquire = found != NULL && is_of_acquire(found);
+    return found != NULL;
 }
 
 /* The same for a shared name: compare each sharer. */
@@ -162,28 +173,36 @@ static bool holds(struct hf_client *client, const struct hf_name *name,
            (*kind == HF_HOLDER_HOLDFAST && is_above(above, info.holder.owner));
 }
 
-static int refuse(const struct hf_name *name, bool is_both_shared)
+static int refuse(const struct hf_name *name, bool is_of_acquire,
+                  bool is_both_shared)
 {
-    return cli_message(
-        CLI_EXIT_USAGE, name->name,
-        is_both_shared
-            ? "held by the `holdfast run` that this one runs under: sharing "
-              "it twice, it would wait for itself behind the first that waits "
-              "for it "
-              "alone"
-            : "held by the `holdfast run` that this one runs under: it would "
-              "wait for itself");
+    char text[256];
+    struct cli_out out;
+    cli_out_init_text(&out, text, sizeof(text));
+    cli_out_text(&out, is_of_acquire
+                           ? "held by an owner in HOLDFAST_OWNER, from "
+                             "`holdfast acquire`: "
+                           : "held by the `holdfast run` that this one runs "
+                             "under: ");
+    cli_out_text(&out, is_both_shared
+                           ? "sharing it twice, it would wait for itself "
+                             "behind the first that waits for it alone; "
+                           : "it would wait for itself; ");
+    cli_out_text(&out, is_of_acquire ? "release that lock first, or leave this "
+                                       "one out"
+                                     : "leave this one out");
+    return cli_message(CLI_EXIT_USAGE, name->name, text);
 }
 
 int cli_nested_refuse(struct hf_client *client, const struct cli_args *args)
 {
     enum hf_kind kind = HF_HOLDER_NONE;
-    struct above above = {NULL};
+    struct above above = {.owners = NULL};
     int code = 0;
     bool is_inside = getenv("HOLDFAST_OWNER") != NULL;
     for (size_t i = 0; is_inside && code == 0 && i < args->n_names; i++) {
         if (holds(client, &args->names[i], &above, &kind)) {
-            code = refuse(&args->names[i],
+            code = refuse(&args->names[i], above.is_of_acquire,
                           args->is_shared && kind == HF_HOLDER_SHARED);
         }
     }

@@ -25,6 +25,25 @@ test_store() { # TITLE
     # On purpose.
     capture holdfast run job -- sh -c 'holdfast release job --owner "$HOLDFAST_OWNER"; echo $?'
     like "$code:$err" '^76:holdfast: job: ' "$title: --owner releases it, and run says so"
+    # The script's own lock, as in docs/scripts.md.
+    line=$(holdfast acquire -t 50s job)
+    for verb in 'run job -- true' 'run -n job -- true' 'acquire job' \
+        'run other -- holdfast run job -- true'; do
+        # shellcheck disable=SC2086 # words
+        HOLDFAST_OWNER=${line%% *} capture timeout 60 holdfast $verb
+        is "$code:$err" '64:holdfast: job: held by an owner in HOLDFAST_OWNER, '"\
+from \`holdfast acquire\`: it would wait for itself; release that lock first, or \
+leave this one out" "$title: of acquire: $verb"
+    done
+    HOLDFAST_OWNER=${line%% *} holdfast release job
+    line=$(holdfast acquire -st 50s job)
+    HOLDFAST_OWNER=${line%% *} capture timeout 60 holdfast run -s job -- true
+    like "$code:$err" '^64:holdfast: job: held by an owner in HOLDFAST_OWNER, .*: sharing it twice, ' \
+        "$title: shared, of acquire"
+    HOLDFAST_OWNER=${line%% *} holdfast release job
+    capture holdfast run job -- holdfast run job -- true
+    like "$code:$err" '^64:.* runs under: it would wait for itself; leave this one out$' \
+        "$title: of run"
     # A lock of the command's own.
     # shellcheck disable=SC2016 # the command's
     capture holdfast run job -- sh -c '
