@@ -102,6 +102,18 @@ static void on_login(void *user, struct hf_login *login)
     hf_login_set(login, NULL, login_secret.password);
 }
 
+static const char *url_of(const struct cli_config *config)
+{
+    return config->source == CLI_FROM_NOWHERE ? "local:" : config->url;
+}
+
+bool cli_store_frees_at_end(const struct cli_config *config)
+{
+    unsigned can;
+    return hf_store_capabilities(url_of(config), &can, NULL) == HF_OK &&
+           (can & HF_CAP_LIVENESS) != 0;
+}
+
 int cli_store_open(struct cli_config *config, const struct cli_args *args,
                    struct hf_client **out)
 {
@@ -119,9 +131,8 @@ int cli_store_open(struct cli_config *config, const struct cli_args *args,
     options.log = args->n_verbose > 0 ? log_line : NULL;
     options.log_user = (void *)(uintptr_t)&args->n_verbose;
     options.is_for_setup = args->is_for_setup;
-    const char *url =
-        config->source == CLI_FROM_NOWHERE ? "local:" : config->url;
-    enum hf_status status = hf_client_open(url, &options, out, &error);
+    enum hf_status status =
+        hf_client_open(url_of(config), &options, out, &error);
     cli_config_wipe(config);
     return status == HF_OK ? 0 : open_failed(config, status, &error);
 }

@@ -15,6 +15,10 @@
 int cli_store_open(struct cli_config *config, const struct cli_args *args,
                    struct hf_client **out);
 
+/* Whether the store frees a lock when the processes that have it end, and not
+ * only with its lease. Before it is opened; the store is not asked. */
+bool cli_store_frees_at_end(const struct cli_config *config);
+
 /* Find the configuration, open the store, and print the notice. */
 int cli_store_find(const struct cli_args *args, struct hf_client **out);
 

@@ -387,6 +387,8 @@ void cli_keeper(struct cli_run *run)
     };
     int code = set_up(&keeper);
     if (code == 0) {
+        atomic_store(&run->link.shared->frees_at_end,
+                     cli_store_frees_at_end(&run->config));
         code = cli_store_open(&run->config, run->args, &keeper.client);
     }
     if (code == 0) {

@@ -84,6 +84,18 @@ static void put_ended(struct cli_out *out, pid_t survivor)
     }
 }
 
+/* A store that watches processes has this one among them, which ends after its
+ * message, and the command's group. */
+static const char *when_free(const struct wrapper *wrapper, pid_t survivor)
+{
+    if (!atomic_load(&wrapper->run->link.shared->frees_at_end)) {
+        return ", and the lock frees itself when its lease or session is over";
+    }
+    return survivor == 0 ? ", and the lock frees itself now"
+                         : ", and the lock frees itself when the process group "
+                           "of the command has ended";
+}
+
 static void on_keeper_killed(struct wrapper *wrapper, int number)
 {
     struct cli_out out;
@@ -94,7 +106,7 @@ static void on_keeper_killed(struct wrapper *wrapper, int number)
     cli_signals_name(&out, number);
     cli_out_text(&out, ")");
     put_ended(&out, survivor);
-    cli_out_text(&out, ", and the lock frees itself when its lease is over");
+    cli_out_text(&out, when_free(wrapper, survivor));
     wrapper->code = cli_message_end(&out, CLI_EXIT_INTERNAL);
 }
 
