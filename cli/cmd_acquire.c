@@ -8,6 +8,7 @@
 #include "nested.h"
 #include "opts_wait.h"
 #include "owner_text.h"
+#include "run/interrupt.h"
 #include "run/while_pid.h"
 #include "signals.h"
 #include "store.h"
@@ -84,7 +85,8 @@ static int hold_signals(struct cli_signals *signals)
     return signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static int acquire(struct cli_args *args, struct hf_client *client, int signals)
+static int acquire(struct cli_args *args, struct hf_client *client, int signals,
+                   struct cli_interrupt *interrupt)
 {
     struct hf_request request;
     struct stop stop = {.signals = signals};
@@ -110,6 +112,7 @@ static int acquire(struct cli_args *args, struct hf_client *client, int signals)
         return code;
     }
     if (cli_acquire(&take) != HF_OK) {
+        interrupt->number = take.signal;
         return cli_acquire_failed(&take, args);
     }
     return cli_owner_text_print(client, take.lock, args, false);
@@ -118,6 +121,7 @@ static int acquire(struct cli_args *args, struct hf_client *client, int signals)
 static int run(struct cli_args *args)
 {
     struct cli_signals held;
+    struct cli_interrupt interrupt = {.number = 0};
     struct hf_client *client;
     const char *wrong = cli_acquire_check(args);
     if (wrong == NULL && args->on_lost != CLI_LOST_KILL &&
@@ -136,8 +140,9 @@ static int run(struct cli_args *args)
     }
     int code = cli_store_find(args, &client);
     if (code == 0) {
-        code = acquire(args, client, signals);
+        code = acquire(args, client, signals, &interrupt);
         hf_client_close(client);
+        cli_interrupt_pass_on(&interrupt);
     }
     return code;
 }

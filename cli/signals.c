@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 
 static const int relayed[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
                               SIGUSR2, SIGALRM, SIGWINCH, SIGTSTP};
@@ -65,6 +67,23 @@ bool cli_signals_stop(pid_t pid, int number)
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
     (void)sigpending(&pending);
     return sigismember(&pending, SIGCONT) == 1;
+}
+
+void cli_signals_die(pid_t pid, int number)
+{
+    static const struct rlimit no_core = {0, 0};
+    sigset_t set;
+    if (is_ignored(number)) {
+        return;
+    }
+    (void)setrlimit(RLIMIT_CORE, &no_core);
+    /* The limit is not applied where cores go to a program. */
+    (void)prctl(PR_SET_DUMPABLE, 0);
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, number);
+    (void)signal(number, SIG_DFL);
+    (void)kill(pid, number);
+    (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
 bool cli_signals_ends(int number)

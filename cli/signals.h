@@ -35,6 +35,11 @@ void cli_signals_restore(const struct cli_signals *signals);
  * blocked, too. */
 bool cli_signals_stop(pid_t pid, int number);
 
+/* Send a blocked signal to `pid` (our process, or 0: our group) and die of it,
+ * without a core. Returns only if the signal was ignored when we started, or
+ * cannot end us: the first process of a container. */
+void cli_signals_die(pid_t pid, int number);
+
 /* True if the default action of the signal ends a program. */
 bool cli_signals_ends(int number);
 

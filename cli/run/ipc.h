@@ -8,6 +8,7 @@
 #ifndef CLI_IPC_H
 #define CLI_IPC_H
 
+#include "run/interrupt.h"
 #include "wait_line.h"
 
 #include <stdatomic.h>
@@ -35,6 +36,7 @@ struct cli_shared {
     _Atomic int32_t exec_errno; /* why the command could not be started */
     atomic_bool frees_at_end;   /* the store watches the run's processes */
     struct cli_line_gate line;  /* of the status line of a wait */
+    struct cli_interrupt interrupt; /* set by the keeper when it ends */
 };
 
 struct cli_ipc {

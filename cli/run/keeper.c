@@ -319,9 +319,7 @@ static int run_command(struct cli_keeper *keeper)
         cli_keeper_look(keeper);
     }
     watch(keeper);
-    keeper->had_terminal = cli_term_move(&keeper->term, keeper->child.pid,
-                                         keeper->run->link.wrapper_group);
-    cli_term_close(&keeper->term);
+    cli_keeper_give_terminal(keeper);
     bool has_run = atomic_load(&keeper->run->link.shared->exec_errno) == 0;
     bool was_ours = give_back(keeper, has_run);
     return cli_keeper_code(keeper, was_ours);
@@ -395,5 +393,6 @@ void cli_keeper(struct cli_run *run)
         code = cli_keeper_again(&keeper);
     }
     hf_client_close(keeper.client);
+    run->link.shared->interrupt = keeper.interrupt;
     _exit(code);
 }

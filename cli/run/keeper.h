@@ -6,6 +6,7 @@
 
 #include "acquire.h"
 #include "run/child.h"
+#include "run/interrupt.h"
 #include "run/lost_to.h"
 #include "run/wrapper.h"
 #include "status.h"
@@ -58,7 +59,8 @@ struct cli_keeper {
     bool was_taken;        /* the lock was acquired in this round */
     bool had_terminal;     /* the command was in the foreground to its end */
     sigset_t handed;       /* signals that were forwarded to the command */
-    pid_t survivor;        /* a descendant that did not die in time; 0: none */
+    struct cli_interrupt interrupt; /* the signal that ended it */
+    pid_t survivor; /* a descendant that did not die in time; 0: none */
 };
 
 /* keeper_again.c: run all rounds. @return the exit code. */
@@ -110,6 +112,10 @@ void cli_keeper_unmark(struct cli_keeper *keeper, bool has_run);
 
 /* keeper_jobs.c: the command was stopped by a signal. */
 void cli_keeper_stopped(struct cli_keeper *keeper, int number);
+
+/* keeper_jobs.c: the command has ended. Give the terminal back to our group,
+ * and note the signal that ended the command. */
+void cli_keeper_give_terminal(struct cli_keeper *keeper);
 
 /* keeper_jobs.c: process all messages of the wrapper.
  * @return false when the wrapper has ended. */

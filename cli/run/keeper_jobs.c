@@ -4,6 +4,7 @@
 #include "run/keeper.h"
 
 #include <signal.h>
+#include <sys/wait.h>
 
 void cli_keeper_stopped(struct cli_keeper *keeper, int number)
 {
@@ -46,6 +47,20 @@ static void unstopped(struct cli_keeper *keeper, int number)
     cli_child_signal(&keeper->child, SIGCONT);
 }
 
+void cli_keeper_give_terminal(struct cli_keeper *keeper)
+{
+    int status = keeper->child.status;
+    keeper->had_terminal = cli_term_move(&keeper->term, keeper->child.pid,
+                                         keeper->run->link.wrapper_group);
+    cli_term_close(&keeper->term);
+    if (keeper->why == CLI_WHY_NONE && WIFSIGNALED(status)) {
+        int number = WTERMSIG(status);
+        keeper->interrupt.number = number;
+        keeper->interrupt.is_for_group =
+            keeper->had_terminal && sigismember(&keeper->handed, number) != 1;
+    }
+}
+
 bool cli_keeper_hear(struct cli_keeper *keeper)
 {
     for (;;) {
@@ -72,7 +87,7 @@ bool cli_keeper_hear(struct cli_keeper *keeper)
 
 int cli_keeper_stop(void *user)
 {
-    const struct cli_keeper *keeper = user;
+    struct cli_keeper *keeper = user;
     for (;;) {
         struct cli_ipc_word word = cli_ipc_read(keeper->link);
         if (word.kind == CLI_LINK_NONE) {
@@ -82,6 +97,7 @@ int cli_keeper_stop(void *user)
             return CLI_STOP_GONE;
         }
         if (word.kind == CLI_LINK_SIGNAL && cli_signals_ends(word.value)) {
+            keeper->interrupt = (struct cli_interrupt){.number = word.value};
             return word.value;
         }
     }

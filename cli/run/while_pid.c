@@ -6,6 +6,7 @@
 #include "message.h"
 #include "nested.h"
 #include "owner_text.h"
+#include "run/interrupt.h"
 #include "run/title.h"
 #include "signals.h"
 #include "store.h"
@@ -25,6 +26,12 @@
 
 /* cli_acquire.signal: the process has ended. No signal has this number. */
 #define STOP_ENDED 1000
+
+/* What the keeper writes to its parent when the wait is over. */
+struct report {
+    int code;
+    int signal; /* it cancelled the wait; 0: none did */
+};
 
 /* ---- The process -------------------------------------------------------- */
 
@@ -134,6 +141,7 @@ static int take_lock(struct cli_while *keep, const sigset_t *wanted)
         code = cli_nested_refuse(keep->client, keep->args);
     }
     if (code == 0 && cli_acquire(&take) != HF_OK) {
+        keep->signal = take.signal;
         code = take_failed(&take, keep->args);
     }
     keep->lock = take.lock;
@@ -164,13 +172,13 @@ static void close_output(void)
 static void go_into_background(int report)
 {
     sigset_t all;
-    unsigned char code = 0;
+    struct report none = {.code = 0};
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
     (void)setsid();
     close_output();
     (void)prctl(PR_SET_PDEATHSIG, 0);
-    (void)!write(report, &code, 1);
+    (void)!write(report, &none, sizeof(none));
     (void)close(report);
 }
 
@@ -190,9 +198,9 @@ _Noreturn static void keeper(struct cli_while *keep, const sigset_t *wanted,
         go_into_background(report);
         cli_while_keep(keep);
     } else {
-        unsigned char byte = (unsigned char)code;
+        struct report failed = {.code = code, .signal = keep->signal};
         (void)hf_lock_release(keep->lock);
-        (void)!write(report, &byte, 1);
+        (void)!write(report, &failed, sizeof(failed));
     }
     hf_client_close(keep->client);
     _exit(code);
@@ -207,7 +215,7 @@ static int await(const struct cli_while *keep, pid_t child, int report,
                  const sigset_t *wanted)
 {
     struct signalfd_siginfo info;
-    unsigned char code;
+    struct report it;
     struct pollfd fds[2] = {
         {.fd = report, .events = POLLIN},
         {.fd = signalfd(-1, wanted, SFD_CLOEXEC | SFD_NONBLOCK),
@@ -225,8 +233,9 @@ static int await(const struct cli_while *keep, pid_t child, int report,
             break;
         }
     }
-    if (read(report, &code, 1) == 1) {
-        return code;
+    if (read(report, &it, sizeof(it)) == (ssize_t)sizeof(it)) {
+        cli_interrupt_pass_on(&(struct cli_interrupt){.number = it.signal});
+        return it.code;
     }
     return cli_message(CLI_EXIT_INTERNAL, NULL,
                        "the process that was to keep the lock was killed");

@@ -33,6 +33,7 @@ struct cli_while {
     struct hf_lock *lock;
     int64_t ttl_ms;
     struct cli_line_gate *gate; /* shared with the parent */
+    int signal;                 /* it cancelled the wait; 0: none did */
     pid_t pid;
     int pidfd;
     int listener;        /* `release` connects here; -1: it cannot */

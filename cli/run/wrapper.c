@@ -213,6 +213,15 @@ static int give_up(struct wrapper *wrapper, int error)
     return cli_message_errno(CLI_EXIT_INTERNAL, "signalfd", error);
 }
 
+/* Another code has precedence, such as that of a lost lock. */
+static void pass_on_interrupt(const struct cli_run *run, int code)
+{
+    const struct cli_interrupt *interrupt = &run->link.shared->interrupt;
+    if (code == CLI_EXIT_SIGNAL + interrupt->number) {
+        cli_interrupt_pass_on(interrupt);
+    }
+}
+
 /* @return 0 to continue, or the exit code. */
 static int find_proc(struct cli_run *run)
 {
@@ -255,5 +264,7 @@ int cli_wrapper(struct cli_run *run)
     sigset_t wanted = run->signals.relayed;
     (void)sigaddset(&wanted, SIGCHLD);
     wrapper.signals = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
-    return wrapper.signals < 0 ? give_up(&wrapper, errno) : watch(&wrapper);
+    code = wrapper.signals < 0 ? give_up(&wrapper, errno) : watch(&wrapper);
+    pass_on_interrupt(run, code);
+    return code;
 }

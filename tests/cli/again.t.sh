@@ -234,6 +234,7 @@ expect code-130
 X
 # shellcheck disable=SC2016
 ok 'Ctrl-C ends the command, and run --again' timeout 30 "$pty" sh -c \
-    'holdfast run --again seat -- sh -c "echo rea\"\"dy-now; exec sleep 300"
+    'trap : INT
+     holdfast run --again seat -- sh -c "echo rea\"\"dy-now; exec sleep 300"
      echo code-$?' <"$W/script"
 finish
