@@ -14,6 +14,7 @@ struct hf_alarm {
     struct hf_instant at; /* HF_NEVER: not set, or its expiry was read */
 };
 
+/* An initializer: not open. */
 #define HF_ALARM_CLOSED ((struct hf_alarm){.fd = -1, .at = HF_NEVER})
 
 /** Open the descriptor if it is not open. @return false: there is none left
