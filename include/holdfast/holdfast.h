@@ -766,8 +766,8 @@ hf_lock_extend(struct hf_lock *lock, int64_t ttl_ms, struct hf_error *error);
 
 /**
  * Add a process on which the lock depends: the embedded store frees the lock
- * only after this process, and all that were added, have ended. No effect on
- * stores that do not watch processes.
+ * only after this process, and all that were added, have ended. No effect with
+ * HF_LIVENESS_LEASE, and on stores that do not watch processes.
  *
  * @param lock  The lock.
  * @param pid   A process, or the negative of a process group, as in kill(2).

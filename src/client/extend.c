@@ -159,14 +159,16 @@ static bool exists(int64_t pid)
            (kill((pid_t)pid, 0) == 0 || errno == EPERM);
 }
 
-/* The locks of one handle have the same processes. */
+/* The locks of one handle have the same processes. A lock that has none lasts
+ * until the end of its lease (HF_LIVENESS_LEASE): with the added process alone,
+ * its end would free the lock while we hold it. */
 static enum hf_status add_process(struct hf_lock *lock, int64_t pid)
 {
     const struct hf_life_set *life = hf_lock_life(lock);
     if (hf_lock_is_in_use(lock)) {
         return HF_INVALID;
     }
-    if (life == NULL) { /* the store does not watch processes */
+    if (life == NULL || life->count == 0) { /* no process frees it */
         return hf_lock_group_state(lock) == HF_STATE_LOST ? HF_LOST : HF_OK;
     }
     if (life->count >= HF_LIFE_PROCESSES_MAX) {

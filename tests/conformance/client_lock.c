@@ -533,6 +533,32 @@ static void test_added_processes(void **state)
     hf_client_close(client);
 }
 
+/* Only the end of its lease frees it, whatever processes were added. */
+static void test_added_to_a_lasting_lock(void **state)
+{
+    (void)state;
+    const char *name = fresh_name();
+    struct hf_client *client = open_client();
+    struct hf_request request = want(name, LEASE_MS, PATIENCE_MS);
+    struct hf_lock *lock = NULL;
+    request.liveness = HF_LIVENESS_LEASE;
+    assert_int_equal(hf_lock_acquire(client, &request, &lock, NULL), HF_OK);
+    for (int i = 0; i < 5; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            pause();
+            _exit(0);
+        }
+        assert_int_equal(hf_lock_add_process(lock, child), HF_OK);
+        assert_int_equal(kill(child, SIGKILL), 0);
+        assert_int_equal(waitpid(child, NULL, 0), child);
+        assert_int_equal(try_take(client, name, NULL), HF_BUSY);
+    }
+    assert_int_equal(hf_lock_add_process(lock, 0), HF_INVALID);
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    hf_client_close(client);
+}
+
 static void test_words(void **state)
 {
     (void)state;
@@ -566,6 +592,7 @@ int main(void)
         cmocka_unit_test(test_shared_is_not_marked),
         cmocka_unit_test(test_close_gives_back),
         cmocka_unit_test(test_added_processes),
+        cmocka_unit_test(test_added_to_a_lasting_lock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
