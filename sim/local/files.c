@@ -215,7 +215,7 @@ static int look_at(struct sim_task *task, const char *path, struct stat *out)
     if (!sim_task_call(task)) {
         return fail(EIO);
     }
-    if (strncmp(path, "/proc/self/ns/", 14) == 0) {
+    if (strncmp(path, "/proc/thread-self/ns/", 21) == 0) {
         out->st_ino = SPACE_INO;
         return 0;
     }

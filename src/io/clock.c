@@ -2,6 +2,7 @@
 #include "io/clock.h"
 
 #include "base/assert.h"
+#include "io/namespace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,14 +26,14 @@ struct hf_instant hf_clock_now(void)
 static bool read_time_namespace(char *out, size_t size)
 {
     char other[64];
-    ssize_t len = readlink("/proc/self/ns/time", out, size - 1);
+    ssize_t len = hf_namespace_name("time", out, size - 1);
     if (len > 0 && (size_t)len < size - 1) {
         out[len] = '\0';
         return true;
     }
     snprintf(out, size, "-");
     return len < 0 && errno == ENOENT &&
-           readlink("/proc/self/ns/uts", other, sizeof(other)) > 0;
+           hf_namespace_name("uts", other, sizeof(other)) > 0;
 }
 
 bool hf_clock_name(char out[HF_CLOCK_NAME_MAX])

@@ -172,6 +172,87 @@ static void zombie_leader(void **state)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
+struct orphan {
+    const char *folder;
+    int out;
+};
+
+/* A thread whose main thread has ended: open the store and take the name. */
+static void *take_as_orphan(void *user)
+{
+    const struct orphan *orphan = user;
+    static struct driver d;
+    struct hf_error error = {0};
+    char text[400] = "";
+    for (int i = 0; i < 5000 && strstr(text, ") Z") == NULL; i++) {
+        FILE *file = fopen("/proc/self/stat", "r");
+        if (file == NULL || fgets(text, sizeof(text), file) == NULL) {
+            _exit(1);
+        }
+        fclose(file);
+        usleep(1000);
+    }
+    char is_good =
+        driver_open(&d, orphan->folder, "", &error) == HF_OK &&
+        acquire(&d, "job", A, TTL, getpid())->verdict == HF_VERDICT_OK;
+    if (!is_good) {
+        fprintf(stderr, "# %s\n", error.text);
+    }
+    ssize_t wrote = write(orphan->out, &is_good, 1);
+    _exit(wrote == 1 && pause() == -1 ? 0 : 1);
+}
+
+static pid_t orphan_takes(const char *folder)
+{
+    int line[2];
+    char is_good = 0;
+    assert_int_equal(pipe(line), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        pthread_t thread;
+        static struct orphan orphan;
+        orphan = (struct orphan){folder, line[1]};
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* if a check fails */
+        pthread_create(&thread, NULL, take_as_orphan, &orphan);
+        pthread_exit(NULL);
+    }
+    close(line[1]);
+    assert_int_equal(read(line[0], &is_good, 1), 1);
+    close(line[0]);
+    if (!is_good) {
+        end(pid);
+    }
+    assert_true(is_good);
+    return pid;
+}
+
+/* It may open a store that others use. */
+static void orphan_joins(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = orphan_takes(f->folder);
+    assert_false(is_granted(&f->d, B));
+    end(pid);
+    assert_true(is_granted(&f->d, B));
+}
+
+/* Others may open a store that it has set up. */
+static void orphan_sets_up(void **state)
+{
+    struct driver d;
+    struct hf_error error = {0};
+    char folder[64];
+    (void)state;
+    folder_make(folder);
+    pid_t pid = orphan_takes(folder);
+    assert_int_equal(driver_open(&d, folder, "", &error), HF_OK);
+    assert_false(is_granted(&d, B));
+    end(pid);
+    assert_true(is_granted(&d, B));
+    driver_close(&d);
+    folder_drop(folder);
+}
+
 /* A group leader with one member, whose pid comes through a pipe. */
 static pid_t group(pid_t *member)
 {
@@ -321,6 +402,8 @@ int main(void)
         IN_FOLDER(stopped_is_alive),
         IN_FOLDER(lease_alone),
         IN_FOLDER(zombie_leader),
+        IN_FOLDER(orphan_joins),
+        cmocka_unit_test(orphan_sets_up),
         IN_FOLDER(group_outlives_its_leader),
         IN_FOLDER(group_that_is_gone),
         IN_FOLDER(all_must_be_gone),

@@ -37,6 +37,7 @@
 
 #include "base/assert.h"
 #include "base/fail.h"
+#include "io/namespace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -89,7 +90,7 @@ static bool read_boot(char boot[HF_GATE_BOOT_MAX])
 static bool read_time_space(uint64_t *out)
 {
     struct stat about;
-    int failed = stat("/proc/self/ns/time", &about);
+    int failed = hf_namespace_stat("time", &about);
     *out = failed == 0 ? about.st_ino : 0;
     return failed == 0 || errno == ENOENT;
 }
@@ -334,7 +335,7 @@ static enum hf_status fail_boot(int number, struct hf_error *error)
         return hf_folder_fail(BOOT_FILE, number, "open", error);
     }
     return hf_fail(error, HF_CONFIG,
-                   "cannot read " BOOT_FILE " and /proc/self/ns/time (%s): the "
+                   "cannot read " BOOT_FILE " and the time namespace (%s): the "
                    "embedded store needs /proc",
                    hf_errno_text(number));
 }

@@ -23,6 +23,7 @@
 #include "store/local/liveness.h"
 
 #include "base/assert.h"
+#include "io/namespace.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -114,7 +115,7 @@ static void look(struct hf_proc_view *view)
     }
     view->is_ready = true;
     view->own_pid = getpid();
-    if (stat("/proc/self/ns/pid", &space) != 0) {
+    if (hf_namespace_stat("pid", &space) != 0) {
         return;
     }
     view->pid_space = space.st_ino;

@@ -16,6 +16,7 @@
 
 #include "base/assert.h"
 #include "io/clock.h"
+#include "io/namespace.h"
 #include "io/standard_fds.h"
 
 #include <arpa/inet.h>
@@ -54,7 +55,7 @@ void hf_wake_init(struct hf_wake *wake, hf_watch_fn *ready)
 static uint64_t read_space(void)
 {
     struct stat about;
-    return stat("/proc/self/ns/net", &about) == 0 ? about.st_ino : 0;
+    return hf_namespace_stat("net", &about) == 0 ? about.st_ino : 0;
 }
 
 static bool make_socket(struct hf_wake *wake)

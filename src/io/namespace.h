@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The namespaces of the calling thread. /proc/self is about the main thread: it
+ * has none any more once that has ended with pthread_exit(). */
+#ifndef HF_IO_NAMESPACE_H
+#define HF_IO_NAMESPACE_H
+
+#include <stddef.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+/** stat() of a namespace, which its inode identifies.
+ * @param kind  "pid", "net", "time", …
+ * @return 0, or -1 with errno; ENOENT: the kernel has none of this kind. */
+int hf_namespace_stat(const char *kind, struct stat *out);
+
+/** readlink() of a namespace: "time:[4026531834]", without a NUL.
+ * @return the length, or -1 with errno. */
+ssize_t hf_namespace_name(const char *kind, char *out, size_t size);
+
+#endif
