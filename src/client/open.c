@@ -107,6 +107,12 @@ static enum hf_status make_loop(struct hf_client *client,
     return HF_OK;
 }
 
+static bool is_cancelled(void *user)
+{
+    const struct hf_client *client = user;
+    return hf_cancel_is_triggered(client->options.cancel);
+}
+
 static enum hf_status open_store(struct hf_client *client,
                                  struct hf_error *error)
 {
@@ -137,6 +143,7 @@ static enum hf_status open_store(struct hf_client *client,
         .status = hf_client_on_status,
         .log = on_log,
         .login = client->options.login != NULL ? hf_client_on_login : NULL,
+        .is_cancelled = is_cancelled,
         .is_for_setup = client->options.is_for_setup,
     };
     status = ops->open(url, &env, &client->store, error);

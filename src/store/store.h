@@ -210,6 +210,10 @@ struct hf_login {
  * may connect. */
 typedef void hf_store_login_fn(void *client, struct hf_login *login);
 
+/* Whether the client's cancel token was triggered: for a store that waits in
+ * its open() or in a job. */
+typedef bool hf_store_cancelled_fn(void *client);
+
 struct hf_store_env {
     void *client;
     struct hf_loop *loop; /* where a store registers its sockets and timers */
@@ -218,7 +222,8 @@ struct hf_store_env {
     hf_store_push_fn *push;
     hf_store_listen_fn *listen;
     hf_store_log_fn *log;
-    hf_store_login_fn *login; /* NULL: only those of the URL */
+    hf_store_login_fn *login;            /* NULL: only those of the URL */
+    hf_store_cancelled_fn *is_cancelled; /* NULL: there is no token */
     bool is_for_setup; /* hf_client_options: open a store that is not usable
                           yet, too, for its jobs */
 };

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/file.h>
 
 /* ---- Before the call --------------------------------------------------- */
 
@@ -457,6 +458,48 @@ static void test_from_a_signal_handler(void **state)
     hf_client_close(other);
 }
 
+/* Another process sets the embedded store up, and takes long. */
+static void test_in_opening(void **state)
+{
+    (void)state;
+    char folder[200];
+    char path[220];
+    char url[220];
+    const char *tmp = getenv("TMPDIR");
+    struct hf_client_options options;
+    struct hf_client *client = NULL;
+    struct hf_error error = {0};
+    if (!world_is_local()) {
+        skip();
+    }
+    snprintf(folder, sizeof(folder), "%s/hf-opening.XXXXXX",
+             tmp != NULL ? tmp : "/tmp");
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/locks.gate", folder);
+    snprintf(url, sizeof(url), "local://%s", folder);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    for (int kind = LOCK_SH; kind != 0; kind = kind == LOCK_SH ? LOCK_EX : 0) {
+        struct itimerval timer = {.it_value = {.tv_usec = 100000}};
+        assert_int_equal(flock(fd, kind), 0);
+        hf_client_options_init(&options);
+        options.cancel = new_token();
+        signalled = options.cancel;
+        handle(SIGALRM, on_signal);
+        setitimer(ITIMER_REAL, &timer, NULL);
+        assert_int_equal(hf_client_open(url, &options, &client, &error),
+                         HF_CANCELLED);
+        assert_null(client);
+        assert_string_equal(error.text, "cancelled");
+        handle(SIGALRM, SIG_DFL);
+        signalled = NULL;
+        hf_cancel_free(options.cancel);
+    }
+    close(fd);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 /* A program: SIGTERM ends its wait, and it releases its locks. */
 static int program(const char *waited, const char *mine, bool is_early)
 {
@@ -530,6 +573,7 @@ int main(void)
         cmocka_unit_test(test_a_token_of_two_clients),
         cmocka_unit_test(test_in_a_break),
         cmocka_unit_test(test_from_a_signal_handler),
+        cmocka_unit_test(test_in_opening),
         cmocka_unit_test(test_sigterm_ends_a_program),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

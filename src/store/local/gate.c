@@ -37,6 +37,7 @@
 
 #include "base/assert.h"
 #include "base/fail.h"
+#include "io/clock.h"
 #include "io/namespace.h"
 
 #include <errno.h>
@@ -117,22 +118,39 @@ static int open_or_make(const char *path, const struct hf_folder *folder)
     return fd;
 }
 
-/** flock() with a timeout. @return 0, or an errno; EWOULDBLOCK: timed out. */
-static int lock_file(int fd, int kind)
+/** Wait a millisecond for another process. @return 0; EWOULDBLOCK: `most_ms`
+ * have passed since `since`; ECANCELED: the client's token was triggered. */
+static int nap(const struct hf_gate *gate, struct hf_instant since,
+               int64_t most_ms)
 {
-    const struct timespec nap = {.tv_nsec = 1000000};
-    for (int waited_ms = 0;; waited_ms++) {
-        if (flock(fd, kind | LOCK_NB) == 0) {
-            return 0;
-        }
-        if (errno != EWOULDBLOCK && errno != EINTR) {
-            return errno;
-        }
-        if (waited_ms >= SETUP_MS_MAX) {
-            return EWOULDBLOCK;
-        }
-        nanosleep(&nap, NULL);
+    const struct timespec step = {.tv_nsec = 1000000};
+    const struct hf_store_env *env = gate->env;
+    if (env != NULL && env->is_cancelled != NULL &&
+        env->is_cancelled(env->client)) {
+        return ECANCELED;
     }
+    if (hf_span_ms_floor(hf_instant_until(since, hf_clock_now())) >= most_ms) {
+        return EWOULDBLOCK;
+    }
+    nanosleep(&step, NULL);
+    return 0;
+}
+
+/** flock() with a timeout. @return 0, or an errno; see nap(). */
+static int lock_file(const struct hf_gate *gate, int kind)
+{
+    int number = 0;
+    while (number == 0 && flock(gate->fd, kind | LOCK_NB) != 0) {
+        number = errno == EWOULDBLOCK || errno == EINTR
+                     ? nap(gate, gate->since, SETUP_MS_MAX)
+                     : errno;
+    }
+    return number;
+}
+
+static enum hf_status fail_cancelled(struct hf_error *error)
+{
+    return hf_fail(error, HF_CANCELLED, "cancelled");
 }
 
 static enum hf_status map_page(struct hf_gate *gate, bool is_allocated,
@@ -272,9 +290,10 @@ static enum hf_status fail_in_use(const struct hf_gate *gate, const char *boot,
 static enum hf_status set_up(struct hf_gate *gate, const char *boot,
                              hf_gate_renew_fn *make, struct hf_error *error)
 {
+    struct hf_instant since = hf_clock_now();
+    int number = 0;
     flock(gate->fd, LOCK_UN);
-    for (int waited_ms = 0; !is_of_boot(gate->page, boot); waited_ms++) {
-        const struct timespec nap = {.tv_nsec = 1000000};
+    while (!is_of_boot(gate->page, boot)) {
         if (flock(gate->fd, LOCK_EX | LOCK_NB) == 0) {
             enum hf_status status = HF_OK;
             if (!is_of_boot(gate->page, boot)) {
@@ -285,13 +304,18 @@ static enum hf_status set_up(struct hf_gate *gate, const char *boot,
             }
             break;
         }
-        if (waited_ms >= (is_of_other_boot(gate->page, boot) ? OTHERS_MS_MAX
-                                                             : SETUP_MS_MAX)) {
-            return fail_in_use(gate, boot, error);
+        number = is_of_other_boot(gate->page, boot)
+                     ? nap(gate, since, OTHERS_MS_MAX)
+                     : nap(gate, gate->since, SETUP_MS_MAX);
+        if (number != 0) {
+            return number == ECANCELED ? fail_cancelled(error)
+                                       : fail_in_use(gate, boot, error);
         }
-        nanosleep(&nap, NULL);
     }
-    int number = lock_file(gate->fd, LOCK_SH);
+    number = lock_file(gate, LOCK_SH);
+    if (number == ECANCELED) {
+        return fail_cancelled(error);
+    }
     return number == 0 && is_of_boot(gate->page, boot)
                ? HF_OK
                : fail_in_use(gate, boot, error);
@@ -386,7 +410,10 @@ static enum hf_status lock_and_open(struct hf_gate *gate,
     if (status != HF_OK) {
         return status;
     }
-    int number = lock_file(gate->fd, LOCK_SH);
+    int number = lock_file(gate, LOCK_SH);
+    if (number == ECANCELED) {
+        return fail_cancelled(error);
+    }
     if (number == EWOULDBLOCK) {
         return hf_fail(error, HF_UNAVAILABLE,
                        "%s is being set up by a process that does not get on "
@@ -404,6 +431,7 @@ enum hf_status hf_gate_open(struct hf_gate *gate,
 {
     gate->page = NULL;
     gate->folder = folder;
+    gate->since = hf_clock_now();
     gate->pid = getpid();
     gate->pid_space = 0;
     gate->has_values = false;

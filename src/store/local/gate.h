@@ -14,6 +14,7 @@
 
 #include "base/time.h"
 #include "store/local/folder.h"
+#include "store/store.h"
 
 #include <holdfast/holdfast.h>
 #include <pthread.h>
@@ -75,6 +76,9 @@ struct hf_gate_page {
 struct hf_gate {
     struct hf_gate_page *page;
     const struct hf_folder *folder; /* borrowed */
+    const struct hf_store_env *env; /* borrowed; set before hf_gate_open(): its
+                                       is_cancelled ends the wait. NULL: none */
+    struct hf_instant since;        /* hf_gate_open() */
     int fd;
     int64_t pid;
     uint64_t pid_space;
@@ -93,7 +97,8 @@ typedef enum hf_status
 hf_gate_renew_fn(const struct hf_folder *folder, const char *data_path,
                  uint64_t *map_bytes, struct hf_error *error);
 
-/** @param fence_base  must be the same for all clients of the folder.
+/** Waits at most 20 s for another process that sets the files up.
+ * @param fence_base  must be the same for all clients of the folder.
  * @return HF_OK: the caller must close the gate; else it is not open. */
 enum hf_status hf_gate_open(struct hf_gate *gate,
                             const struct hf_folder *folder,

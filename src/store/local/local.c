@@ -83,6 +83,7 @@ static enum hf_status open_files(struct hf_local *local, const char *wanted,
     if (status != HF_OK) {
         return status;
     }
+    local->gate.env = &local->env;
     status = hf_gate_open(&local->gate, &local->folder, local->patience,
                           local->fence_base, hf_table_renew, error);
     if (status != HF_OK) {
@@ -125,7 +126,7 @@ static enum hf_status open_or_note(struct hf_local *local,
 {
     struct hf_error found = {.text = ""};
     enum hf_status status = hf_local_open(local, url->path, &found);
-    if (status == HF_OK || !local->env.is_for_setup) {
+    if (status == HF_OK || status == HF_CANCELLED || !local->env.is_for_setup) {
         return status == HF_OK ? HF_OK
                                : hf_fail(error, status, "%s", found.text);
     }
