@@ -144,8 +144,14 @@ static const char *cannot_run_once(const struct cli_args *args)
 
 static const char *cannot_reserve(const struct cli_args *args)
 {
-    return args->min_hold_ms != CLI_UNSET &&
-                   args->min_hold_ms > HF_RESERVE_MS_MAX
+    if (args->min_hold_ms == CLI_UNSET) {
+        return NULL;
+    }
+    if (args->is_shared) {
+        return "--min-hold keeps others out, --shared lets several in: give "
+               "one of them";
+    }
+    return args->min_hold_ms > HF_RESERVE_MS_MAX
                ? "--min-hold is 31 days at most"
                : NULL;
 }

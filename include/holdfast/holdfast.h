@@ -598,8 +598,8 @@ HF_API enum hf_status hf_lock_release(struct hf_lock *lock);
  * respects like hf_lock_release().
  *
  * @return As hf_lock_release(); HF_INVALID - @p reserve_ms is below 0 or above
- *         HF_RESERVE_MS_MAX, HF_UNSUPPORTED - a lock of this store ends with
- *         its connection: nothing was done, and the lock is still yours.
+ *         HF_RESERVE_MS_MAX, or a read lock, HF_UNSUPPORTED - the store ends it
+ *         with its connection: nothing was done, and the lock is still yours.
  *
  * Threads: the lock's. Blocks: for about one node_timeout.
  */
@@ -938,8 +938,8 @@ HF_API void hf_op_start_release(struct hf_lock *lock, hf_op_fn *done,
  * Start hf_lock_release_reserved(). Consumes @p lock at once if it returns
  * HF_OK; with any other status the lock is still yours.
  *
- * @return HF_OK; HF_INVALID - @p reserve_ms out of its bounds, no lock, no
- *         callback, a forked child or a client that is being closed;
+ * @return HF_OK; HF_INVALID - @p reserve_ms out of its bounds, a read lock, no
+ *         lock or callback, a forked child or a client that is being closed;
  *         HF_UNSUPPORTED - as above; HF_NO_MEMORY.
  *
  * Threads: the lock's. Blocks: briefly.

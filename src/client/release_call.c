@@ -41,10 +41,32 @@ static enum hf_status release(struct hf_lock *lock, int64_t for_ms)
     return status;
 }
 
-static bool can_reserve(const struct hf_lock *lock)
+/* A reader's release leaves nothing that could keep the name: other readers may
+ * hold it. The shared hold of a permit is not reserved, but the permit is. */
+static bool has_reader(const struct hf_lock *lock)
 {
-    return hf_client_need_records(lock->client, "", NULL) == HF_OK &&
-           hf_client_need_moves(lock->client, NULL) == HF_OK;
+    bool has = false;
+    for (; lock != NULL && !has; lock = hf_lock_follows(lock)) {
+        has = lock->is_shared && lock->permits == 0;
+    }
+    return has;
+}
+
+/** @return HF_OK; HF_INVALID, HF_UNSUPPORTED: it cannot be reserved. */
+static enum hf_status check_reserve(const struct hf_lock *lock,
+                                    int64_t reserve_ms)
+{
+    if (reserve_ms < 0 || reserve_ms > HF_RESERVE_MS_MAX) {
+        return HF_INVALID;
+    }
+    if (reserve_ms == 0) {
+        return HF_OK;
+    }
+    if (hf_client_need_records(lock->client, "", NULL) != HF_OK ||
+        hf_client_need_moves(lock->client, NULL) != HF_OK) {
+        return HF_UNSUPPORTED;
+    }
+    return has_reader(lock) ? HF_INVALID : HF_OK;
 }
 
 enum hf_status hf_lock_release(struct hf_lock *lock)
@@ -58,13 +80,8 @@ enum hf_status hf_lock_release_reserved(struct hf_lock *lock,
     if (lock == NULL) {
         return HF_OK;
     }
-    if (reserve_ms < 0 || reserve_ms > HF_RESERVE_MS_MAX) {
-        return HF_INVALID;
-    }
-    if (reserve_ms > 0 && !can_reserve(lock)) {
-        return HF_UNSUPPORTED;
-    }
-    return release(lock, reserve_ms);
+    enum hf_status status = check_reserve(lock, reserve_ms);
+    return status == HF_OK ? release(lock, reserve_ms) : status;
 }
 
 /* ---- Asynchronous ------------------------------------------------------ */
@@ -88,12 +105,12 @@ enum hf_status hf_op_start_release_reserved(struct hf_lock *lock,
                                             int64_t reserve_ms, hf_op_fn *done,
                                             void *user)
 {
-    if (lock == NULL || done == NULL || reserve_ms < 0 ||
-        reserve_ms > HF_RESERVE_MS_MAX) {
+    if (lock == NULL || done == NULL) {
         return HF_INVALID;
     }
-    if (reserve_ms > 0 && !can_reserve(lock)) {
-        return HF_UNSUPPORTED;
+    enum hf_status status = check_reserve(lock, reserve_ms);
+    if (status != HF_OK) {
+        return status;
     }
     struct hf_client *client = lock->client;
     if (hf_client_enter(client, NULL) != HF_OK) {

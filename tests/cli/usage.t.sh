@@ -98,6 +98,8 @@ refused 64 'status-fd: Bad file' '--status-fd closed' \
     holdfast run --status-fd 77 x -- true
 refused 64 '31 days at most' 'a --min-hold of 32 days' \
     holdfast run --min-hold 32d x -- true
+refused 64 'min-hold keeps others out' '--min-hold with --shared' \
+    holdfast run --shared --min-hold 5 x -- true
 refused 64 'once does not wait' '--once with --wait' \
     holdfast run --once 1h -w 5 x -- true
 refused 64 'try does not wait' '--try with --wait' \

@@ -100,12 +100,55 @@ static void test_cancelled_writer_lets_readers_in(void **state)
     await_unused(name);
 }
 
+static void on_no_end(void *user, struct hf_lock *lock, enum hf_status status,
+                      const struct hf_error *error)
+{
+    (void)user, (void)lock, (void)status, (void)error;
+    fail();
+}
+
+/* A name of several readers has no one place for a reservation: the lock is not
+ * released, and the caller knows. */
+static void refuse_reservation(struct hf_client *client, struct hf_lock *lock,
+                               const char *name)
+{
+    assert_int_equal(hf_lock_release_reserved(lock, 1500), HF_INVALID);
+    assert_int_equal(hf_op_start_release_reserved(lock, 1500, on_no_end, NULL),
+                     HF_INVALID);
+    assert_int_equal(hf_lock_state(lock), HF_STATE_HELD);
+    assert_int_equal(try_take(client, name, NULL), HF_BUSY);
+    assert_int_equal(hf_lock_release_reserved(lock, 0), HF_OK);
+    assert_free(client, name);
+}
+
+static void test_reader_is_not_reserved(void **state)
+{
+    (void)state;
+    char several[80];
+    const char *name = fresh_name();
+    struct hf_client *client = open_client();
+    struct hf_request request = want(name, LEASE_MS, PATIENCE_MS);
+    struct hf_lock *lock = NULL;
+    request.mode = HF_SHARED;
+    assert_int_equal(hf_lock_acquire(client, &request, &lock, NULL), HF_OK);
+    refuse_reservation(client, lock, name);
+    snprintf(several, sizeof(several), "%s.b", name);
+    struct hf_name more = {several, strlen(several), HF_SHARED};
+    request.mode = HF_EXCLUSIVE;
+    request.more = &more;
+    request.n_more = 1;
+    assert_int_equal(hf_lock_acquire(client, &request, &lock, NULL), HF_OK);
+    refuse_reservation(client, lock, name);
+    hf_client_close(client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_readers_and_a_writer),
         TEST(test_writer_under_a_stream_of_readers),
         TEST(test_cancelled_writer_lets_readers_in),
+        cmocka_unit_test(test_reader_is_not_reserved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

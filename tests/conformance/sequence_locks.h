@@ -231,9 +231,19 @@ static inline void reserved_until(const struct held *held, int64_t until_ms)
     unlock_world();
 }
 
+/* How long its names may be reserved: those of a reader are not. */
+static inline int64_t draw_reserve(const struct held *held)
+{
+    bool has_reader = false;
+    for (int i = 0; held->slot < 0 && i < held->wish.n; i++) {
+        has_reader = has_reader || held->wish.modes[i] == HF_SHARED;
+    }
+    return has_reader ? 0 : draw(30);
+}
+
 static inline void do_release_reserved(struct held *held)
 {
-    int64_t reserve_ms = draw(30);
+    int64_t reserve_ms = draw_reserve(held);
     int64_t began_ms = now_ms();
     held_take_out(held);
     calls("hf_lock_release_reserved");
@@ -265,9 +275,11 @@ static inline void do_start_release_reserved(struct held *held)
     struct op *op =
         op_begin(held->box, "hf_op_start_release_reserved", RELEASED);
     held_take_out(held);
-    bool is_started = op_started(
-        op, 0, hf_op_start_release_reserved(held->lock, draw(30), on_lock, op),
-        NULL);
+    bool is_started =
+        op_started(op, 0,
+                   hf_op_start_release_reserved(held->lock, draw_reserve(held),
+                                                on_lock, op),
+                   NULL);
     if (!is_started) {
         held_put_back(held);
     }
