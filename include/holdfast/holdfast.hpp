@@ -611,13 +611,16 @@ class lock
         return status;
     }
 
-    /** Give it back, but keep the name taken for @p span from now on. */
+    /** Give it back, but keep the name taken for @p span from now on. With
+     * HF_INVALID and HF_UNSUPPORTED nothing was done: the lock is still here.
+     */
     hf_status release_reserved(std::chrono::milliseconds span) noexcept
     {
-        hf_lock *handle = handle_;
-        handle_ = nullptr;
-        hf_status status = hf_lock_release_reserved(handle, span.count());
-        client_.reset();
+        hf_status status = hf_lock_release_reserved(handle_, span.count());
+        if (status != HF_INVALID && status != HF_UNSUPPORTED) {
+            handle_ = nullptr;
+            client_.reset();
+        }
         return status;
     }
 

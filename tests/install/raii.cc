@@ -129,10 +129,12 @@ static void check_requests(const holdfast::client &client,
           std::string("of a test"));
     CHECK(other.try_acquire(holdfast::request("several-2").shared()));
     CHECK(!other.try_acquire(with_nul));
-    CHECK(lock.release() == HF_OK);
+    CHECK(lock.release_reserved(milliseconds(5000)) == HF_INVALID && lock);
+    CHECK(lock.release() == HF_OK && !lock);
     holdfast::request alone("several-1");
     lock = client.acquire(alone.also("several-2").also(with_nul));
-    CHECK(lock.release_reserved(milliseconds(5000)) == HF_OK);
+    CHECK(lock.release_reserved(milliseconds(-1)) == HF_INVALID && lock);
+    CHECK(lock.release_reserved(milliseconds(5000)) == HF_OK && !lock);
     CHECK(!other.try_acquire("several-1"));
     holdfast::lock permit = client.acquire(holdfast::request("gpu").permits(2));
     CHECK(other.try_acquire(holdfast::request("gpu").permits(2)));
