@@ -650,7 +650,7 @@ hf_client_marked(struct hf_client *client, const void *name, size_t name_len,
  *
  * @return HF_OK - the mark is at a majority of the nodes that vote, and the
  *         lock is still held; HF_BUSY - work was started in this period;
- *         HF_LOST - the lock was lost in between; HF_UNAVAILABLE,
+ *         HF_LOST - the lock is lost, and not marked; HF_UNAVAILABLE,
  *         HF_QUARANTINED - no majority has the mark: it was withdrawn at the
  *         nodes that could be reached, the others may still have it;
  *         HF_DENIED; HF_INVALID - also a shared lock or a permit;

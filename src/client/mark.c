@@ -402,11 +402,25 @@ static enum hf_status mark_one(struct hf_lock *lock, int64_t period_ms,
     return status;
 }
 
-/* Mark all names or none; none if the lock has been lost by then. */
+/** @return HF_OK; HF_LOST. */
+static enum hf_status check_held(struct hf_lock *lock, struct hf_error *error)
+{
+    enum hf_status status = HF_OK;
+    for (; status == HF_OK && lock != NULL; lock = hf_lock_group_next(lock)) {
+        if (hf_lock_state_now(lock) == HF_STATE_LOST) {
+            status = hf_fail(error, HF_LOST, "%s", hf_status_text(HF_LOST));
+        }
+    }
+    return status;
+}
+
+/* Mark all names or none; none if the lock has been lost by then. The mark of a
+ * lost lock would refuse that of the next holder until it is withdrawn, so the
+ * lock is looked at before each request, too. */
 static enum hf_status mark_all(struct hf_lock *lock, int64_t period_ms,
                                struct hf_error *error)
 {
-    enum hf_status status = HF_OK;
+    enum hf_status status = check_held(lock, error);
     struct hf_lock *one = lock;
     for (; status == HF_OK && one != NULL; one = hf_lock_group_next(one)) {
         status = check_unmarked(one, error);
@@ -416,14 +430,10 @@ static enum hf_status mark_all(struct hf_lock *lock, int64_t period_ms,
     }
     for (one = lock; status == HF_OK && one != NULL;
          one = hf_lock_group_next(one)) {
-        status = mark_one(one, period_ms, error);
+        status = check_held(lock, error);
+        status = status == HF_OK ? mark_one(one, period_ms, error) : status;
     }
-    for (struct hf_lock *held = lock; status == HF_OK && held != NULL;
-         held = hf_lock_group_next(held)) {
-        if (hf_lock_state_now(held) == HF_STATE_LOST) {
-            status = hf_fail(error, HF_LOST, "%s", hf_status_text(HF_LOST));
-        }
-    }
+    status = status == HF_OK ? check_held(lock, error) : status;
     for (struct hf_lock *done = lock; status != HF_OK && done != one;
          done = hf_lock_group_next(done)) {
         (void)unmark(done, NULL);

@@ -44,11 +44,43 @@ static void test_start_detach(void **state)
     hf_client_close(client);
 }
 
+static void count_line(void *user, enum hf_log_level level, const char *text)
+{
+    (void)text;
+    *(int *)user += level == HF_LOG_DEBUG;
+}
+
+/* The mark of a lock that is lost would keep its next holder from working. So
+ * no node is asked. */
+static void test_mark(void **state)
+{
+    (void)state;
+    int requests = 0;
+    struct hf_client_options options;
+    struct hf_client *client = NULL;
+    struct hf_error error = {0};
+    hf_client_options_init(&options);
+    options.thread = HF_THREAD_NONE;
+    options.log = count_line;
+    options.log_user = &requests;
+    assert_int_equal(hf_client_open(world_url(), &options, &client, &error),
+                     HF_OK);
+    struct hf_lock *lock = take_lapsed(client);
+    assert_true(requests > 0);
+    requests = 0;
+    assert_int_equal(hf_lock_mark(lock, LEASE_MS, &error), HF_LOST);
+    assert_int_equal(error.status, HF_LOST);
+    assert_int_equal(requests, 0);
+    (void)hf_lock_release(lock);
+    hf_client_close(client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_detach),
         cmocka_unit_test(test_start_detach),
+        cmocka_unit_test(test_mark),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
