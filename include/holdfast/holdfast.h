@@ -653,8 +653,8 @@ hf_client_marked(struct hf_client *client, const void *name, size_t name_len,
  *         HF_LOST - the lock is lost, and not marked; HF_UNAVAILABLE,
  *         HF_QUARANTINED - no majority has the mark: it was withdrawn at the
  *         nodes that could be reached, the others may still have it;
- *         HF_DENIED; HF_INVALID - also a shared lock or a permit;
- *         HF_CANCELLED; HF_NO_MEMORY.
+ *         HF_DENIED; HF_INVALID - also a shared lock or a permit, or a lock
+ *         whose mark was withdrawn; HF_CANCELLED; HF_NO_MEMORY.
  *
  * Threads: the lock's. Blocks: for some rounds of 0.9 s for each name.
  */

@@ -370,6 +370,11 @@ static enum hf_status check_unmarked(struct hf_lock *lock,
     if (is_live(&marks.newest, client->now)) {
         return hf_fail(error, HF_BUSY, "a command was started in this period");
     }
+    if (marks.newest.fence == hf_lease_fence(hf_lock_lease(lock)) &&
+        marks.newest.owner_len == 0) {
+        return hf_fail(error, HF_INVALID,
+                       "this lock's mark was withdrawn: acquire it anew");
+    }
     if (!is_majority(client, marks.answered)) {
         return hf_fail(error, HF_UNAVAILABLE,
                        "no majority of the voting nodes says whether a command "

@@ -447,6 +447,9 @@ static void test_marks(void **state)
     assert_int_equal(hf_lock_unmark(lock, &error), HF_OK);
     assert_int_equal(marked(a, name), 0);
     assert_int_equal(hf_lock_unmark(lock, &error), HF_OK);
+    assert_int_equal(hf_lock_mark(lock, 60000, &error), HF_INVALID);
+    assert_non_null(strstr(error.text, "withdrawn"));
+    assert_int_equal(marked(a, name), 0);
     assert_int_equal(hf_lock_release(lock), HF_OK);
     lock = take(a, name, LEASE_MS);
     assert_int_equal(hf_lock_mark(lock, 300, &error), HF_OK);

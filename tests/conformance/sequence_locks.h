@@ -377,8 +377,13 @@ static inline void do_mark(struct held *held)
     calls("hf_lock_mark");
     enum hf_status status = hf_lock_mark(held->lock, 1 + draw(40), &error);
     expect(held->box, "hf_lock_mark",
-           can ? ACQUIRED | BIT(HF_LOST) : BIT(HF_INVALID), status, &error);
+           can ? ACQUIRED | BIT(HF_LOST) |
+                     (held->was_unmarked ? BIT(HF_INVALID) : 0U)
+               : BIT(HF_INVALID),
+           status, &error);
+    held->was_unmarked = held->was_unmarked || status != HF_OK;
     if (status == HF_OK && draw(2) == 0) {
+        held->was_unmarked = true;
         calls("hf_lock_unmark");
         status = hf_lock_unmark(held->lock, &error);
         expect(held->box, "hf_lock_unmark", COMMON, status, &error);

@@ -63,8 +63,9 @@ struct held {
     int slot;
     uint64_t fence;
     bool is_used;
-    bool is_dead; /* its client was closed while it was used */
-    bool had_op;  /* an operation of its own may be in progress */
+    bool is_dead;      /* its client was closed while it was used */
+    bool had_op;       /* an operation of its own may be in progress */
+    bool was_unmarked; /* its mark was withdrawn, by a mark that failed too */
 };
 
 /* A lock that is detached. */
