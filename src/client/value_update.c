@@ -17,14 +17,15 @@ struct update {
     const struct hf_name *name;
     hf_value_change_fn *change;
     void *user;
+    unsigned interrupts;  /* client->interrupts when it began */
     bool is_ended;        /* by the callback, whatever its status */
     struct hf_span delay; /* before the next try */
     struct hf_span most;  /* of the delay */
     struct hf_instant until;
 };
 
-/* Call the user's function, without the mutex. It may close the client, or
- * trigger the token. */
+/* Call the user's function, without the mutex. It may close or interrupt the
+ * client, or trigger the token. */
 static enum hf_status change_now(struct update *update,
                                  const struct hf_value *value,
                                  struct hf_bytes *bytes, struct hf_error *error)
@@ -35,8 +36,9 @@ static enum hf_status change_now(struct update *update,
     enum hf_status status =
         update->change(update->user, value, &bytes->data, &bytes->len);
     hf_client_take_in(client, &self);
-    if (client->is_closing ||
-        (status == HF_OK && hf_cancel_is_triggered(client->options.cancel))) {
+    bool is_cancelled = hf_cancel_is_triggered(client->options.cancel) ||
+                        atomic_load(&client->interrupts) != update->interrupts;
+    if (client->is_closing || (status == HF_OK && is_cancelled)) {
         status = HF_CANCELLED;
     }
     update->is_ended = status != HF_OK;
@@ -113,6 +115,7 @@ enum hf_status hf_value_update(struct hf_client *client, const void *name,
     if (status != HF_OK) {
         return status;
     }
+    update.interrupts = atomic_load(&client->interrupts);
     update.most = client->store->ops->retry_base;
     update.until = wait_ms == HF_WAIT_FOREVER
                        ? HF_NEVER

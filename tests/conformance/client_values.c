@@ -533,6 +533,31 @@ static void test_closed_by_an_update(void **state)
     hf_client_close(other);
 }
 
+static enum hf_status interrupt_it(void *user, const struct hf_value *value,
+                                   const void **data, size_t *len)
+{
+    (void)value;
+    hf_client_interrupt(user);
+    *data = "1";
+    *len = 1;
+    return HF_OK;
+}
+
+static void test_interrupted_in_an_update(void **state)
+{
+    (void)state;
+    struct hf_error error = {0};
+    struct hf_client *client = open_client();
+    const char *name = fresh_name();
+    assert_int_equal(hf_value_update(client, name, strlen(name),
+                                     HF_WAIT_FOREVER, interrupt_it, client,
+                                     NULL, &error),
+                     HF_CANCELLED);
+    assert_int_equal(error.status, HF_CANCELLED);
+    expect(client, name, NULL, 0); /* a later call is not affected */
+    hf_client_close(client);
+}
+
 #define EVERY_STORE                                                            \
     cmocka_unit_test(test_versions), cmocka_unit_test(test_delete),            \
         cmocka_unit_test(test_bytes), cmocka_unit_test(test_names),            \
@@ -540,7 +565,8 @@ static void test_closed_by_an_update(void **state)
         cmocka_unit_test(test_bad_arguments),                                  \
         cmocka_unit_test(test_processes), cmocka_unit_test(test_update),       \
         cmocka_unit_test(test_update_ended_as_busy),                           \
-        cmocka_unit_test(test_closed_by_an_update)
+        cmocka_unit_test(test_closed_by_an_update),                            \
+        cmocka_unit_test(test_interrupted_in_an_update)
 
 int main(void)
 {
