@@ -15,6 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Bytes of a pattern: each byte of the longest name escaped. */
+#define PATTERN_MAX (2 * (size_t)HF_NAME_MAX)
+
 /* Names: enough that a round trip is shared, few enough that the first lines
  * appear at once, and small in memory. */
 #define WINDOW 32
@@ -211,13 +214,18 @@ static const struct hf_op_handlers handlers = {
     .abandon = abandon,
 };
 
-static struct hf_list *list_new(struct hf_client *client, const char *pattern,
-                                hf_list_fn *each, void *user)
+/** @return HF_OK; HF_INVALID, HF_NO_MEMORY: there is none. */
+static enum hf_status list_new(struct hf_client *client, const char *pattern,
+                               hf_list_fn *each, void *user,
+                               struct hf_list **out, struct hf_error *error)
 {
     size_t len = pattern == NULL ? 0 : strlen(pattern);
+    if (len > PATTERN_MAX) {
+        return hf_fail(error, HF_INVALID, "the pattern is too long");
+    }
     struct hf_list *list = malloc(sizeof(*list) + len + 1);
     if (list == NULL) {
-        return NULL;
+        return hf_fail_memory(error);
     }
     hf_op_init(&list->op, client, &handlers);
     memcpy(list->pattern, len == 0 ? "" : pattern, len + 1);
@@ -228,7 +236,8 @@ static struct hf_list *list_new(struct hf_client *client, const char *pattern,
     list->each = each;
     list->user = user;
     list->scan.op.is_done = true;
-    return list;
+    *out = list;
+    return HF_OK;
 }
 
 /* ---- Inspecting -------------------------------------------------------- */
@@ -364,13 +373,12 @@ enum hf_status hf_client_list(struct hf_client *client, const char *pattern,
     if (status != HF_OK) {
         return status;
     }
-    struct hf_list *list = list_new(client, pattern, each, user);
-    if (list != NULL) {
+    struct hf_list *list = NULL;
+    status = list_new(client, pattern, each, user, &list, error);
+    if (status == HF_OK) {
         status = run(list, error);
         fini(&list->op);
         free(list);
-    } else {
-        status = hf_fail_memory(error);
     }
     hf_client_leave(client);
     return status;
@@ -382,14 +390,15 @@ static enum hf_status start(struct hf_client *client, const char *pattern,
                             hf_list_fn *each, hf_op_fn *done, void *user,
                             struct hf_op **out, struct hf_error *error)
 {
-    struct hf_list *list = list_new(client, pattern, each, user);
-    if (list == NULL) {
-        return hf_fail_memory(error);
+    struct hf_list *list = NULL;
+    enum hf_status status = list_new(client, pattern, each, user, &list, error);
+    if (status != HF_OK) {
+        return status;
     }
     hf_op_set_done(&list->op, done, user);
     list->op.report = report;
     list->op.fini = fini;
-    enum hf_status status = scan(list, error);
+    status = scan(list, error);
     if (status != HF_OK) {
         hf_op_free(&list->op);
     } else if (out != NULL) {

@@ -95,6 +95,41 @@ static bool on_name(void *user, const void *name, size_t name_len,
            listed->count < listed->most;
 }
 
+static void on_no_end(void *user, struct hf_lock *lock, enum hf_status status,
+                      const struct hf_error *error)
+{
+    (void)user, (void)lock, (void)status, (void)error;
+    fail();
+}
+
+/* The longest has two bytes for each of the longest name. */
+static void test_long_pattern(void **state)
+{
+    (void)state;
+    enum { LONGEST = 2 * HF_NAME_MAX };
+    static char pattern[LONGEST + 2];
+    struct hf_client *client = open_client();
+    struct listed listed = {.most = 1000, .prefix = ""};
+    struct hf_error error = {0};
+    memset(pattern, '?', sizeof(pattern) - 1);
+    assert_int_equal(hf_client_list(client, pattern, on_name, &listed, &error),
+                     HF_INVALID);
+    assert_non_null(strstr(error.text, "the pattern is too long"));
+    assert_int_equal(hf_op_start_list(client, pattern, on_name, on_no_end, NULL,
+                                      NULL, &error),
+                     HF_INVALID);
+    pattern[LONGEST] = '\0';
+    const char parts[] = {'?', 'a', '*'};
+    for (int i = 0; i < 3; i++) {
+        memset(pattern, parts[i], LONGEST - 1);
+        pattern[LONGEST - 1] = 'a';
+        assert_int_equal(
+            hf_client_list(client, pattern, on_name, &listed, &error), HF_OK);
+        assert_int_equal(listed.count, 0);
+    }
+    hf_client_close(client);
+}
+
 static void test_list(void **state)
 {
     (void)state;
@@ -484,6 +519,7 @@ int main(void)
         cmocka_unit_test(test_inspect),
         cmocka_unit_test(test_inspect_ended),
         cmocka_unit_test(test_list),
+        cmocka_unit_test(test_long_pattern),
         cmocka_unit_test(test_break_waits),
         cmocka_unit_test(test_break_now),
         cmocka_unit_test(test_break_what_is_free),

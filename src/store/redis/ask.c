@@ -83,7 +83,7 @@ static void push(struct hf_redis_node *node, const struct hf_ask *ask,
 static void ask_scan(struct hf_redis_node *node, const struct hf_ask *ask,
                      struct hf_instant now)
 {
-    char pattern[2 * HF_URL_PREFIX_MAX + 2 * HF_NAME_MAX];
+    char pattern[2 * HF_URL_PREFIX_MAX + 2 * HF_NAME_MAX + 1];
     bool is_of_marks = (ask->counter & SCAN_MARKS) != 0;
     size_t len = hf_redis_pattern_make(
         pattern, sizeof(pattern), node->store->prefix, node->store->prefix_len,

@@ -194,14 +194,17 @@ static bool is_special(char c)
 }
 
 /** The key of a name. Of a SCAN: the bytes before the first special character
- * of its pattern. @return false: too long. */
+ * of its pattern, at most as many as a name has: a longer pattern finds
+ * nothing.
+ * @return false: too long. */
 static bool add_key(struct hf_sql_call *call, const struct hf_sql_store *store,
                     const struct hf_ask *ask)
 {
     size_t len = 0;
     const char *name = ask->name;
     bool is_scan = ask->verb == HF_VERB_SCAN;
-    while (len < ask->name_len && !(is_scan && is_special(name[len]))) {
+    while (len < ask->name_len &&
+           !(is_scan && (len == HF_NAME_MAX || is_special(name[len])))) {
         len++;
     }
     if (store->prefix_len + len > sizeof(call->key)) {
