@@ -812,8 +812,8 @@ HF_API HF_NODISCARD enum hf_status hf_lock_detach(struct hf_lock *lock,
  * restores a lost lock. The text stays valid, and refers to the adopted lock.
  *
  * @param client    The client.
- * @param request   Name, ttl, label, liveness and user; wait_ms is not used. A
- *                  ttl_ms of 0 keeps the TTL of the text.
+ * @param request   Name, liveness, user, the mode that the lock has (which is
+ *                  not checked), and ttl_ms: 0 keeps the TTL of the text.
  * @param owner     "OWNER@FENCE/TTL" as hf_lock_detach() wrote it. The TTL may
  *                  be missing, as in texts of version 0.1.0.
  * @param out       The lock.
