@@ -6,5 +6,5 @@ SELECT 'triggers=' || coalesce(pg_catalog.md5(pg_catalog.string_agg(
     JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
     JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
     WHERE n.nspname = 'holdfast' AND p.proname = 'guard_row';
-SELECT 'table_grant=' || pg_catalog.format('GRANT TRIGGER ON %I TO %I',
-    '@TABLE_TEXT@', current_user);
+SELECT 'table_grant=' || pg_catalog.format(
+    'GRANT SELECT, UPDATE, TRIGGER ON %I TO %I', '@TABLE_TEXT@', current_user);

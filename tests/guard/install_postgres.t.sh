@@ -113,9 +113,9 @@ refused 77 'PostgreSQL: this role may not install the guard: GRANT CREATE ON '\
 pg -c 'GRANT CREATE ON DATABASE other TO app'
 installs 'with that right' 'is installed:' "postgresql://app@/other?host=$W/pg"
 PGDATABASE=other pg -c 'CREATE TABLE t (id int, fence bigint)'
-refused 77 'PostgreSQL: 42501: permission denied for table t; GRANT TRIGGER ON '\
+refused 77 'PostgreSQL: 42501: permission denied for table t; GRANT SELECT, UPDATE, TRIGGER ON '\
 't TO app$' 'no right at a table' "postgres://app@/other?host=$W/pg" --table t --lock x
-PGDATABASE=other pg -c 'GRANT TRIGGER ON t TO app'
+PGDATABASE=other pg -c 'GRANT SELECT, UPDATE, TRIGGER ON t TO app'
 installs 'with that right' '.*the triggers of t are installed' \
     "postgres://app@/other?host=$W/pg" --table t --lock x
 refused 78 'PostgreSQL: schema holdfast belongs to app, not to postgres' \

@@ -288,6 +288,39 @@ runs 'one with the fence' \
     "BEGIN; SELECT holdfast.fence('child', 5); DELETE FROM parent; COMMIT"
 runs 'TRUNCATE fires no row trigger, as docs/fencing.md says' 'TRUNCATE child'
 
+# Rows that were there before: their fences are stored, not presented.
+pg <<'SQL'
+CREATE TABLE old (id int PRIMARY KEY, b int, fence bigint);
+INSERT INTO old VALUES (7, 100, 500), (8, 100, NULL), (9, 100, 0);
+CREATE TABLE words (id int, b int, fence text);
+INSERT INTO words VALUES (1, 0, '500');
+CREATE TABLE parts (id int, part int, fence bigint) PARTITION BY LIST (part);
+CREATE TABLE parts1 PARTITION OF parts FOR VALUES IN (1);
+INSERT INTO parts VALUES (1, 1, 500);
+SQL
+holdfast guard postgres --table old --lock 'old-{id}' | pg
+holdfast guard postgres --table words --lock 'words' | pg
+holdfast guard postgres --table parts --lock 'parts-{id}' | pg
+refused 'an old row without a fence' "HF002.*presents no fence of 'old-7'" \
+    'UPDATE old SET b = 0 WHERE id = 7'
+refused 'an old row of a partition' "presents no fence of 'parts-1'" \
+    'UPDATE parts SET part = 1'
+refused 'an old row with its fence as text' "presents no fence of 'words'" \
+    'UPDATE words SET b = 1'
+is "$(pg -c 'SELECT b, fence FROM old ORDER BY id' | xargs)" \
+    '100|-500 100| 100|0' 'old fences are negated'
+runs 'an old row with a lower fence than it had' \
+    'UPDATE old SET b = 1, fence = 400 WHERE id = 7'
+runs 'a row of the guard' 'INSERT INTO old VALUES (10, 1, 7)'
+holdfast guard postgres --table old --lock 'old-{id}' | pg
+is "$?:$(pg -c 'SELECT fence FROM old ORDER BY id' | xargs)" '0:-400 0 -7' \
+    'installing again changes no value'
+pg -c 'CREATE TABLE parts2 (LIKE parts); INSERT INTO parts2 VALUES (2, 2, 5);
+    ALTER TABLE parts ATTACH PARTITION parts2 FOR VALUES IN (2)'
+holdfast guard postgres --table parts --lock 'parts-{id}' | pg
+refused 'an attached partition, installed again' "presents no fence of 'parts-2'" \
+    'UPDATE parts SET part = 2 WHERE id = 2'
+
 # BEFORE triggers run in the order of their names.
 pg <<'SQL'
 CREATE TABLE moved (id int PRIMARY KEY, fence bigint);
