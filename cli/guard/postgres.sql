@@ -153,10 +153,19 @@ $presented$;
 --
 -- The column hands the fence over, and is stored negated. So a fence that was
 -- read from a row, or left as it was, is never taken for a presented one.
+--
+-- The settings are those by which a value becomes text: the name of a row's lock
+-- must be the same in all sessions.
 CREATE OR REPLACE FUNCTION holdfast.guard_row()
 RETURNS trigger
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+SET datestyle = 'ISO, YMD'
+SET intervalstyle = 'postgres'
+SET extra_float_digits = 1
+SET bytea_output = 'hex'
+SET lc_monetary = 'C'
 AS $row$
 DECLARE
     name_of text := 'SELECT ''''';
@@ -219,5 +228,5 @@ CREATE OR REPLACE FUNCTION holdfast.guard_version()
 RETURNS int
 LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
-AS 'SELECT 1';
+AS 'SELECT 2';
 COMMIT;

@@ -321,6 +321,23 @@ holdfast guard postgres --table parts --lock 'parts-{id}' | pg
 refused 'an attached partition, installed again' "presents no fence of 'parts-2'" \
     'UPDATE parts SET part = 2 WHERE id = 2'
 
+# The name of a row's lock is the same text in each session.
+pg <<'SQL'
+CREATE TABLE slots (at timestamptz, day date, f float8, i interval, h bytea, m money,
+    v int, fence bigint);
+SQL
+holdfast guard postgres --table slots --lock '{at},{day},{f},{i},{h},{m}' | pg
+runs 'a row whose name has many types' "SET timezone = 'UTC';
+    INSERT INTO slots VALUES ('2026-01-02 12:00+00', '2026-01-02', 0.1::float8 + 0.2,
+        '1 day 2:00', 'abc', 5, 0, 900)"
+stale='2026-01-02 12:00:00\+00,2026-01-02,0.30000000000000004,1 day 02:00:00,'
+stale="fence 5 of .*'$stale.*x616263,.*5.00' is stale: 900"
+for setting in "timezone = 'Europe/Berlin'" "datestyle = 'German'" \
+    'extra_float_digits = -3' "intervalstyle = 'iso_8601'" \
+    "bytea_output = 'escape'"; do
+    refused "$setting" "$stale" "SET $setting; UPDATE slots SET v = 1, fence = 5"
+done
+
 # BEFORE triggers run in the order of their names.
 pg <<'SQL'
 CREATE TABLE moved (id int PRIMARY KEY, fence bigint);
