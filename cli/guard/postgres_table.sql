@@ -6,6 +6,35 @@ SET LOCAL lock_timeout = '10s';
 SET LOCAL row_security = off;
 DROP TRIGGER IF EXISTS holdfast_guard ON @TABLE@;
 
+DO $holdfast_table$
+DECLARE
+    of_table oid;
+    heir text;
+BEGIN
+    -- The type of a row, since a name in a literal would need quotes twice.
+    SELECT t.typrelid INTO of_table FROM pg_catalog.pg_type t
+        WHERE t.oid = (SELECT pg_catalog.pg_typeof(holdfast_row)
+            FROM (SELECT 1) one
+                LEFT JOIN ONLY @TABLE@ holdfast_row ON false);
+    -- A write of a parent runs the triggers of each row's own table. Partitions
+    -- get theirs with it, other children do not.
+    SELECT c.oid::pg_catalog.regclass INTO heir
+        FROM pg_catalog.pg_inherits i
+        JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid
+        WHERE i.inhparent = of_table AND NOT c.relispartition
+            AND NOT EXISTS (SELECT FROM pg_catalog.pg_trigger g
+                WHERE g.tgrelid = c.oid AND g.tgname = 'holdfast_guard'
+                    AND g.tgenabled IN ('O', 'A'))
+        LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'holdfast: the table % inherits from % and has no guard:'
+            ' a write of its parent changes its rows without a fence; install'
+            ' the triggers of % first', heir, of_table::pg_catalog.regclass,
+            heir;
+    END IF;
+END
+$holdfast_table$;
+
 -- A fence that is there already has not been presented: without the negation
 -- one write of each such row would pass. No writer comes between. The guard's
 -- own values are negative.

@@ -338,6 +338,33 @@ for setting in "timezone = 'Europe/Berlin'" "datestyle = 'German'" \
     refused "$setting" "$stale" "SET $setting; UPDATE slots SET v = 1, fence = 5"
 done
 
+# Tables that inherit: a write of the parent runs the triggers of each row's own
+# table.
+pg <<'SQL'
+CREATE TABLE top (id int, b int, fence bigint);
+CREATE TABLE heir () INHERITS (top);
+INSERT INTO heir VALUES (7, 100, NULL);
+SQL
+capture bash -c "holdfast guard postgres --table top --lock 'top-{id}' |
+    psql -XAtq -U postgres -v ON_ERROR_STOP=1"
+isnt "$code" 0 'a table with a child that has no guard: not installed'
+like "$err" 'holdfast: the table heir inherits from top and has no guard' \
+    'and says it'
+holdfast guard postgres --table heir --lock 'top-{id}' | pg
+is "$?" 0 'the child alone'
+refused 'its row by a write of the parent' "heir presents no fence of 'top-7'" \
+    'UPDATE top SET b = 0'
+refused 'its row by a DELETE of the parent' "heir presents no fence of 'top-7'" \
+    'DELETE FROM top'
+holdfast guard postgres --table top --lock 'top-{id}' | pg
+is "$?" 0 'then the parent'
+pg -c 'ALTER TABLE heir DISABLE TRIGGER holdfast_guard'
+capture bash -c "holdfast guard postgres --table top --lock 'top-{id}' |
+    psql -XAtq -U postgres -v ON_ERROR_STOP=1"
+like "$err" 'the table heir inherits from top and has no guard' 'a disabled one is none'
+runs 'DETACH PARTITION leaves a table without a guard, as docs/fencing.md says' \
+    'ALTER TABLE parts DETACH PARTITION parts1; UPDATE parts1 SET part = 3'
+
 # BEFORE triggers run in the order of their names.
 pg <<'SQL'
 CREATE TABLE moved (id int PRIMARY KEY, fence bigint);
