@@ -91,6 +91,13 @@ static void hide(struct cli_guard_piece *secret)
     }
 }
 
+/* What stands behind the host, or is a password with a / or a ? in it. */
+static bool is_unclear(const char *url)
+{
+    const char *at = strstr(url, "://") + strlen("://");
+    return strchr(at + strcspn(at, "/?"), '@') != NULL;
+}
+
 void cli_guard_hide(char *url)
 {
     struct cli_guard_address address;
@@ -98,13 +105,27 @@ void cli_guard_hide(char *url)
     if (strstr(url, "://") == NULL) {
         return;
     }
+    if (is_unclear(url)) {
+        char *at = strstr(url, "://") + strlen("://");
+        memset(at, '*', strlen(at));
+        return;
+    }
     cli_guard_split(&address, url);
     hide(&address.password);
     while (cli_guard_next(&address.query, &name, &value)) {
-        if (memmem(name.at, name.len, "pass", 4) != NULL) {
+        if (memmem(name.at, name.len, "pass", 4) != NULL ||
+            memchr(name.at, '%', name.len) != NULL) {
             hide(&value);
         }
     }
+}
+
+int cli_guard_check(char *url)
+{
+    return is_unclear(url)
+               ? cli_guard_refuse(url, "write a / in the login as %2F, a ? as "
+                                       "%3F, and an @ behind the host as %40")
+               : 0;
 }
 
 int cli_guard_refuse(char *target, const char *reason)

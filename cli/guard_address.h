@@ -30,6 +30,11 @@ bool cli_guard_next(struct cli_guard_piece *query, struct cli_guard_piece *name,
 
 bool cli_guard_piece_is(const struct cli_guard_piece *piece, const char *text);
 
+/* Refuse a URL (with a "://") with an @ behind its host: what is taken for the
+ * host may be a password with a / or a ? in it, and would be a word that ps
+ * shows. @return 0, or the exit code after a line. */
+int cli_guard_check(char *url);
+
 /* Overwrite the passwords in a URL: none must be in a message. */
 void cli_guard_hide(char *url);
 

@@ -17,6 +17,19 @@
 
 /* ---- PostgreSQL -------------------------------------------------------- */
 
+/* Why psql must not have this parameter, or NULL. */
+static const char *parameter_reason(const struct cli_guard_piece *name)
+{
+    /* libpq decodes names, too: it may be the password's. */
+    if (memchr(name->at, '%', name->len) != NULL) {
+        return "write the names of parameters without a %";
+    }
+    return cli_guard_piece_is(name, "sslpassword")
+               ? "ps would show the sslpassword: name it in a service file "
+                 "(?service=NAME)"
+               : NULL;
+}
+
 /* The URL is libpq's, and goes to psql without the password. */
 static int add_conninfo(struct cli_guard_client *client, char *target)
 {
@@ -40,14 +53,13 @@ static int add_conninfo(struct cli_guard_client *client, char *target)
     }
     for (const char *before = "?";
          is_good && cli_guard_next(&address.query, &name, &value);) {
+        const char *reason = parameter_reason(&name);
+        if (reason != NULL) {
+            return cli_guard_refuse(target, reason);
+        }
         if (cli_guard_piece_is(&name, "password")) {
             is_good = cli_guard_take_password(client, "PGPASSWORD", &value);
             continue;
-        }
-        if (cli_guard_piece_is(&name, "sslpassword")) {
-            return cli_guard_refuse(
-                target, "ps would show the sslpassword: name it in a "
-                        "service file (?service=NAME)");
         }
         client->used--;
         is_good =
@@ -68,7 +80,8 @@ static int address_postgres(struct cli_guard_client *client, char *target)
     }
     if (strncmp(target, "postgres://", strlen("postgres://")) == 0 ||
         strncmp(target, "postgresql://", strlen("postgresql://")) == 0) {
-        return add_conninfo(client, target);
+        int code = cli_guard_check(target);
+        return code != 0 ? code : add_conninfo(client, target);
     }
     if (strstr(target, "://") != NULL) {
         return cli_guard_refuse(target,
@@ -201,6 +214,10 @@ static int address_mysql(struct cli_guard_client *client, char *target)
     if (strstr(target, "://") == NULL) {
         cli_guard_client_add(client, target);
         return 0;
+    }
+    int code = cli_guard_check(target);
+    if (code != 0) {
+        return code;
     }
     cli_guard_split(&address, target);
     bool is_good =
@@ -395,6 +412,10 @@ static int address_redis(struct cli_guard_client *client, char *target)
     }
     if (strstr(target, "://") == NULL) {
         return cli_guard_refuse(target, "must be redis://HOST");
+    }
+    int code = cli_guard_check(target);
+    if (code != 0) {
+        return code;
     }
     cli_guard_split(&address, target);
     bool is_good =

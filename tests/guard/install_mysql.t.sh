@@ -233,6 +233,10 @@ installs 'with that right' '.*the triggers of other.t are installed' \
 refused 69 'MySQL: ERROR 2002 ' 'no server' "mysql://x@localhost?socket=$W/none"
 refused 78 'MySQL: ERROR 1049 .*Unknown database' 'no database' \
     "mysql://root@localhost/none?socket=$W/maria/s"
+refused 64 '--install mysql://\*+: write a / in the login as %2F' 'a / in the password' \
+    mysql://u:SE/CRET@h/
+refused 64 '--install mysql://\*+: write a / in the login as %2F' 'a ? in it' \
+    'mysql://u:SE?CRET@h/'
 refused 64 '--install postgres://x: must be mysql://' 'another scheme' postgres://x
 refused 64 '--install mysql://x\?password=\*+: its parameters may be socket' \
     'a password as a parameter' 'mysql://x?password=secret'

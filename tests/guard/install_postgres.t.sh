@@ -181,6 +181,18 @@ refused 64 '--install mysql://u:\*+@h: must be postgres://' 'one in another URL'
     mysql://u:secret@h
 refused 64 '--install postgres://app:\*+@/app: a URL has' 'a bad one' \
     'postgres://app:%zz@/app'
+rm "$W/seen"
+for url in postgres://app:SE/CRET@h/db 'postgres://app:SE?CRET@h/db' \
+    postgres://app:p@SE/CRET@h/db 'postgres://app@h/db?password=SE@CRET'; do
+    PATH=$W/bin:$PATH refused 64 '--install postgres://\*+: write a / in the login as %2F' \
+        "a password that is not encoded: $url" "$url"
+done
+PATH=$W/bin:$PATH refused 64 '--install postgres://app@h/db\?%70assword=\*+: write the names' \
+    'a parameter whose name is encoded' 'postgres://app@h/db?%70assword=SECRET'
+ok 'psql saw none of them' test ! -e "$W/seen"
+capture holdfast guard postgres postgres://app:SE/CRET@h/db
+is "$code:${err//\*/}" '64:holdfast: guard: postgres://: only with --install' \
+    'without --install the password is hidden, too'
 
 # ---- TLS: psql checks the certificate and the name before the login
 issue() { # NAME HOST: a certificate of its own authority

@@ -71,6 +71,8 @@ refused 69 'Redis: Could not connect to Redis at .*: No such file' 'no server' \
 refused 64 'which server\? holdfast guard redis --install redis://HOST$' 'no URL'
 refused 64 '--install localhost: must be redis://HOST' 'no scheme' localhost
 refused 64 '--install http://x: must be redis://HOST' 'another one' http://x
+refused 64 '--install redis://\*+: write a / in the login as %2F' 'a / in the password' \
+    redis://:SE/CRET@h
 refused 64 '--install redis://a,b: one server, that of the data' 'two' redis://a,b
 refused 64 '--install redis://a\?ttl=1: its parameters may be tls_ca' 'a parameter' \
     'redis://a?ttl=1'
