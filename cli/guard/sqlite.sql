@@ -21,7 +21,8 @@
 -- Running this file again replaces views and triggers and keeps the rows.
 BEGIN IMMEDIATE;
 
--- is_deleting is 1 only inside of an UPDATE of a view holdfast_delete_TABLE.
+-- is_deleting is 'TABLE ROWID' inside of an UPDATE of a view
+-- holdfast_delete_TABLE, else 0.
 CREATE TABLE IF NOT EXISTS holdfast_guard (
     name TEXT NOT NULL PRIMARY KEY,
     fence INTEGER NOT NULL,

@@ -43,9 +43,12 @@ BEGIN
 END;
 
 -- A DELETE cannot hand a fence over. An UPDATE of this view can, and deletes.
+-- The mark names the row: it remains, if another trigger ends the delete by
+-- RAISE(FAIL) under autocommit, until a fence of the name is presented.
 CREATE TRIGGER @holdfast_delete_@ BEFORE DELETE ON @TABLE@
 WHEN NOT EXISTS (SELECT 1 FROM holdfast_guard
-    WHERE name = @NAME_OF_OLD@ AND is_deleting = 1)
+    WHERE name = @NAME_OF_OLD@
+        AND is_deleting = '@TABLE_TEXT@ ' || OLD._rowid_)
 BEGIN
     SELECT RAISE(ROLLBACK, 'holdfast: DELETE from @TABLE_TEXT@ presents no fence of @LOCK_TEXT@: UPDATE the view holdfast_delete_@TABLE_TEXT@ SET @COLUMN_TEXT@ instead');
 END;
@@ -58,7 +61,9 @@ BEGIN
             OR CAST(NEW.@COLUMN@ AS INTEGER) < 1;
     INSERT INTO holdfast_fence (name, fence)
         VALUES (@NAME_OF_OLD@, NEW.@COLUMN@);
-    UPDATE holdfast_guard SET is_deleting = 1 WHERE name = @NAME_OF_OLD@;
+    UPDATE holdfast_guard
+        SET is_deleting = '@TABLE_TEXT@ ' || OLD.holdfast_rowid
+        WHERE name = @NAME_OF_OLD@;
     DELETE FROM @TABLE@ WHERE _rowid_ = OLD.holdfast_rowid;
     UPDATE holdfast_guard SET is_deleting = 0 WHERE name = @NAME_OF_OLD@;
 END;

@@ -339,8 +339,16 @@ refused 'RAISE(IGNORE), no fence' 'UPDATE of kept presents no fence' \
 refused 'RAISE(FAIL), a lower fence' "$STALE" \
     'UPDATE kept SET w = 1, fence = 15'
 is "$(sql 'SELECT v, w, -fence FROM kept'):$(memory kept)" '0|0|20:20' 'nothing is kept'
+sql 'INSERT INTO kept VALUES (3, 0, 0, 20);
+    CREATE TABLE kept2 (id INTEGER PRIMARY KEY, fence INTEGER)'
+trigger --table kept2 --lock kept
+sql 'INSERT INTO kept2 VALUES (1, 20)'
 refused 'RAISE(FAIL) in a DELETE' 'not now' \
-    'UPDATE holdfast_delete_kept SET fence = 30'
+    'UPDATE holdfast_delete_kept SET fence = 30 WHERE id = 1'
+refused 'then a DELETE of another row' 'DELETE from kept presents no fence' \
+    'DELETE FROM kept WHERE id = 3'
+refused 'and of that number in another table' 'DELETE from kept2 presents no fence' \
+    'DELETE FROM kept2 WHERE id = 1'
 sql 'DROP TRIGGER stay; INSERT INTO kept VALUES (2, 0, 0, 40)'
 refused 'then a DELETE without a fence' 'DELETE from kept presents no fence' \
     'DELETE FROM kept'
