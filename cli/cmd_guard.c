@@ -41,7 +41,7 @@ const struct cli_guard cli_guards[] = {
         .state = cli_guard_mysql_state,
         .table_state = cli_guard_mysql_table_state,
         .client = &cli_guard_mariadb,
-        .version = 1,
+        .version = 2,
         .use = "CALL holdfast.fence(NAME, FENCE) behind START TRANSACTION; its "
                "user needs GRANT EXECUTE ON PROCEDURE holdfast.fence",
         .quoting = CLI_GUARD_BACKSLASH_STRINGS,

@@ -64,7 +64,7 @@ CALL holdfast.guard_install()//
 -- it. The last statement takes the mark away.
 /*!80000 DROP FUNCTION IF EXISTS holdfast.guard_version */ //
 CREATE /*M! OR REPLACE */ FUNCTION holdfast.guard_version() RETURNS INT
-    DETERMINISTIC NO SQL COMMENT 'version 1, incomplete' RETURN 0//
+    DETERMINISTIC NO SQL COMMENT 'version 2, incomplete' RETURN 0//
 
 -- Compare with the guard's row and lock it. All reads are locking reads: a
 -- plain one could be of an old snapshot, and would begin the caller's snapshot
@@ -256,19 +256,32 @@ BEGIN
         given);
 END//
 
--- Can the table have the trigger?
+-- Can the table have the trigger? Columns whose text is not the same in all
+-- sessions, or not known yet in a BEFORE trigger, make no name of a lock.
 /*!80000 DROP PROCEDURE IF EXISTS holdfast.guard_table */ //
 CREATE /*M! OR REPLACE */ PROCEDURE holdfast.guard_table(
     IN of_schema VARCHAR(64) CHARACTER SET utf8mb4,
     IN of_table VARCHAR(64) CHARACTER SET utf8mb4,
-    IN of_column VARCHAR(64) CHARACTER SET utf8mb4)
+    IN of_column VARCHAR(64) CHARACTER SET utf8mb4,
+    IN of_lock TEXT CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER
 BEGIN
     DECLARE message TEXT CHARACTER SET utf8mb4;
+    DECLARE bad_column VARCHAR(64) CHARACTER SET utf8mb4 DEFAULT (
+        SELECT MIN(c.column_name) FROM information_schema.columns c
+            WHERE c.table_schema = of_schema AND c.table_name = of_table
+                AND LOCATE(CONCAT('{', c.column_name, '}'), of_lock) > 0
+                AND (c.data_type IN ('timestamp', 'float', 'double')
+                    OR COALESCE(c.generation_expression, '') <> ''));
     IF NOT EXISTS (SELECT 1 FROM information_schema.tables t
             WHERE t.table_schema = of_schema AND t.table_name = of_table) THEN
         SET message = CONCAT('holdfast: no table ', LEFT(of_table, 44),
             ' in ', LEFT(of_schema, 44), ' for this user');
+    ELSEIF NOT EXISTS (SELECT 1 FROM information_schema.tables t
+            WHERE t.table_schema = of_schema AND t.table_name = of_table
+                AND t.table_type <> 'SYSTEM VERSIONED') THEN
+        SET message = CONCAT('holdfast: ', LEFT(of_table, 48),
+            ' is system-versioned: the guard does not know such tables');
     ELSEIF NOT EXISTS (SELECT 1 FROM information_schema.tables t
             WHERE t.table_schema = of_schema AND t.table_name = of_table
                 AND t.table_type = 'BASE TABLE' AND t.engine = 'InnoDB') THEN
@@ -281,6 +294,10 @@ BEGIN
                 AND COALESCE(c.generation_expression, '') = '') THEN
         SET message = CONCAT('holdfast: ', LEFT(of_table, 40), ' needs a '
             'column ', LEFT(of_column, 32), ' of type BIGINT');
+    ELSEIF bad_column IS NOT NULL THEN
+        SET message = CONCAT('holdfast: no lock name of ', LEFT(bad_column, 20),
+            ': TIMESTAMP follows time_zone, FLOAT and DOUBLE are rounded, '
+            'generated comes late');
     END IF;
     IF message IS NOT NULL THEN
         SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = message;
@@ -290,5 +307,5 @@ END//
 -- Of this text: holdfast guard mysql --install reads it (cli/cmd_guard.c).
 /*!80000 DROP FUNCTION IF EXISTS holdfast.guard_version */ //
 CREATE /*M! OR REPLACE */ FUNCTION holdfast.guard_version() RETURNS INT
-    DETERMINISTIC NO SQL COMMENT 'version 1' RETURN 1//
+    DETERMINISTIC NO SQL COMMENT 'version 2' RETURN 2//
 DELIMITER ;

@@ -2,7 +2,8 @@ SET NAMES utf8mb4;
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION';
 SET SESSION lock_wait_timeout = 10;
 -- Fails if the guard or a column is missing.
-CALL holdfast.guard_table(@SCHEMA_TEXT@, '@TABLE_TEXT@', '@COLUMN_TEXT@');
+CALL holdfast.guard_table(@SCHEMA_TEXT@, '@TABLE_TEXT@', '@COLUMN_TEXT@',
+    '@LOCK_TEXT@');
 SELECT T.@COLUMN@, @NAME_OF_T@ FROM @TABLE@ AS T LIMIT 0;
 
 -- No write comes between: each of these statements is a transaction. If they

@@ -17,7 +17,7 @@ installs() { # TITLE REGEX [ARG...]
     shift 2
     install "$@"
     is "$code:$out" 0: "$title"
-    like "$err" "^holdfast: guard: MySQL: guard version 1 $regex" "$title: says it"
+    like "$err" "^holdfast: guard: MySQL: guard version 2 $regex" "$title: says it"
 }
 
 refused() { # CODE REGEX TITLE [ARG...]
@@ -58,13 +58,13 @@ installed() {
 }
 
 older() { # the guard's text, of version 0
-    holdfast guard mysql | sed "s/version 1/version 0/; s/RETURN 1\\/\\//RETURN 0\\/\\//"
+    holdfast guard mysql | sed "s/version 2/version 0/; s/RETURN 2\\/\\//RETURN 0\\/\\//"
 }
 
 # ---- Fresh, again, older, newer
 installs fresh 'is installed: CALL holdfast.fence\(NAME, FENCE\) behind ' "$url"
 present a 42
-is "$code:$err:$(sql -e 'SELECT holdfast.guard_version()')" 0::1 'a fence passes'
+is "$code:$err:$(sql -e 'SELECT holdfast.guard_version()')" 0::2 'a fence passes'
 present a 41
 like "$err" "fence 41 of 'a' is stale: 42 was presented" 'a stale one is refused'
 before=$(installed)
@@ -83,9 +83,9 @@ sql -e 'DROP PROCEDURE holdfast.guard_check'
 installs 'one that lacks a procedure' 'is installed, in place of an incomplete' "$url"
 present a 42
 is "$code:$err" 0: 'it is there again'
-holdfast guard mysql | sed 's/version 1/version 7/' | sql
+holdfast guard mysql | sed 's/version 2/version 7/' | sql
 before=$(installed)
-refused 78 'MySQL: has version 7 of the guard, and this holdfast version 1: nothing' \
+refused 78 'MySQL: has version 7 of the guard, and this holdfast version 2: nothing' \
     'a newer one' "$url"
 is "$(installed)" "$before" 'it was not changed'
 older | sql

@@ -31,7 +31,7 @@ installs() { # TITLE REGEX [ARG...]
     shift 2
     try "$@"
     is "$code:$out" 0: "$title"
-    like "$err" "^holdfast: guard: MySQL: guard version 1 $regex" "$title: one line"
+    like "$err" "^holdfast: guard: MySQL: guard version 2 $regex" "$title: one line"
 }
 has_guard() {
     sql -e "SELECT COUNT(*) FROM information_schema.routines

@@ -37,6 +37,9 @@ CREATE TABLE isam (id INT, fence BIGINT) ENGINE = MyISAM;
 CREATE TABLE aria (id INT, fence BIGINT) ENGINE = Aria;
 CREATE TABLE bare (id INT);
 CREATE TABLE other (id INT, fence BIGINT UNSIGNED);
+CREATE TABLE times (at TIMESTAMP NULL, d DATETIME, f FLOAT, g DOUBLE,
+    k INT AS (YEAR(d)) PERSISTENT, fence BIGINT);
+CREATE TABLE history (id INT, fence BIGINT) WITH SYSTEM VERSIONING;
 SQL
 cannot() { # TITLE REGEX ARG...
     local title=$1 regex=$2
@@ -52,6 +55,11 @@ cannot 'no fence column' 'bare needs a column fence of type BIGINT' \
     --table bare --lock t
 cannot 'an unsigned one' 'other needs a column fence of type BIGINT' \
     --table other --lock t
+for column in at AT f g k; do
+    cannot "a name of the column $column" "no lock name of ${column,,}: TIMESTAMP follows" \
+        --table times --lock "t-{d}-{$column}"
+done
+cannot 'a system-versioned table' 'history is system-versioned' --table history --lock t
 cannot 'no column of the name' "Unknown column 'T.x'" --table child --lock '{x}'
 is "$(sql -e 'SELECT COUNT(*) FROM information_schema.triggers')" 0 \
     'nothing is left of these'
