@@ -152,6 +152,18 @@ for level in 'REPEATABLE READ' SERIALIZABLE; do
     like "$got" '40001' "$level: an old snapshot is refused"
     session_do A ROLLBACK
     pg -c "UPDATE holdfast.guard SET fence = 5 WHERE name = 'fresh'"
+    # The hole that docs/fencing.md names: the snapshot is older than the wait.
+    pg -c 'UPDATE t SET v = 0'
+    session_do A "BEGIN; SELECT holdfast.fence('fresh', 5); UPDATE t SET v = 1"
+    session_send B "BEGIN ISOLATION LEVEL $level; SELECT holdfast.fence('fresh', 9)"
+    ok "$level: a newer fence waits" wait_until 15 session_is_blocked B
+    session_do A COMMIT
+    session_wait B
+    session_do B 'SELECT v FROM t'
+    is "$got" 0 "$level: it reads the state before the write that it waited for"
+    session_do B 'UPDATE t SET v = v + 10'
+    like "$got" '40001' "$level: it cannot update that row"
+    session_do B ROLLBACK
 done
 
 # ---- The trigger
