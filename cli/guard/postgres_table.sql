@@ -10,6 +10,8 @@ DO $holdfast_table$
 DECLARE
     of_table oid;
     heir text;
+    arguments text[] := ARRAY[@ARGUMENTS@];
+    is_generated boolean;
 BEGIN
     -- The type of a row, since a name in a literal would need quotes twice.
     SELECT t.typrelid INTO of_table FROM pg_catalog.pg_type t
@@ -32,6 +34,20 @@ BEGIN
             ' the triggers of % first', heir, of_table::pg_catalog.regclass,
             heir;
     END IF;
+    -- A BEFORE trigger does not see what is generated.
+    FOR i IN 3 .. pg_catalog.cardinality(arguments) BY 2 LOOP
+        SELECT a.attgenerated <> '' INTO is_generated
+            FROM pg_catalog.pg_attribute a
+            WHERE a.attrelid = of_table AND a.attname = arguments[i];
+        IF is_generated THEN
+            RAISE EXCEPTION 'holdfast: the column % of % is generated after the'
+                ' trigger: it makes no lock name', arguments[i],
+                of_table::pg_catalog.regclass;
+        ELSIF is_generated IS NULL THEN
+            RAISE EXCEPTION 'holdfast: % has no column %',
+                of_table::pg_catalog.regclass, arguments[i];
+        END IF;
+    END LOOP;
 END
 $holdfast_table$;
 

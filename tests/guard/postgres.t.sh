@@ -377,6 +377,18 @@ like "$err" 'the table heir inherits from top and has no guard' 'a disabled one 
 runs 'DETACH PARTITION leaves a table without a guard, as docs/fencing.md says' \
     'ALTER TABLE parts DETACH PARTITION parts1; UPDATE parts1 SET part = 3'
 
+# A name cannot be made of what is computed after the trigger.
+pg -c 'CREATE TABLE made (id int, k int GENERATED ALWAYS AS (id + 1) STORED,
+    fence bigint)'
+capture bash -c "holdfast guard postgres --table made --lock '{k}' |
+    psql -XAtq -U postgres -v ON_ERROR_STOP=1"
+isnt "$code" 0 'a generated column in the name: not installed'
+like "$err" 'holdfast: the column k of made is generated' 'and says it'
+capture bash -c "holdfast guard postgres --table made --lock '{none}' |
+    psql -XAtq -U postgres -v ON_ERROR_STOP=1"
+isnt "$code" 0 'no column of the name: not installed'
+like "$err" 'holdfast: made has no column none' 'and says it'
+
 # BEFORE triggers run in the order of their names.
 pg <<'SQL'
 CREATE TABLE moved (id int PRIMARY KEY, fence bigint);
