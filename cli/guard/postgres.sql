@@ -154,8 +154,8 @@ $presented$;
 -- The column hands the fence over, and is stored negated. So a fence that was
 -- read from a row, or left as it was, is never taken for a presented one.
 --
--- The settings are those by which a value becomes text: the name of a row's lock
--- must be the same in all sessions.
+-- The settings are those by which a value becomes text: the name of a row's
+-- lock must be the same in all sessions.
 CREATE OR REPLACE FUNCTION holdfast.guard_row()
 RETURNS trigger
 LANGUAGE plpgsql

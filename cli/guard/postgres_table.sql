@@ -29,10 +29,10 @@ BEGIN
                     AND g.tgenabled IN ('O', 'A'))
         LIMIT 1;
     IF FOUND THEN
-        RAISE EXCEPTION 'holdfast: the table % inherits from % and has no guard:'
-            ' a write of its parent changes its rows without a fence; install'
-            ' the triggers of % first', heir, of_table::pg_catalog.regclass,
-            heir;
+        RAISE EXCEPTION 'holdfast: the table % inherits from % and has no'
+            ' guard: a write of its parent changes its rows without a fence;'
+            ' install the triggers of % first', heir,
+            of_table::pg_catalog.regclass, heir;
     END IF;
     -- A BEFORE trigger does not see what is generated.
     FOR i IN 3 .. pg_catalog.cardinality(arguments) BY 2 LOOP
