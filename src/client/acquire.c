@@ -139,8 +139,7 @@ static void win(struct hf_op *op, struct hf_lock *lock)
 {
     op->client->has_reached = true;
     lock->op = NULL;
-    lock->flags |= HF_LOCK_OURS;
-    hf_op_finish(op, HF_OK); /* op->lock is the result */
+    hf_op_finish(op, HF_OK); /* op->lock is the result: hf_lock_hand_out() */
 }
 
 /* Nodes with an error that a reconnect cannot repair. A server's error is

@@ -93,7 +93,7 @@ enum hf_status hf_lock_acquire(struct hf_client *client,
     enum hf_status status = hf_client_begin(client, error);
     if (status == HF_OK) {
         status = acquire(client, request, out, error);
-        if (hf_client_leave(client)) {
+        if (hf_client_leave_with(client, *out)) {
             *out = NULL;
             status = hf_fail(error, HF_CANCELLED, "the client was closed");
         }

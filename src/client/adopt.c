@@ -79,7 +79,6 @@ static void on_outcome(struct hf_op *op, struct hf_lock *lock,
     if (outcome == HF_OUT_HELD) {
         op->client->has_reached = true;
         lock->op = NULL;
-        lock->flags |= HF_LOCK_OURS;
         hf_op_finish(op, HF_OK);
         return;
     }
@@ -119,8 +118,6 @@ static void abandon(struct hf_op *op)
 
 static void discard(struct hf_op *op)
 {
-    hf_client_cancel_notify(op->client, op->lock);
-    op->lock->flags &= (uint8_t)~HF_LOCK_OURS;
     hf_client_signal(op->client, op->lock, HF_EV_DETACH);
     op->lock = NULL;
 }
@@ -217,7 +214,7 @@ hf_lock_adopt(struct hf_client *client, const struct hf_request *request,
     enum hf_status status = hf_client_begin(client, error);
     if (status == HF_OK) {
         status = adopt(client, request, owner, out, error);
-        if (hf_client_leave(client)) {
+        if (hf_client_leave_with(client, *out)) {
             *out = NULL;
             status = hf_fail(error, HF_CANCELLED, "the client was closed");
         }

@@ -65,7 +65,6 @@ static void on_member(struct hf_op *op, struct hf_op *member)
     struct hf_lock *lock = member->lock;
     if (lock != NULL) { /* held: no handle yet */
         lock->op = member;
-        lock->flags &= (uint8_t)~HF_LOCK_OURS;
     }
     if (!bundle->has_news) {
         bundle->has_news = true;

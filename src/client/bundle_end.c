@@ -77,12 +77,10 @@ void hf_bundle_hand_out(struct hf_bundle *bundle)
         struct hf_member *member = &bundle->members[i];
         if (hf_member_is_held(member)) {
             member->op.lock->op = NULL;
-            member->op.lock->flags |= HF_LOCK_OURS;
             member->op.lock = NULL;
         }
         member->is_begun = false;
     }
-    hf_lock_link(first)->reported = (uint8_t)hf_lock_group_state(first);
     bundle->op.lock = first;
     hf_bundle_forget_news(bundle);
     hf_op_finish(&bundle->op, HF_OK);

@@ -5,6 +5,7 @@
 #include "client/check.h"
 #include "client/close.h"
 #include "client/deferred.h"
+#include "client/events.h"
 #include "client/fork.h"
 #include "client/timer.h"
 
@@ -41,11 +42,14 @@ enum hf_status hf_client_enter(struct hf_client *client, struct hf_error *error)
     return HF_OK;
 }
 
-bool hf_client_leave(struct hf_client *client)
+bool hf_client_leave_with(struct hf_client *client, struct hf_lock *lock)
 {
     hf_client_settle(client);
     hf_client_check(client);
     hf_notify_here(client);
+    if (lock != NULL && hf_lock_hand_out(lock)) {
+        hf_client_notify(client, lock); /* in the next call, or in the thread */
+    }
     hf_client_arm(client);
     bool is_to_end = hf_client_is_to_end(client);
     pthread_mutex_unlock(&client->mutex);
@@ -53,6 +57,11 @@ bool hf_client_leave(struct hf_client *client)
         hf_client_end(client);
     }
     return is_to_end;
+}
+
+bool hf_client_leave(struct hf_client *client)
+{
+    return hf_client_leave_with(client, NULL);
 }
 
 enum hf_status hf_client_begin(struct hf_client *client, struct hf_error *error)

@@ -155,6 +155,10 @@ enum hf_status hf_op_enter(struct hf_client *client, const char *missing,
  * the mutex. @return true: a callback closed the client, and it is freed. */
 bool hf_client_leave(struct hf_client *client);
 
+/** The same, and hand out `lock`, which the call returns; or NULL. No on_state
+ * for it has begun in this call: its caller does not have the handle yet. */
+bool hf_client_leave_with(struct hf_client *client, struct hf_lock *lock);
+
 /* A node has changed, and its event is not delivered to the leases yet. Later
  * replies are queued: a lease gets events in the order of arrival. */
 static inline bool hf_client_has_news(const struct hf_client *client)

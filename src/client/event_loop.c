@@ -111,17 +111,39 @@ static bool report(struct hf_client *client, struct hf_op *op)
     return is_over;
 }
 
+/** The callback gets the lock. @return 0; or the cookie of a lock whose state
+ * has changed since it was won: on_state is called for it after the callback,
+ * which would else get a lock that on_state has released. */
+static uint64_t hand_out(struct hf_op *op)
+{
+    bool has_lock = op->status == HF_OK && op->lock != NULL;
+    return has_lock && hf_lock_hand_out(op->lock)
+               ? hf_item_table_cookie(&op->client->slots, &op->lock->item)
+               : 0;
+}
+
+static void tell_news(struct hf_client *client, uint64_t cookie)
+{
+    struct hf_item *item = hf_item_table_find(&client->slots, cookie);
+    if (item != NULL && item->kind == HF_ITEM_LOCK &&
+        (hf_lock_of(item)->flags & HF_LOCK_OURS) != 0) {
+        hf_client_notify(client, hf_lock_of(item));
+    }
+}
+
 static void call_op(struct hf_client *client, struct hf_op *op)
 {
     hf_ops_remove(&client->finished, op);
     if (!report(client, op)) {
         return;
     }
+    uint64_t news = hand_out(op);
     struct hf_caller self;
     hf_client_let_out(client, &self);
     op->call(op);
     hf_op_free(op);
     hf_client_take_in(client, &self);
+    tell_news(client, news);
 }
 
 static void call_lock(struct hf_client *client, struct hf_lock *lock)

@@ -23,6 +23,15 @@ static bool is_news(struct hf_lock *first, enum hf_state state)
     return has_changed;
 }
 
+bool hf_lock_hand_out(struct hf_lock *first)
+{
+    for (struct hf_lock *one = first; one != NULL;
+         one = hf_lock_group_next(one)) {
+        one->flags |= HF_LOCK_OURS;
+    }
+    return hf_lock_group_state(first) != HF_STATE_HELD;
+}
+
 void hf_client_notify(struct hf_client *client, struct hf_lock *lock)
 {
     lock = hf_lock_group_first(lock);

@@ -5,6 +5,12 @@
 
 #include "client/client.h"
 
+/** The user gets the handle: its changes are queued from now on. Not before:
+ * on_state may release the lock, and the call that acquires it would return a
+ * lock that is freed. @return whether its state has changed since it was won,
+ * and the caller has to queue that. */
+bool hf_lock_hand_out(struct hf_lock *first);
+
 /* Queue the changed state of a lock whose handle the user has. */
 void hf_client_notify(struct hf_client *client, struct hf_lock *lock);
 

@@ -301,6 +301,14 @@ static void log_state(struct hf_client *client, const struct hf_lock *lock)
     }
 }
 
+/* The user has it, or its callback, which gets it, is queued. */
+static bool is_users(const struct hf_lock *lock)
+{
+    return (lock->flags & HF_LOCK_OURS) != 0 ||
+           (lock->op == NULL &&
+            hf_lock_lease_const(lock)->phase == HF_PHASE_HOLDING);
+}
+
 void hf_log_step(struct hf_client *client, const struct hf_lock *lock,
                  enum hf_phase was, const struct hf_effects *effects)
 {
@@ -315,7 +323,7 @@ void hf_log_step(struct hf_client *client, const struct hf_lock *lock,
                       was == HF_PHASE_HOLDING ? "renewal" : "request",
                       reasons(client, effects->missed, why, sizeof(why)));
     }
-    if (effects->state_changed && (lock->flags & HF_LOCK_OURS) != 0) {
+    if (effects->state_changed && is_users(lock)) {
         log_state(client, lock);
     }
     log_outcome(client, lock, was, effects->outcome);

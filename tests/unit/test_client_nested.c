@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* on_state inside a call on the same lock, and callbacks that fork. The store
+ * of these tests has one node that grants everything; it can keep its replies
+ * back, and set the clock forward when it is asked, so that a lease is at risk
+ * or over while a call waits. */
+/* link: -Wl,--wrap=clock_gettime,--wrap=hf_store_find */
+#include "local_clock.h"
+
+#include "io/loop.h"
+#include "store/store.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define TTL_MS 8000
+#define AT_RISK_MS 4500 /* of a lease of TTL_MS */
+#define REPLIES_MAX 64
+
+/* A call that hangs ends the test, in seconds. */
+#define HANGS_S 60
+
+/* ---- The store --------------------------------------------------------- */
+
+static struct {
+    struct hf_store store;
+    struct hf_store_env env;
+    struct hf_timer timer;
+    struct hf_answer replies[REPLIES_MAX];
+    unsigned n;
+    unsigned n_asked[16];  /* per verb, in this process */
+    bool is_mute;          /* the replies wait */
+    enum hf_verb jumps_at; /* the next request of this kind … */
+    int64_t jump;          /* … sets the clock forward; 0: none does */
+    bool mutes;            /* … and makes the node mute */
+    uint64_t fence;
+    uint64_t marked;
+} node;
+
+static void reply(struct hf_timer *timer, struct hf_instant now)
+{
+    unsigned n = node.is_mute ? 0 : node.n;
+    struct hf_answer replies[REPLIES_MAX];
+    (void)now;
+    hf_timer_set(timer, HF_NEVER);
+    memcpy(replies, node.replies, sizeof(replies));
+    node.n -= n;
+    for (unsigned i = 0; i < n; i++) {
+        node.env.answer(node.env.client, &replies[i]);
+    }
+}
+
+static void speak(void)
+{
+    node.is_mute = false;
+    hf_timer_set(&node.timer, HF_LONG_AGO);
+}
+
+static void ask_node(struct hf_store *store, const struct hf_ask *ask,
+                     struct hf_instant now)
+{
+    struct hf_answer answer = {.cookie = ask->cookie,
+                               .verb = ask->verb,
+                               .verdict = HF_VERDICT_OK,
+                               .sent = now,
+                               .counter = ask->counter};
+    (void)store;
+    node.n_asked[ask->verb]++;
+    if (ask->verb == HF_VERB_ACQUIRE) {
+        answer.counter = ++node.fence;
+    }
+    if (ask->verb == HF_VERB_MARK) {
+        node.marked = ask->counter > 0 ? ask->counter : node.marked;
+        answer.counter = node.marked;
+        answer.owner = ask->owner_len > 0 ? "another" : NULL;
+        answer.owner_len = ask->owner_len > 0 ? 7 : 0;
+        answer.left_ms = ask->ttl_ms;
+    }
+    if (node.jump > 0 && ask->verb == node.jumps_at) {
+        jump_ms(node.jump);
+        node.jump = 0;
+        node.is_mute = node.mutes;
+    }
+    assert_true(node.n < REPLIES_MAX);
+    node.replies[node.n++] = answer;
+    hf_timer_set(&node.timer, node.is_mute ? HF_NEVER : HF_LONG_AGO);
+}
+
+static const struct hf_store_ops ops;
+
+static enum hf_status open_store(const struct hf_url *url,
+                                 const struct hf_store_env *env,
+                                 struct hf_store **out, struct hf_error *error)
+{
+    (void)url;
+    (void)error;
+    memset(&node, 0, sizeof(node));
+    node.store = (struct hf_store){&ops, 1};
+    node.env = *env;
+    node.fence = 1000;
+    node.timer = (struct hf_timer){.at = HF_NEVER, .fire = reply};
+    hf_loop_add_timer(env->loop, &node.timer);
+    *out = &node.store;
+    env->status(env->client, 0, HF_NODE_STATUS_VOTING, false, HF_OK, NULL);
+    return HF_OK;
+}
+
+static void close_store(struct hf_store *store, bool forked)
+{
+    (void)store;
+    (void)forked;
+    hf_loop_drop_timer(node.env.loop, &node.timer);
+}
+
+static const struct hf_store_ops ops = {
+    .name = "nested",
+    .capabilities = HF_CAP_RECORDS | HF_CAP_FENCES,
+    .retry_base = {1000},
+    .retry_cap = {50000000},
+    .open = open_store,
+    .close = close_store,
+    .ask = ask_node,
+};
+
+enum hf_status __wrap_hf_store_find(const struct hf_url *url,
+                                    const struct hf_store_ops **out,
+                                    struct hf_error *error);
+
+enum hf_status __wrap_hf_store_find(const struct hf_url *url,
+                                    const struct hf_store_ops **out,
+                                    struct hf_error *error)
+{
+    (void)url;
+    (void)error;
+    *out = &ops;
+    return HF_OK;
+}
+
+/* ---- The scene --------------------------------------------------------- */
+
+enum inner {
+    NOTHING,
+    RELEASE,
+    START_RELEASE,
+    EXTEND,
+    DETACH,
+    ADD_PROCESS,
+    FORK
+};
+
+static struct scene {
+    struct hf_client *client;
+    enum inner inner; /* what on_state does with its lock */
+    enum hf_status status;
+    unsigned told;
+    enum hf_state last;
+    struct hf_lock *lock; /* as on_done got it */
+    unsigned done;
+    bool is_child;
+    bool closes; /* in the child */
+} on;
+
+static void fork_here(void)
+{
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    on.is_child = pid == 0;
+    if (on.is_child) {
+        alarm(HANGS_S);
+        memset(node.n_asked, 0, sizeof(node.n_asked));
+    }
+    if (on.is_child && on.closes) {
+        hf_client_close(on.client);
+    }
+}
+
+static void act(struct hf_lock *lock)
+{
+    char text[HF_OWNER_TEXT_MAX];
+    switch (on.inner) {
+    case RELEASE:
+        on.status = hf_lock_release(lock);
+        break;
+    case START_RELEASE:
+        hf_op_start_release(lock, NULL, NULL);
+        break;
+    case EXTEND:
+        on.status = hf_lock_extend(lock, 0, NULL);
+        break;
+    case DETACH:
+        on.status = hf_lock_detach(lock, text);
+        break;
+    case ADD_PROCESS:
+        on.status = hf_lock_add_process(lock, getpid());
+        break;
+    case FORK:
+        fork_here();
+        break;
+    case NOTHING:
+        break;
+    }
+}
+
+static void on_state(void *user, struct hf_lock *lock, enum hf_state state)
+{
+    (void)user;
+    on.told++;
+    on.last = state;
+    speak();
+    act(lock);
+}
+
+static int opens(void **state)
+{
+    struct hf_client_options options;
+    (void)state;
+    alarm(HANGS_S);
+    memset(&on, 0, sizeof(on));
+    on.status = HF_INTERNAL;
+    hf_client_options_init(&options);
+    options.thread = HF_THREAD_NONE;
+    options.on_state = on_state;
+    return hf_client_open("local:?node_timeout=5s", &options, &on.client,
+                          NULL) == HF_OK
+               ? 0
+               : -1;
+}
+
+static int closes(void **state)
+{
+    (void)state;
+    hf_client_close(on.client);
+    return 0;
+}
+
+static struct hf_request want(void)
+{
+    struct hf_request request;
+    hf_request_init(&request, "job");
+    request.ttl_ms = TTL_MS;
+    request.wait_ms = 10 * TTL_MS;
+    return request;
+}
+
+static struct hf_lock *take(void)
+{
+    struct hf_request request = want();
+    struct hf_lock *lock = NULL;
+    assert_int_equal(hf_lock_acquire(on.client, &request, &lock, NULL), HF_OK);
+    return lock;
+}
+
+static void jump_at(enum hf_verb verb, int64_t ms, bool mutes)
+{
+    node.jumps_at = verb;
+    node.jump = ms;
+    node.mutes = mutes;
+}
+
+static void on_done(void *user, struct hf_lock *lock, enum hf_status status,
+                    const struct hf_error *error)
+{
+    (void)user;
+    (void)error;
+    assert_int_equal(status, HF_OK);
+    on.done++;
+    on.lock = lock;
+    if (lock != NULL) {
+        assert_int_equal(on.told, 0);
+        assert_int_equal(hf_lock_state(lock), HF_STATE_LOST);
+    }
+}
+
+/* ---- No callback before the caller has the handle ----------------------- */
+
+/* The reply is late: when the lock is won, its renewal is overdue. */
+static void test_at_risk_in_acquire(void **state)
+{
+    (void)state;
+    on.inner = RELEASE;
+    jump_at(HF_VERB_ACQUIRE, AT_RISK_MS, false);
+    struct hf_lock *lock = take();
+    assert_int_equal(on.told, 0);
+    assert_int_equal(hf_lock_state(lock), HF_STATE_AT_RISK);
+    node.is_mute = true; /* the renewal is not confirmed yet */
+    hf_client_process(on.client);
+    assert_int_equal(on.told, 1);
+    assert_int_equal(on.last, HF_STATE_AT_RISK);
+    assert_int_equal(on.status, HF_OK);
+}
+
+/* The handle of two names, in the same way. */
+static void test_at_risk_in_acquire_of_two(void **state)
+{
+    (void)state;
+    struct hf_name more = {"second", 6, HF_EXCLUSIVE};
+    struct hf_request request = want();
+    struct hf_lock *lock = NULL;
+    request.more = &more;
+    request.n_more = 1;
+    on.inner = RELEASE;
+    jump_at(HF_VERB_ACQUIRE, AT_RISK_MS, false);
+    assert_int_equal(hf_lock_acquire(on.client, &request, &lock, NULL), HF_OK);
+    assert_int_equal(on.told, 0);
+    node.is_mute = true; /* the renewal is not confirmed yet */
+    hf_client_process(on.client);
+    assert_int_equal(on.told, 1);
+    assert_int_equal(on.status, HF_OK);
+}
+
+static void test_at_risk_in_adopt(void **state)
+{
+    char text[HF_OWNER_TEXT_MAX];
+    struct hf_request request = want();
+    struct hf_lock *lock = NULL;
+    (void)state;
+    assert_int_equal(hf_lock_detach(take(), text), HF_OK);
+    on.inner = RELEASE;
+    jump_at(HF_VERB_CONFIRM, AT_RISK_MS, false);
+    assert_int_equal(hf_lock_adopt(on.client, &request, text, &lock, NULL),
+                     HF_OK);
+    assert_int_equal(on.told, 0);
+    node.is_mute = true; /* the renewal is not confirmed yet */
+    hf_client_process(on.client);
+    assert_int_equal(on.told, 1);
+    assert_int_equal(on.status, HF_OK);
+}
+
+/* The program runs the client again only after the lease: the lock is won and
+ * lost before its callback can run. */
+static void lost_before_done(unsigned n_more)
+{
+    struct hf_name more = {"second", 6, HF_EXCLUSIVE};
+    struct hf_request request = want();
+    request.more = n_more > 0 ? &more : NULL;
+    request.n_more = n_more;
+    on.inner = RELEASE;
+    assert_int_equal(
+        hf_op_start_acquire(on.client, &request, on_done, NULL, NULL, NULL),
+        HF_OK);
+    /* any call reads the replies and runs timers, but none runs on_done */
+    assert_int_equal(hf_lock_release(take()), HF_OK);
+    jump_ms(2 * TTL_MS);
+    assert_int_equal(hf_lock_release(take()), HF_OK);
+    assert_int_equal(on.done, 0);
+    assert_int_equal(on.told, 0);
+    hf_client_process(on.client);
+    assert_int_equal(on.done, 1);
+    assert_int_equal(on.told, 1);
+    assert_int_equal(on.last, HF_STATE_LOST);
+    assert_int_equal(on.status, HF_LOST);
+}
+
+static void test_lost_before_done(void **state)
+{
+    (void)state;
+    lost_before_done(0);
+}
+
+static void test_two_lost_before_done(void **state)
+{
+    (void)state;
+    lost_before_done(1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_at_risk_in_acquire, opens, closes),
+        cmocka_unit_test_setup_teardown(test_at_risk_in_acquire_of_two, opens,
+                                        closes),
+        cmocka_unit_test_setup_teardown(test_at_risk_in_adopt, opens, closes),
+        cmocka_unit_test_setup_teardown(test_lost_before_done, opens, closes),
+        cmocka_unit_test_setup_teardown(test_two_lost_before_done, opens,
+                                        closes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
