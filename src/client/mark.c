@@ -310,6 +310,26 @@ enum hf_status hf_mark_withdrawn(const struct hf_mark_look *ask,
     return check_withdrawn(op->client, &ask->marks, &ask->mark, error);
 }
 
+/* ---- The locks of a handle --------------------------------------------- */
+
+/* A handle may be released in on_state while its call waits. Its memory is kept
+ * until the end of the call (notify.h), and these links with it. */
+static struct hf_lock *next_of(const struct hf_lock *lock)
+{
+    return (struct hf_lock *)(uintptr_t)hf_lock_follows(lock);
+}
+
+/** @return `status`; HF_CANCELLED if it is HF_OK, and the lock was released. */
+static enum hf_status check_ours(const struct hf_lock *lock,
+                                 enum hf_status status, struct hf_error *error)
+{
+    if (status != HF_OK || (lock->flags & HF_LOCK_OURS) != 0) {
+        return status;
+    }
+    return hf_fail(error, HF_CANCELLED,
+                   "the lock was released while it was being marked");
+}
+
 static struct hf_name name_of(const struct hf_lock *lock)
 {
     return (struct hf_name){.name = hf_lock_name_bytes(lock),
@@ -325,9 +345,10 @@ static enum hf_status unmark(struct hf_lock *lock, struct hf_error *error)
     struct hf_marks marks;
     struct hf_client *client = lock->client;
     struct hf_name name = name_of(lock);
+    uint64_t fence = hf_lease_fence(hf_lock_lease(lock));
     enum hf_status status = look_at(client, &name, true, &marks, error);
     if (status != HF_OK || marks.newest.owner_len == 0 ||
-        marks.newest.fence != hf_lease_fence(hf_lock_lease(lock))) {
+        marks.newest.fence != fence) {
         return status;
     }
     return withdraw(client, &name, &marks.newest, error);
@@ -343,12 +364,15 @@ enum hf_status hf_lock_unmark(struct hf_lock *lock, struct hf_error *error)
     if (worst != HF_OK) {
         return worst;
     }
+    struct hf_reader reader;
+    hf_notify_read(client, &reader, lock);
     worst = hf_client_need_records(client, no_marks, error);
     for (struct hf_lock *one = worst == HF_OK ? lock : NULL; one != NULL;
-         one = hf_lock_group_next(one)) {
+         one = next_of(one)) {
         enum hf_status status = unmark(one, error);
         worst = worst == HF_OK ? status : worst;
     }
+    hf_notify_read_end(client, &reader);
     hf_client_leave(client);
     return worst;
 }
@@ -363,7 +387,8 @@ static enum hf_status check_unmarked(struct hf_lock *lock,
     struct hf_marks marks;
     struct hf_client *client = lock->client;
     struct hf_name name = name_of(lock);
-    enum hf_status status = find(client, &name, &marks, error);
+    enum hf_status status =
+        check_ours(lock, find(client, &name, &marks, error), error);
     if (status != HF_OK) {
         return status;
     }
@@ -395,7 +420,8 @@ static enum hf_status mark_one(struct hf_lock *lock, int64_t period_ms,
     };
     mark.latest = mark.end;
     mark.owner_len = hf_lock_emit_owner(lock, mark.owner);
-    enum hf_status status = merge(client, &name, &mark, false, &marks, error);
+    enum hf_status status = check_ours(
+        lock, merge(client, &name, &mark, false, &marks, error), error);
     if (status == HF_OK && !is_majority(client, having(&marks, &mark))) {
         status = hf_fail(error, HF_UNAVAILABLE,
                          "no majority of the voting nodes has taken the mark "
@@ -427,20 +453,19 @@ static enum hf_status mark_all(struct hf_lock *lock, int64_t period_ms,
 {
     enum hf_status status = check_held(lock, error);
     struct hf_lock *one = lock;
-    for (; status == HF_OK && one != NULL; one = hf_lock_group_next(one)) {
+    for (; status == HF_OK && one != NULL; one = next_of(one)) {
         status = check_unmarked(one, error);
     }
     if (status != HF_OK) {
         return status;
     }
-    for (one = lock; status == HF_OK && one != NULL;
-         one = hf_lock_group_next(one)) {
+    for (one = lock; status == HF_OK && one != NULL; one = next_of(one)) {
         status = check_held(lock, error);
         status = status == HF_OK ? mark_one(one, period_ms, error) : status;
     }
     status = status == HF_OK ? check_held(lock, error) : status;
     for (struct hf_lock *done = lock; status != HF_OK && done != one;
-         done = hf_lock_group_next(done)) {
+         done = next_of(done)) {
         (void)unmark(done, NULL);
     }
     return status;
@@ -479,7 +504,10 @@ enum hf_status hf_lock_mark(struct hf_lock *lock, int64_t period_ms,
         status = check_mark(lock, period_ms, error);
     }
     if (status == HF_OK) {
+        struct hf_reader reader;
+        hf_notify_read(client, &reader, lock);
         status = mark_all(lock, period_ms, error);
+        hf_notify_read_end(client, &reader);
     }
     hf_client_leave(client);
     return status;

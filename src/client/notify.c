@@ -66,12 +66,49 @@ bool hf_notify_is_due(const struct hf_client *client)
            !client->is_closing;
 }
 
-static void free_held(struct hf_notifier *notifier)
+static bool reads(const struct hf_reader *reader, const struct hf_lock *lock)
 {
-    while (notifier->held != NULL) {
-        struct hf_lock *lock = notifier->held;
-        notifier->held = hf_lock_notice(lock)->next_held;
-        free(lock);
+    const struct hf_lock *one = reader->lock;
+    while (one != NULL && one != lock) {
+        one = hf_lock_follows(one);
+    }
+    return one != NULL;
+}
+
+static bool is_read(const struct hf_notifier *notifier,
+                    const struct hf_lock *lock)
+{
+    const struct hf_reader *reader = notifier->readers;
+    while (reader != NULL && !reads(reader, lock)) {
+        reader = reader->next;
+    }
+    return reader != NULL;
+}
+
+void hf_notify_read(struct hf_client *client, struct hf_reader *reader,
+                    const struct hf_lock *lock)
+{
+    *reader = (struct hf_reader){lock, client->notifier.readers};
+    client->notifier.readers = reader;
+}
+
+/* Free what no other one reads. A chain of locks that one reads is all kept. */
+void hf_notify_read_end(struct hf_client *client, struct hf_reader *reader)
+{
+    struct hf_notifier *notifier = &client->notifier;
+    struct hf_reader **at = &notifier->readers;
+    while (*at != reader) {
+        at = &(*at)->next;
+    }
+    *at = reader->next;
+    for (struct hf_lock **held = &notifier->held; *held != NULL;) {
+        struct hf_lock *lock = *held;
+        if (is_read(notifier, lock)) {
+            held = &hf_lock_notice(lock)->next_held;
+        } else {
+            *held = hf_lock_notice(lock)->next_held;
+            free(lock);
+        }
     }
 }
 
@@ -84,13 +121,13 @@ static void notify_one(struct hf_client *client, struct hf_lock *lock)
         return; /* it has changed back before its callback ran */
     }
     notice->state = (uint8_t)state;
-    client->notifier.lock = lock;
+    struct hf_reader reader;
     struct hf_caller self;
+    hf_notify_read(client, &reader, lock);
     hf_client_let_out(client, &self);
     client->options.on_state(client->options.state_user, lock, state);
     hf_client_take_in(client, &self);
-    client->notifier.lock = NULL;
-    free_held(&client->notifier);
+    hf_notify_read_end(client, &reader);
 }
 
 void hf_notify_all(struct hf_client *client)
@@ -115,12 +152,8 @@ void hf_notify_here(struct hf_client *client)
 
 bool hf_notify_holds(struct hf_client *client, struct hf_lock *lock)
 {
-    const struct hf_lock *one = client->notifier.lock;
-    while (one != NULL && one != lock) {
-        one = hf_lock_follows(one);
-    }
-    if (one == NULL) {
-        return false;
+    if (hf_lock_notice(lock) == NULL || !is_read(&client->notifier, lock)) {
+        return false; /* without on_state, no callback releases it */
     }
     hf_lock_notice(lock)->next_held = client->notifier.held;
     client->notifier.held = lock;

@@ -10,7 +10,8 @@
  *
  * A release does not wait for a callback that runs. Until that callback
  * returns, the memory of all locks of its handle is kept, and with it the data
- * that it may read. */
+ * that it may read. So it is for a call that waits several times, and in which
+ * a callback may release its lock. */
 #ifndef HF_CLIENT_NOTIFY_H
 #define HF_CLIENT_NOTIFY_H
 
@@ -39,13 +40,20 @@ struct hf_notice {
     void *done_user;
 };
 
+/* A callback or a call that reads a handle which may be released meanwhile; on
+ * its stack. */
+struct hf_reader {
+    const struct hf_lock *lock; /* the first one of the handle */
+    struct hf_reader *next;
+};
+
 /* Part of the client. */
 struct hf_notifier {
     uint32_t first; /* queue of changed locks, by slot */
     uint32_t last;
-    bool is_notifying;    /* a thread runs the callbacks */
-    struct hf_lock *lock; /* the handle of the running callback; or NULL */
-    struct hf_lock *held; /* released during the callback; freed after it */
+    bool is_notifying; /* a thread runs the callbacks */
+    struct hf_reader *readers;
+    struct hf_lock *held; /* released, but read; freed after that */
 };
 
 void hf_notify_init(struct hf_notifier *notifier);
@@ -63,8 +71,13 @@ bool hf_notify_is_due(const struct hf_client *client);
 void hf_notify_here(struct hf_client *client);
 void hf_notify_all(struct hf_client *client);
 
-/** `lock` was removed from all tables. @return true: a callback that runs may
- * read its memory, which is freed afterwards. */
+/* The memory of all locks of the handle is kept until the end. */
+void hf_notify_read(struct hf_client *client, struct hf_reader *reader,
+                    const struct hf_lock *lock);
+void hf_notify_read_end(struct hf_client *client, struct hf_reader *reader);
+
+/** `lock` was removed from all tables. @return true: a callback that runs, or a
+ * call, may read its memory, which is freed afterwards. */
 bool hf_notify_holds(struct hf_client *client, struct hf_lock *lock);
 
 #endif

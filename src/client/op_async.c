@@ -3,6 +3,7 @@
 #include "client/op_async.h"
 
 #include "client/callback.h"
+#include "client/wait.h"
 
 #include "base/fail.h"
 
@@ -71,9 +72,18 @@ void hf_op_forget_result(struct hf_op *op)
 
 /* ---- Operations on a lock ---------------------------------------------- */
 
+/* A lock of several that has had its outcome has no operation any more. */
+static struct hf_op *op_of(const struct hf_lock *lock)
+{
+    while (lock != NULL && lock->op == NULL) {
+        lock = hf_lock_group_next(lock);
+    }
+    return lock == NULL ? NULL : lock->op;
+}
+
 bool hf_lock_is_in_use(const struct hf_lock *lock)
 {
-    return lock->op != NULL && lock->op->call != NULL;
+    return op_of(lock) != NULL;
 }
 
 enum hf_status hf_lock_check_unused(const struct hf_lock *lock,
@@ -87,15 +97,30 @@ enum hf_status hf_lock_check_unused(const struct hf_lock *lock,
     return HF_OK;
 }
 
-/* The operation may be done, with its callback still queued. */
+/* End the operation of a call that waits: in on_state, which that call runs
+ * itself, or in the library's thread. */
+static void stop_call(struct hf_op *op)
+{
+    hf_op_abandon(op);
+    op->status = HF_CANCELLED;
+    op->error.status = HF_CANCELLED;
+    hf_op_wake(op);
+}
+
+/* The operation may be done, with its callback still queued; or its call runs
+ * on_state before it looks at the result. */
 void hf_lock_stop_calls(struct hf_lock *lock)
 {
-    if (!hf_lock_is_in_use(lock)) {
+    struct hf_op *op = op_of(lock);
+    if (op == NULL) {
         return;
     }
-    struct hf_op *op = lock->op;
-    if (!op->is_done) {
+    if (!op->is_done && op->call != NULL) {
         hf_op_stop(op);
+        return;
+    }
+    if (!op->is_done) {
+        stop_call(op);
         return;
     }
     hf_op_forget_result(op);

@@ -29,16 +29,16 @@ void hf_op_free(struct hf_op *op);
  * caller's, with free() until it has begun. */
 struct hf_op *hf_op_copy(const struct hf_op *plan);
 
-/* Whether an asynchronous operation on the lock is in progress: a second one is
- * refused. */
+/* Whether an operation on a lock of the handle is in progress, of a call that
+ * blocks or an asynchronous one: a second one is refused. */
 bool hf_lock_is_in_use(const struct hf_lock *lock);
 
 /** @return HF_OK; HF_INVALID with a text: hf_lock_is_in_use(). */
 enum hf_status hf_lock_check_unused(const struct hf_lock *lock,
                                     struct hf_error *error);
 
-/* The lock is being released: end the asynchronous operation on it with
- * HF_CANCELLED, even if it is done and its callback is queued. */
+/* The lock is being released: end the operation on it with HF_CANCELLED, even
+ * if it is done and its callback is queued, or its call has yet to wake. */
 void hf_lock_stop_calls(struct hf_lock *lock);
 
 #endif

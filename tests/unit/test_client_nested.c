@@ -21,10 +21,11 @@
 
 #define TTL_MS 8000
 #define AT_RISK_MS 4500 /* of a lease of TTL_MS */
+#define SHORT_MS 150    /* less than half of the patience of each call */
 #define REPLIES_MAX 64
 
 /* A call that hangs ends the test, in seconds. */
-#define HANGS_S 60
+#define HANGS_S 20
 
 /* ---- The store --------------------------------------------------------- */
 
@@ -35,6 +36,7 @@ static struct {
     struct hf_answer replies[REPLIES_MAX];
     unsigned n;
     unsigned n_asked[16];  /* per verb, in this process */
+    unsigned lets;         /* so many replies do not wait */
     bool is_mute;          /* the replies wait */
     enum hf_verb jumps_at; /* the next request of this kind … */
     int64_t jump;          /* … sets the clock forward; 0: none does */
@@ -45,12 +47,14 @@ static struct {
 
 static void reply(struct hf_timer *timer, struct hf_instant now)
 {
-    unsigned n = node.is_mute ? 0 : node.n;
+    unsigned n = node.is_mute && node.lets < node.n ? node.lets : node.n;
     struct hf_answer replies[REPLIES_MAX];
     (void)now;
     hf_timer_set(timer, HF_NEVER);
     memcpy(replies, node.replies, sizeof(replies));
     node.n -= n;
+    node.lets = 0;
+    memmove(node.replies, node.replies + n, node.n * sizeof(node.replies[0]));
     for (unsigned i = 0; i < n; i++) {
         node.env.answer(node.env.client, &replies[i]);
     }
@@ -89,7 +93,8 @@ static void ask_node(struct hf_store *store, const struct hf_ask *ask,
     }
     assert_true(node.n < REPLIES_MAX);
     node.replies[node.n++] = answer;
-    hf_timer_set(&node.timer, node.is_mute ? HF_NEVER : HF_LONG_AGO);
+    hf_timer_set(&node.timer,
+                 node.is_mute && node.lets == 0 ? HF_NEVER : HF_LONG_AGO);
 }
 
 static const struct hf_store_ops ops;
@@ -118,14 +123,26 @@ static void close_store(struct hf_store *store, bool forked)
     hf_loop_drop_timer(node.env.loop, &node.timer);
 }
 
+static void describe(const struct hf_store *store, unsigned i,
+                     struct hf_instant now, struct hf_node *out)
+{
+    (void)store;
+    (void)i;
+    (void)now;
+    memset(out, 0, sizeof(*out));
+    out->health = HF_NODE_UP;
+}
+
 static const struct hf_store_ops ops = {
     .name = "nested",
     .capabilities = HF_CAP_RECORDS | HF_CAP_FENCES,
+    .is_told = true, /* a detach asks the node, and waits */
     .retry_base = {1000},
     .retry_cap = {50000000},
     .open = open_store,
     .close = close_store,
     .ask = ask_node,
+    .describe = describe,
 };
 
 enum hf_status __wrap_hf_store_find(const struct hf_url *url,
@@ -210,26 +227,40 @@ static void act(struct hf_lock *lock)
 static void on_state(void *user, struct hf_lock *lock, enum hf_state state)
 {
     (void)user;
+    if (state == HF_STATE_HELD) {
+        return; /* again */
+    }
     on.told++;
     on.last = state;
     speak();
     act(lock);
 }
 
-static int opens(void **state)
+static int opens_in(enum hf_thread_mode mode)
 {
     struct hf_client_options options;
-    (void)state;
     alarm(HANGS_S);
     memset(&on, 0, sizeof(on));
     on.status = HF_INTERNAL;
     hf_client_options_init(&options);
-    options.thread = HF_THREAD_NONE;
+    options.thread = mode;
     options.on_state = on_state;
     return hf_client_open("local:?node_timeout=5s", &options, &on.client,
                           NULL) == HF_OK
                ? 0
                : -1;
+}
+
+static int opens(void **state)
+{
+    (void)state;
+    return opens_in(HF_THREAD_NONE);
+}
+
+static int opens_auto(void **state)
+{
+    (void)state;
+    return opens_in(HF_THREAD_AUTO);
 }
 
 static int closes(void **state)
@@ -369,9 +400,165 @@ static void test_two_lost_before_done(void **state)
     lost_before_done(1);
 }
 
+/* ---- Calls on the lock of a call that waits ------------------------------ */
+
+static struct hf_lock *take_two(void)
+{
+    struct hf_name more = {"second", 6, HF_EXCLUSIVE};
+    struct hf_request request = want();
+    struct hf_lock *lock = NULL;
+    request.more = &more;
+    request.n_more = 1;
+    assert_int_equal(hf_lock_acquire(on.client, &request, &lock, NULL), HF_OK);
+    return lock;
+}
+
+/* The state of the lock changes `at_ms` after its renewal: while the next call
+ * waits for its reply, and before that call gives up. */
+static void change_in_call(enum hf_verb verb, int64_t at_ms, bool mutes)
+{
+    jump_ms(at_ms - SHORT_MS);
+    jump_at(verb, 2 * SHORT_MS, mutes);
+}
+
+/* It is at risk while hf_lock_extend() waits, and on_state does `inner`. */
+static enum hf_status extend(struct hf_lock *lock, enum inner inner)
+{
+    on.inner = inner;
+    change_in_call(HF_VERB_CONFIRM, TTL_MS / 2, true);
+    enum hf_status status = hf_lock_extend(lock, 0, NULL);
+    assert_int_equal(on.told, 1);
+    assert_int_equal(on.last, HF_STATE_AT_RISK);
+    return status;
+}
+
+static void test_release_in_extend(void **state)
+{
+    (void)state;
+    assert_int_equal(extend(take(), RELEASE), HF_CANCELLED);
+    assert_int_equal(on.status, HF_OK);
+}
+
+static void test_start_release_in_extend(void **state)
+{
+    (void)state;
+    assert_int_equal(extend(take(), START_RELEASE), HF_CANCELLED);
+}
+
+/* The first name has its reply already. */
+static void test_release_in_extend_of_two(void **state)
+{
+    (void)state;
+    struct hf_lock *lock = take_two();
+    node.lets = 1;
+    assert_int_equal(extend(lock, RELEASE), HF_CANCELLED);
+    assert_int_equal(on.status, HF_OK);
+}
+
+/* The library's thread releases it while this one waits for the node. */
+static void test_release_beside_extend(void **state)
+{
+    (void)state;
+    assert_int_equal(extend(take(), RELEASE), HF_CANCELLED);
+}
+
+/* The call that waits goes on. */
+static void test_refused_in_extend(void **state)
+{
+    (void)state;
+    const enum inner inner[] = {EXTEND, DETACH, ADD_PROCESS};
+    for (int i = 0; i < 3; i++) {
+        struct hf_lock *lock = take();
+        on.told = 0;
+        on.status = HF_INTERNAL;
+        assert_int_equal(extend(lock, inner[i]), HF_OK);
+        assert_int_equal(on.status, HF_INVALID);
+        on.inner = NOTHING;
+        assert_int_equal(hf_lock_release(lock), HF_OK);
+    }
+}
+
+/* `is_done`: the reply has come, and the text is not written yet. */
+static void release_in_detach(bool is_done)
+{
+    char text[HF_OWNER_TEXT_MAX];
+    struct hf_lock *lock = take();
+    on.inner = RELEASE;
+    if (is_done) {
+        jump_at(HF_VERB_CONFIRM, AT_RISK_MS, false);
+    } else {
+        change_in_call(HF_VERB_CONFIRM, TTL_MS / 2, true);
+    }
+    assert_int_equal(hf_lock_detach(lock, text), HF_CANCELLED);
+    assert_string_equal(text, "");
+    assert_int_equal(on.told, 1);
+    assert_int_equal(on.status, HF_OK);
+}
+
+static void test_release_in_detach(void **state)
+{
+    (void)state;
+    release_in_detach(false);
+    on.told = 0;
+    release_in_detach(true);
+}
+
+static void test_extend_in_detach(void **state)
+{
+    char text[HF_OWNER_TEXT_MAX];
+    struct hf_lock *lock = take();
+    (void)state;
+    on.inner = EXTEND;
+    change_in_call(HF_VERB_CONFIRM, TTL_MS / 2, true);
+    assert_int_equal(hf_lock_detach(lock, text), HF_OK);
+    assert_int_equal(on.told, 1);
+    assert_int_equal(on.status, HF_INVALID);
+}
+
+/* The mark is withdrawn: the work must not begin. */
+static void test_release_in_mark(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct hf_lock *lock = i == 0 ? take() : take_two();
+        struct hf_error error;
+        on.told = 0;
+        on.inner = RELEASE;
+        change_in_call(HF_VERB_MARK, TTL_MS, true);
+        assert_int_equal(hf_lock_mark(lock, 1000000, &error), HF_CANCELLED);
+        assert_true(error.text[0] != '\0');
+        assert_int_equal(on.told, 1);
+        assert_int_equal(on.status, HF_LOST);
+        assert_int_equal(node.marked, 0);
+    }
+}
+
+static void test_release_in_unmark(void **state)
+{
+    (void)state;
+    struct hf_lock *lock = take_two();
+    on.inner = RELEASE;
+    change_in_call(HF_VERB_MARK, TTL_MS, true);
+    assert_int_equal(hf_lock_unmark(lock, NULL), HF_OK);
+    assert_int_equal(on.told, 1);
+    assert_int_equal(on.status, HF_LOST);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_release_in_extend, opens, closes),
+        cmocka_unit_test_setup_teardown(test_start_release_in_extend, opens,
+                                        closes),
+        cmocka_unit_test_setup_teardown(test_release_in_extend_of_two, opens,
+                                        closes),
+        cmocka_unit_test_setup_teardown(test_release_beside_extend, opens_auto,
+                                        closes),
+        cmocka_unit_test_setup_teardown(test_refused_in_extend, opens, closes),
+        cmocka_unit_test_setup_teardown(test_release_in_detach, opens, closes),
+        cmocka_unit_test_setup_teardown(test_extend_in_detach, opens, closes),
+        cmocka_unit_test_setup_teardown(test_release_in_mark, opens, closes),
+        cmocka_unit_test_setup_teardown(test_release_in_unmark, opens, closes),
         cmocka_unit_test_setup_teardown(test_at_risk_in_acquire, opens, closes),
         cmocka_unit_test_setup_teardown(test_at_risk_in_acquire_of_two, opens,
                                         closes),
