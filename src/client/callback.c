@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/callback.h"
 
+#include "client/fork.h"
 #include "client/timer.h"
 
 #include <sys/eventfd.h>
@@ -12,9 +13,25 @@ void hf_client_let_out(struct hf_client *client, struct hf_caller *self)
     pthread_mutex_unlock(&client->mutex);
 }
 
+/* A forked child has no other thread. A thread of the parent may have had the
+ * mutex, in the middle of a change. */
+static void lock_in_child(struct hf_client *client)
+{
+    if (pthread_mutex_trylock(&client->mutex) != 0) {
+        client->is_torn = true;
+        pthread_mutex_init(&client->mutex, NULL);
+        pthread_mutex_lock(&client->mutex);
+    }
+    client->is_closing = true; /* so that the call ends */
+}
+
 void hf_client_take_in(struct hf_client *client, struct hf_caller *self)
 {
-    pthread_mutex_lock(&client->mutex);
+    if (hf_client_is_forked(client)) {
+        lock_in_child(client);
+    } else {
+        pthread_mutex_lock(&client->mutex);
+    }
     struct hf_caller **at = &client->callers;
     while (*at != self) {
         at = &(*at)->next;
@@ -43,7 +60,7 @@ bool hf_client_is_deferring(const struct hf_client *client)
 void hf_client_schedule_callback(struct hf_client *client)
 {
     if (client->done_fd >= 0 && !client->is_done_signalled &&
-        !hf_client_is_deferring(client)) {
+        !hf_client_is_deferring(client) && !hf_client_is_forked(client)) {
         client->is_done_signalled = true;
         eventfd_write(client->done_fd, 1);
     }

@@ -7,7 +7,9 @@
 
 /* Release the mutex before a user's callback, and take it again; `self` is on
  * the stack until then. The callback may have closed the client: it is freed
- * only after hf_client_leave(). */
+ * only after hf_client_leave(). It may also fork, and return in the child:
+ * there the call ends as if the client was closed, and sends and reads nothing.
+ */
 void hf_client_let_out(struct hf_client *client, struct hf_caller *self);
 void hf_client_take_in(struct hf_client *client, struct hf_caller *self);
 

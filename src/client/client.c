@@ -42,21 +42,32 @@ enum hf_status hf_client_enter(struct hf_client *client, struct hf_error *error)
     return HF_OK;
 }
 
-bool hf_client_leave_with(struct hf_client *client, struct hf_lock *lock)
+static void finish_call(struct hf_client *client, struct hf_lock *lock)
 {
-    hf_client_settle(client);
-    hf_client_check(client);
-    hf_notify_here(client);
+    if (!hf_client_is_forked(client)) {
+        hf_client_settle(client);
+        hf_client_check(client);
+        hf_notify_here(client);
+    }
+    if (hf_client_is_forked(client)) {
+        return; /* in a callback, and this is the child */
+    }
     if (lock != NULL && hf_lock_hand_out(lock)) {
         hf_client_notify(client, lock); /* in the next call, or in the thread */
     }
     hf_client_arm(client);
+}
+
+bool hf_client_leave_with(struct hf_client *client, struct hf_lock *lock)
+{
+    finish_call(client, lock);
+    bool is_forked = hf_client_is_forked(client);
     bool is_to_end = hf_client_is_to_end(client);
     pthread_mutex_unlock(&client->mutex);
     if (is_to_end) {
         hf_client_end(client);
     }
-    return is_to_end;
+    return is_to_end || is_forked;
 }
 
 bool hf_client_leave(struct hf_client *client)

@@ -126,9 +126,11 @@ struct hf_client {
     /* close.c */
     struct hf_caller *callers;
     bool is_closing; /* a callback in thread `closer` closed the client, and
-                        the closing starts when it returns */
+                        the closing starts when it returns. Also in a forked
+                        child, when the callback that forked has returned */
     bool is_ending;  /* closing: pending callbacks run, and no call begins */
     pthread_t closer;
+    bool is_torn; /* a forked child: the parent was changing it */
 };
 
 /** Begin a public call: take the mutex, read the clock, start overdue
@@ -152,7 +154,8 @@ enum hf_status hf_op_enter(struct hf_client *client, const char *missing,
                            struct hf_op **out, struct hf_error *error);
 
 /** End a public call: settle, run on_state if it is due, set the timer, release
- * the mutex. @return true: a callback closed the client, and it is freed. */
+ * the mutex. @return true: a callback closed the client, and it is freed; or a
+ * callback forked, and this is the child. */
 bool hf_client_leave(struct hf_client *client);
 
 /** The same, and hand out `lock`, which the call returns; or NULL. No on_state

@@ -154,7 +154,7 @@ static void cancel_ops(struct hf_client *client)
         op->status = HF_CANCELLED;
         write_error(&op->error);
     }
-    while (client->finished.first != NULL) {
+    while (client->finished.first != NULL && !hf_client_is_forked(client)) {
         struct hf_op *op = client->finished.first;
         hf_ops_remove(&client->finished, op);
         pthread_mutex_unlock(&client->mutex);
@@ -178,7 +178,9 @@ static void cancel_call(struct hf_client *client, struct hf_lock *lock)
 static void cancel_all(struct hf_client *client)
 {
     cancel_ops(client);
-    for (uint32_t i = 0; i < hf_item_table_end(&client->slots); i++) {
+    for (uint32_t i = 0;
+         i < hf_item_table_end(&client->slots) && !hf_client_is_forked(client);
+         i++) {
         struct hf_item *item = hf_item_table_at(&client->slots, i);
         if (item != NULL && item->kind == HF_ITEM_LOCK &&
             (hf_lock_of(item)->flags & HF_LOCK_CALLING) != 0) {
@@ -277,14 +279,32 @@ static void stop_thread(struct hf_client *client)
     client->has_thread = false;
 }
 
+/* If a thread of the parent had the mutex, it may have been in the middle of a
+ * change, also in the store: a pointer may be that of a buffer which was freed.
+ * That thread is not in the child, so the memory is given up. */
+static void free_forked(struct hf_client *client)
+{
+    if (!client->is_torn && pthread_mutex_trylock(&client->mutex) == 0) {
+        pthread_mutex_unlock(&client->mutex);
+        hf_client_free(client);
+    }
+}
+
+/* A callback that runs here may fork, and return in the child. */
 void hf_client_end(struct hf_client *client)
 {
+    if (hf_client_is_forked(client)) {
+        free_forked(client);
+        return;
+    }
     stop_thread(client);
     pthread_mutex_lock(&client->mutex);
     client->is_ending = true;
     hf_client_tick(client);
     cancel_all(client);
-    release_all(client);
+    if (!hf_client_is_forked(client)) {
+        release_all(client);
+    }
     pthread_mutex_unlock(&client->mutex);
     hf_client_free(client);
 }
@@ -303,14 +323,17 @@ static bool may_end(struct hf_client *client)
     return may;
 }
 
-/* If a thread of the parent had the mutex, it may have been in the middle of a
- * change, also in the store: a pointer may be that of a buffer which was freed.
- * That thread is not in the child, so the memory is given up. */
-static void free_forked(struct hf_client *client)
+/* In a callback that has forked, the call in which it runs frees the client. */
+static void close_forked(struct hf_client *client)
 {
-    if (pthread_mutex_trylock(&client->mutex) == 0) {
-        pthread_mutex_unlock(&client->mutex);
-        hf_client_free(client);
+    if (client->is_ending) {
+        return; /* a callback of hf_client_end(), which frees it */
+    }
+    if (hf_client_is_in_callback(client)) {
+        client->is_closing = true;
+        client->closer = pthread_self();
+    } else {
+        free_forked(client);
     }
 }
 
@@ -320,7 +343,7 @@ void hf_client_close(struct hf_client *client)
         return;
     }
     if (hf_client_is_forked(client)) {
-        free_forked(client);
+        close_forked(client);
     } else if (may_end(client)) {
         hf_client_end(client);
     }

@@ -21,6 +21,7 @@
 #include "client/broadcast.h"
 #include "client/bundle.h"
 #include "client/callback.h"
+#include "client/fork.h"
 #include "client/lock.h"
 #include "client/log.h"
 #include "client/op.h"
@@ -222,7 +223,7 @@ static void flush(struct hf_client *client)
 void hf_client_settle(struct hf_client *client)
 {
     HF_ASSERT(client->in_store == 0);
-    for (;;) {
+    while (!hf_client_is_forked(client)) {
         if (client->changed != 0) {
             deliver_status(client);
         } else if (client->push_changed != 0) {
@@ -265,6 +266,9 @@ void hf_client_dispatch(struct hf_client *client)
 
 void hf_client_poll(struct hf_client *client)
 {
+    if (hf_client_is_forked(client)) {
+        return; /* the replies are the parent's */
+    }
     if (client->is_polling) {
         hf_client_settle(client);
         return; /* the polling thread reads, and runs the due timers */

@@ -224,6 +224,7 @@ static void process(struct hf_client *client)
 static void rearm(struct hf_client *client)
 {
     if (client->options.thread == HF_THREAD_NONE && client->alarm.fd >= 0 &&
+        !hf_client_is_forked(client) &&
         !hf_instant_before(client->now, client->alarm.at)) {
         hf_alarm_set(&client->alarm, hf_client_due(client));
     }

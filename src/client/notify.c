@@ -2,6 +2,7 @@
 #include "client/notify.h"
 
 #include "client/callback.h"
+#include "client/fork.h"
 #include "client/lock.h"
 #include "client/timer.h"
 
@@ -42,7 +43,7 @@ void hf_notify_push(struct hf_client *client, struct hf_lock *lock)
     notice->next = HF_NOWHERE;
     *next_of(client, notice->prev) = lock->item.slot;
     client->notifier.last = lock->item.slot;
-    if (client->has_thread) {
+    if (client->has_thread && !hf_client_is_forked(client)) {
         hf_alarm_set(&client->alarm, (struct hf_instant){1}); /* wake it */
     }
 }

@@ -9,6 +9,7 @@
 
 #include "client/check.h"
 #include "client/events.h"
+#include "client/fork.h"
 #include "client/lock_end.h"
 #include "client/log.h"
 #include "client/op.h"
@@ -17,6 +18,9 @@
 
 void hf_client_ask(struct hf_client *client, const struct hf_ask *ask)
 {
+    if (hf_client_is_forked(client)) {
+        return; /* the connection is the parent's */
+    }
     hf_log_ask(client, ask);
     client->n_pending++;
     client->is_dirty = true;

@@ -11,6 +11,7 @@
 
 #include "client/close.h"
 #include "client/deferred.h"
+#include "client/fork.h"
 #include "client/timer.h"
 
 #include "base/assert.h"
@@ -54,21 +55,29 @@ static void sleep_until_due(struct hf_client *client)
     }
 }
 
+/* A child that on_state has forked, and in which it returns, is over. */
+static bool goes_on(const struct hf_client *client)
+{
+    return !client->is_stopping && !hf_client_is_to_end(client) &&
+           !hf_client_is_forked(client);
+}
+
 static void *run(void *arg)
 {
     struct hf_client *client = arg;
     pthread_mutex_lock(&client->mutex);
-    while (!client->is_stopping && !hf_client_is_to_end(client)) {
+    while (goes_on(client)) {
         hf_client_poll(client);
         hf_notify_all(client);
+        if (!goes_on(client)) {
+            break;
+        }
         struct hf_instant due =
             client->waiters != NULL ? HF_NEVER : hf_client_due(client);
         if (due.ns != client->alarm.at.ns) {
             hf_alarm_set(&client->alarm, due);
         }
-        if (!client->is_stopping && !hf_client_is_to_end(client)) {
-            sleep_until_due(client);
-        }
+        sleep_until_due(client);
     }
     bool is_to_end = hf_client_is_to_end(client);
     if (is_to_end) {
@@ -85,7 +94,8 @@ static void *run(void *arg)
 enum hf_status hf_client_start_thread(struct hf_client *client,
                                       struct hf_error *error)
 {
-    if (client->options.thread != HF_THREAD_AUTO || client->has_thread) {
+    if (client->options.thread != HF_THREAD_AUTO || client->has_thread ||
+        hf_client_is_forked(client)) {
         return HF_OK;
     }
     if (!hf_alarm_open(&client->alarm)) {

@@ -58,7 +58,7 @@ static void delist(struct hf_client *client, struct hf_waiter *self)
  * read the replies of the others. */
 static void hand_over(struct hf_client *client)
 {
-    if (client->is_polling) {
+    if (client->is_polling || hf_client_is_forked(client)) {
         return;
     }
     struct hf_waiter *next = client->waiters;
