@@ -311,9 +311,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct hf_error error;
     memset(&client, 0, sizeof(client));
     uint8_t what = fuzz_u8(&in);
-    struct hf_store_env env = {NULL,      fake_begin(), on_answer,
-                               on_status, on_push,      on_listen,
-                               on_log,    NULL,         false};
+    struct hf_store_env env = {.loop = fake_begin(),
+                               .answer = on_answer,
+                               .status = on_status,
+                               .push = on_push,
+                               .listen = on_listen,
+                               .log = on_log};
     FUZZ_CHECK(hf_url_parse(urls[what % 3], NULL, &url, &error) == HF_OK);
     FUZZ_CHECK(hf_store_redis.open(url, &env, &client.store, &error) == HF_OK);
     hf_url_free(url);

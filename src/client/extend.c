@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Extending: a renewal on demand, with another ttl or for another process. */
+#include "client/notify.h"
 #include "client/op_async.h"
 #include "client/request.h"
 #include "client/step.h"
@@ -196,7 +197,10 @@ enum hf_status hf_lock_add_process(struct hf_lock *lock, int64_t pid)
     if (status != HF_OK) {
         return status;
     }
+    struct hf_reader reader;
+    hf_notify_read(client, &reader, lock);
     status = exists(pid) ? add_process(lock, pid) : HF_INVALID;
+    hf_notify_read_end(client, &reader);
     hf_client_leave(client);
     return status;
 }
