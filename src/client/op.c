@@ -38,9 +38,11 @@
 
 #include "base/assert.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 
 void hf_op_init(struct hf_op *op, struct hf_client *client,
                 const struct hf_op_handlers *handlers)
@@ -251,6 +253,14 @@ static void note_rival(struct hf_op *op, const struct hf_answer *answer)
         if (op->order.permits != 0) {
             hf_timer_heap_set(&op->client->heap, &op->item, op->client->now);
         }
+    }
+}
+
+void hf_op_wake(struct hf_op *op)
+{
+    if (op->waiter != NULL) {
+        pthread_cond_signal(op->waiter);
+        eventfd_write(op->client->poke.fd, 1); /* if it is the one that polls */
     }
 }
 

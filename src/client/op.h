@@ -154,6 +154,10 @@ void hf_op_child_is_done(struct hf_op *parent);
 void hf_op_fail(struct hf_op *op, enum hf_status status, const char *format,
                 ...) __attribute__((format(printf, 3, 4)));
 
+/* An operation that another call has ended: wake the thread that waits for it,
+ * if there is one. */
+void hf_op_wake(struct hf_op *op);
+
 /* End an operation that is not done, as HF_CANCELLED; a release as HF_UNKNOWN.
  * Notifies neither waiter, callback nor parent, and frees nothing. An attempt
  * releases itself in the background. */

@@ -3,7 +3,6 @@
 #include "client/op_async.h"
 
 #include "client/callback.h"
-#include "client/wait.h"
 
 #include "base/fail.h"
 

@@ -167,14 +167,6 @@ enum hf_status hf_op_await(struct hf_op *op, struct hf_error *error)
     return op->status;
 }
 
-void hf_op_wake(struct hf_op *op)
-{
-    if (op->waiter != NULL) {
-        pthread_cond_signal(op->waiter);
-        eventfd_write(op->client->poke.fd, 1); /* if it is the one that polls */
-    }
-}
-
 /* ---- The poke ---------------------------------------------------------- */
 
 /* Called for the eventfd and for cancel tokens. Both are edge-triggered, so

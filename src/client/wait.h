@@ -16,10 +16,6 @@ bool hf_client_wait(struct hf_client *client, struct hf_op *op);
  * error out; error may be NULL. Afterwards `op` is done. @return its status. */
 enum hf_status hf_op_await(struct hf_op *op, struct hf_error *error);
 
-/* An operation that another call has ended: wake the thread that waits for it,
- * if there is one. */
-void hf_op_wake(struct hf_op *op);
-
 /* The watch of client->poke: the polling thread was poked. */
 void hf_client_on_poke(struct hf_watch *watch, uint32_t events,
                        struct hf_instant now);

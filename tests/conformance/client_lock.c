@@ -549,8 +549,7 @@ static void test_added_to_a_lasting_lock(void **state)
     for (int i = 0; i < 5; i++) {
         pid_t child = fork();
         if (child == 0) {
-            pause();
-            _exit(0);
+            _exit(pause());
         }
         assert_int_equal(hf_lock_add_process(lock, child), HF_OK);
         assert_int_equal(kill(child, SIGKILL), 0);

@@ -34,7 +34,6 @@ struct scene {
     bool is_asked; /* by a break */
     bool may_wait; /* the answer of may_wait() */
 };
-
 static const char *scene_name; /* of this run */
 
 static void request_init(struct scene *scene)
@@ -440,7 +439,8 @@ static const struct act acts[] = {
     {"adopt", scene_hand_on, do_adopt, 1U << ONE, false, false},
     {"owner_release", scene_hand_on, do_owner_release, 1U << ONE, true, false},
     {"release", scene_hold, do_release, ALL, true, false},
-    {"release_reserved", scene_hold, do_release_reserved, ALL, true, false},
+    {"release_reserved", scene_hold, do_release_reserved,
+     (1U << ONE) | (1U << PERMIT), true, false}, /* one of SEVERAL is shared */
     {"op_start_release", scene_hold, do_op_release, ALL, true, false},
     {"quarantine_node", scene_hold, do_quarantine_node, 1U << ONE, false, true},
     {"mark", scene_hold, do_mark, 1U << ONE, false, true},
