@@ -214,18 +214,20 @@ static const struct hf_op_handlers handlers = {
     .abandon = abandon,
 };
 
-/** @return HF_OK; HF_INVALID, HF_NO_MEMORY: there is none. */
-static enum hf_status list_new(struct hf_client *client, const char *pattern,
-                               hf_list_fn *each, void *user,
-                               struct hf_list **out, struct hf_error *error)
+/** @return NULL with a status: HF_INVALID, HF_NO_MEMORY. */
+static struct hf_list *list_new(struct hf_client *client, const char *pattern,
+                                hf_list_fn *each, void *user,
+                                enum hf_status *status, struct hf_error *error)
 {
     size_t len = pattern == NULL ? 0 : strlen(pattern);
     if (len > PATTERN_MAX) {
-        return hf_fail(error, HF_INVALID, "the pattern is too long");
+        *status = hf_fail(error, HF_INVALID, "the pattern is too long");
+        return NULL;
     }
     struct hf_list *list = malloc(sizeof(*list) + len + 1);
     if (list == NULL) {
-        return hf_fail_memory(error);
+        *status = hf_fail_memory(error);
+        return NULL;
     }
     hf_op_init(&list->op, client, &handlers);
     memcpy(list->pattern, len == 0 ? "" : pattern, len + 1);
@@ -236,8 +238,7 @@ static enum hf_status list_new(struct hf_client *client, const char *pattern,
     list->each = each;
     list->user = user;
     list->scan.op.is_done = true;
-    *out = list;
-    return HF_OK;
+    return list;
 }
 
 /* ---- Inspecting -------------------------------------------------------- */
@@ -373,9 +374,9 @@ enum hf_status hf_client_list(struct hf_client *client, const char *pattern,
     if (status != HF_OK) {
         return status;
     }
-    struct hf_list *list = NULL;
-    status = list_new(client, pattern, each, user, &list, error);
-    if (status == HF_OK) {
+    struct hf_list *list =
+        list_new(client, pattern, each, user, &status, error);
+    if (list != NULL) {
         status = run(list, error);
         fini(&list->op);
         free(list);
@@ -390,9 +391,10 @@ static enum hf_status start(struct hf_client *client, const char *pattern,
                             hf_list_fn *each, hf_op_fn *done, void *user,
                             struct hf_op **out, struct hf_error *error)
 {
-    struct hf_list *list = NULL;
-    enum hf_status status = list_new(client, pattern, each, user, &list, error);
-    if (status != HF_OK) {
+    enum hf_status status;
+    struct hf_list *list =
+        list_new(client, pattern, each, user, &status, error);
+    if (list == NULL) {
         return status;
     }
     hf_op_set_done(&list->op, done, user);

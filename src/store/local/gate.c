@@ -285,34 +285,35 @@ static enum hf_status fail_in_use(const struct hf_gate *gate, const char *boot,
                    gate->gate_path);
 }
 
+/** Wait until the contents are of this boot, or we have the exclusive flock.
+ * @return 0, or an errno; see nap(). */
+static int await_set_up(const struct hf_gate *gate, const char *boot)
+{
+    struct hf_instant since = hf_clock_now();
+    int number = 0;
+    while (number == 0 && !is_of_boot(gate->page, boot) &&
+           flock(gate->fd, LOCK_EX | LOCK_NB) != 0) {
+        number = is_of_other_boot(gate->page, boot)
+                     ? nap(gate, since, OTHERS_MS_MAX)
+                     : nap(gate, gate->since, SETUP_MS_MAX);
+    }
+    return number;
+}
+
 /* Take the exclusive flock and renew the contents, unless another process has
  * done it in between. Returns with the shared flock. */
 static enum hf_status set_up(struct hf_gate *gate, const char *boot,
                              hf_gate_renew_fn *make, struct hf_error *error)
 {
-    struct hf_instant since = hf_clock_now();
-    int number = 0;
     flock(gate->fd, LOCK_UN);
-    while (!is_of_boot(gate->page, boot)) {
-        if (flock(gate->fd, LOCK_EX | LOCK_NB) == 0) {
-            enum hf_status status = HF_OK;
-            if (!is_of_boot(gate->page, boot)) {
-                status = renew(gate, boot, make, error);
-            }
-            if (status != HF_OK) {
-                return status;
-            }
-            break;
-        }
-        number = is_of_other_boot(gate->page, boot)
-                     ? nap(gate, since, OTHERS_MS_MAX)
-                     : nap(gate, gate->since, SETUP_MS_MAX);
-        if (number != 0) {
-            return number == ECANCELED ? fail_cancelled(error)
-                                       : fail_in_use(gate, boot, error);
+    int number = await_set_up(gate, boot);
+    if (number == 0 && !is_of_boot(gate->page, boot)) {
+        enum hf_status status = renew(gate, boot, make, error);
+        if (status != HF_OK) {
+            return status;
         }
     }
-    number = lock_file(gate, LOCK_SH);
+    number = number == 0 ? lock_file(gate, LOCK_SH) : number;
     if (number == ECANCELED) {
         return fail_cancelled(error);
     }
