@@ -470,7 +470,7 @@ static void test_in_opening(void **state)
     struct hf_client *client = NULL;
     struct hf_error error = {0};
     if (!world_is_local()) {
-        skip();
+        return; /* no other store waits in its open() */
     }
     snprintf(folder, sizeof(folder), "%s/hf-opening.XXXXXX",
              tmp != NULL ? tmp : "/tmp");

@@ -293,6 +293,9 @@ static int await_set_up(const struct hf_gate *gate, const char *boot)
     int number = 0;
     while (number == 0 && !is_of_boot(gate->page, boot) &&
            flock(gate->fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR) {
+            return errno;
+        }
         number = is_of_other_boot(gate->page, boot)
                      ? nap(gate, since, OTHERS_MS_MAX)
                      : nap(gate, gate->since, SETUP_MS_MAX);
