@@ -65,7 +65,8 @@ struct held {
     bool is_used;
     bool is_dead;      /* its client was closed while it was used */
     bool had_op;       /* an operation of its own may be in progress */
-    bool was_unmarked; /* its mark was withdrawn, by a mark that failed too */
+    bool was_unmarked; /* its mark was withdrawn, by a mark that failed too; of
+                          an adopted lock perhaps by an earlier holder */
 };
 
 /* A lock that is detached. */
@@ -440,6 +441,7 @@ static inline void held_add(struct box *box, struct hf_lock *lock,
                             const struct wish *wish, uint64_t adopted)
 {
     struct held *held = held_new(box, lock, wish);
+    held->was_unmarked = adopted != 0;
     lock_world();
     if (adopted == 0) {
         check_fences(held);
