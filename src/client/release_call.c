@@ -26,21 +26,6 @@ static void begin(struct hf_lock *lock, int64_t for_ms, struct hf_op *op)
     hf_release_whole(lock, op);
 }
 
-static enum hf_status release(struct hf_lock *lock, int64_t for_ms)
-{
-    struct hf_client *client = lock->client;
-    if (hf_client_enter(client, NULL) != HF_OK) {
-        return HF_INVALID;
-    }
-    struct hf_op op;
-    hf_op_init(&op, client, &handlers);
-    begin(lock, for_ms, &op);
-    enum hf_status status = hf_op_await(&op, NULL);
-    hf_client_start_thread(client, NULL); /* for missing replies */
-    hf_client_leave(client);
-    return status;
-}
-
 /* A reader's release leaves nothing that could keep the name: other readers may
  * hold it. The shared hold of a permit is not reserved, but the permit is. */
 static bool has_reader(const struct hf_lock *lock)
@@ -52,7 +37,27 @@ static bool has_reader(const struct hf_lock *lock)
     return has;
 }
 
-/** @return HF_OK; HF_INVALID, HF_UNSUPPORTED: it cannot be reserved. */
+static enum hf_status release(struct hf_lock *lock, int64_t for_ms)
+{
+    struct hf_client *client = lock->client;
+    if (hf_client_enter(client, NULL) != HF_OK) {
+        return HF_INVALID;
+    }
+    if (for_ms > 0 && has_reader(lock)) {
+        hf_client_leave(client);
+        return HF_INVALID;
+    }
+    struct hf_op op;
+    hf_op_init(&op, client, &handlers);
+    begin(lock, for_ms, &op);
+    enum hf_status status = hf_op_await(&op, NULL);
+    hf_client_start_thread(client, NULL); /* for missing replies */
+    hf_client_leave(client);
+    return status;
+}
+
+/** Without the mutex. @return HF_OK; HF_INVALID, HF_UNSUPPORTED: it cannot be
+ * reserved. */
 static enum hf_status check_reserve(const struct hf_lock *lock,
                                     int64_t reserve_ms)
 {
@@ -62,11 +67,9 @@ static enum hf_status check_reserve(const struct hf_lock *lock,
     if (reserve_ms == 0) {
         return HF_OK;
     }
-    if (hf_client_need_records(lock->client, "", NULL) != HF_OK ||
-        hf_client_need_moves(lock->client, NULL) != HF_OK) {
-        return HF_UNSUPPORTED;
-    }
-    return has_reader(lock) ? HF_INVALID : HF_OK;
+    bool can = hf_client_need_records(lock->client, "", NULL) == HF_OK &&
+               hf_client_need_moves(lock->client, NULL) == HF_OK;
+    return can ? HF_OK : HF_UNSUPPORTED;
 }
 
 enum hf_status hf_lock_release(struct hf_lock *lock)
@@ -114,6 +117,10 @@ enum hf_status hf_op_start_release_reserved(struct hf_lock *lock,
     }
     struct hf_client *client = lock->client;
     if (hf_client_enter(client, NULL) != HF_OK) {
+        return HF_INVALID;
+    }
+    if (reserve_ms > 0 && has_reader(lock)) {
+        hf_client_leave(client);
         return HF_INVALID;
     }
     struct hf_op *op = malloc(sizeof(*op));

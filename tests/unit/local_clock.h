@@ -14,7 +14,7 @@
 
 #include <time.h>
 
-static int64_t jumped_ns;
+static _Atomic int64_t jumped_ns;
 static int64_t still_ns; /* 0: it runs */
 
 int __real_clock_gettime(clockid_t clock, struct timespec *out);
