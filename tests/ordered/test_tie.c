@@ -91,6 +91,7 @@ static int tear_down(void **state)
     hf_ordered_seat_detach(seat);
     hf_ordered_seat_drop(store, seat);
     assert_int_equal(store->n_seats, 0);
+    free(store->judged);
     free(store);
     return 0;
 }
