@@ -179,11 +179,12 @@ exec 9<>"$W/full"
 dd if=/dev/zero bs=65536 count=1 >&9 2>/dev/null
 capture timeout 10 holdfast run --status-fd 9 -t 3s status -- sleep 1.3
 is "$code" 0 '--status-fd that is full delays no renewal'
-# One page is left, and this event is longer; later the reader reads again.
+# One page is left, and this event is longer; later the reader reads again, up to the
+# event that was cut.
 head -c 4096 <&9 >"$W/read"
 long=$(printf '%01000d' 0 | tr 0 '\377')
 capture timeout 10 holdfast run --status-fd 9 -t 3s "$long" -- sh -c \
-    'sleep 1.3 && dd bs=65536 count=1 <"$0" >"$0.read" 2>/dev/null' "$W/full"
+    'sleep 1.3 && dd bs=4096 count=15 <"$0" >"$0.read" 2>/dev/null' "$W/full"
 is "$code" 0 '... nor does an event that is longer than the rest of the pipe'
 dd bs=65536 count=1 <&9 2>/dev/null | LC_ALL=C tr -d '\0' >"$W/events"
 like "$(sed -n '$p' "$W/events")" '^\{"event":"released",.*\}$' \
