@@ -273,12 +273,9 @@ static int64_t keep_ms(const struct cli_keeper *keeper)
 /* The lease alone keeps the name now, or nothing. */
 static void say_free(const struct cli_keeper *keeper)
 {
-    struct cli_out out;
-    cli_message_begin(&out);
-    (void)cli_out_shown(&out, keeper->args->name, strlen(keeper->args->name));
-    cli_out_text(&out, ": it may be free before --min-hold is over: the store "
-                       "has not confirmed the reservation");
-    (void)cli_message_end(&out, 0);
+    (void)cli_message(0, keeper->args->name,
+                      "it may be free before --min-hold is over: the store has "
+                      "not confirmed the reservation");
 }
 
 /* @return false if the lock had another owner by then. */
