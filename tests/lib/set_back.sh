@@ -6,7 +6,9 @@
 #   KIND NODE                etcd, consul, zookeeper; the server's NAME
 #
 #   set_back_begin           starts it; "old" is held and in the copy, "new" is held
-#                            and is not; their holders are $old and $new
+#                            and is not; their holders are $old and $new. Before
+#                            "new", more is written than tests and holders write to
+#                            the copy: so the holder of "new" has seen newer data
 #   set_back [COMMAND]       the copy takes the place of the data; COMMAND puts
 #                            another one there
 #   set_back_to_itself       cases: the copy is taken for the same cluster
@@ -24,12 +26,12 @@ set_back_begin() {
     "${KIND}_stop" "$NODE"
     cp -a "$W/$NODE/data" "$W/copy"
     "${KIND}_restart" "$NODE" || { fail "$KIND starts again"; finish; }
+    for other in 1 2 3 4 5; do
+        holdfast run -n "other$other" -- true
+    done
     begin new -t 20s new
     new=$begun
     ok 'another one, after a copy was made' wait_until 20 holds new
-    for other in 1 2 3; do
-        holdfast run -n "other$other" -- true
-    done
 }
 
 set_back_copy() {
