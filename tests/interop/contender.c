@@ -17,8 +17,10 @@
 #include <unistd.h>
 
 /* A lock that is handed over is never free for clients that poll: they get it
- * only when no Holdfast client waits. So these contenders pause. */
+ * only when no Holdfast client waits. So these contenders pause, and longer if
+ * FOLDER/yield exists. */
 #define REST_US 150000
+#define REST_YIELDING_US 2000000
 
 #define TTL_MS 2000
 
@@ -108,7 +110,8 @@ int main(int argc, char **argv)
     }
     while (access("stop", F_OK) != 0) {
         contend(client, argv[2], argv[3]);
-        usleep(REST_US); /* sleeps: the load */
+        bool is_yielding = access("yield", F_OK) == 0;
+        usleep(is_yielding ? REST_YIELDING_US : REST_US); /* sleeps: the load */
     }
     hf_client_close(client);
     return 0;
