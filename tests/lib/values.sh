@@ -20,22 +20,18 @@ says() { # CODE OUT ERR TITLE COMMAND...
     like "$err" "^$err_pattern\$" "$title: its messages"
 }
 
-# Add 1 to sum, and print written; or unknown, if it may have been. On a loaded
-# machine a request may time out before it writes.
+# Add 1 to sum, and print written; or unknown, if it may have been. As a caller
+# does, try again if the store was not reached (69), but after no other error.
 increment() {
-    local said tries
+    local said code tries
     for tries in 1 2 3 4 5; do
         # shellcheck disable=SC2016 # of the shell within
-        if said=$(holdfast update sum -- \
-            sh -c 'read -r n; echo $((n + 1))' 2>&1); then
-            echo written
-            return
-        fi
-        echo "$said" >&2
-        if [[ $said == *"may have been written"* ]]; then
-            echo unknown
-            return
-        fi
+        said=$(holdfast update sum -- sh -c 'read -r n; echo $((n + 1))' 2>&1)
+        code=$?
+        [ $code != 0 ] || { echo written; return; }
+        echo "exit $code: $said" >&2
+        [[ $said != *"may have been written"* ]] || { echo unknown; return; }
+        [ $code = 69 ] || break
     done
     echo refused
 }
@@ -169,6 +165,7 @@ test_values() {
     is $((known + unknown)) 40 '8 processes, 5 increments each, are made'
     ok '... and known to be' test "$known" -gt 30
     capture holdfast get sum
+    is "$code $err" '0 ' '... to a sum that can be read'
     ok '... and none is lost' test "$out" -ge "$known"
     ok '... nor made twice' test "$out" -le $((known + unknown))
 }
