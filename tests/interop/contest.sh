@@ -116,10 +116,7 @@ granted() { # SIDE: more than 10 times
     [ "$(wc -l <"$folder/grants.$1")" -gt 10 ]
 } 2>/dev/null
 
-# On a loaded machine one of ours always waits, and passes the key on: it is never
-# free for the others. So ours pause longer when the time is over.
 enough() {
-    granted theirs || touch "$folder/yield"
     granted ours && granted theirs
 }
 
@@ -130,9 +127,11 @@ contest_run() { # SECONDS
         contender_start $i
     done
     # A loaded machine needs longer until each side has held the key often
-    # enough.
+    # enough: there one of ours always waits, and passes the key on, so that it is
+    # never free for the others. Then ours pause longer.
     until [ "$(now_ms)" -ge $end ] &&
         { enough || [ "$(now_ms)" -ge $((end + $1 * 5000)) ]; }; do
+        [ "$(now_ms)" -lt $end ] || granted theirs || touch "$folder/yield"
         sleep 0.5 # sleeps: how often a holder is killed
         if ((RANDOM % 2)); then
             wait_until 1 contest_kill_holder && kills=$((kills + 1))
