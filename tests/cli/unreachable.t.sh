@@ -99,7 +99,7 @@ server_start short --tcp
 short="${SERVER_URL[short]}?quarantine=off&node_timeout=3s"
 holdfast run -u "$short" x -- sleep 60 &
 holder=$!
-at_exit "kill $holder"
+at_exit eval "kill $holder; wait $holder"
 ok 'a lock is held' wait_until 10 holdfast ls -q -u "$short" x
 server_cli short config set min-replicas-to-write 3 >/dev/null
 ends 69 2500 'NOREPLICAS' 'nor is a server that answers with an error' \
