@@ -165,12 +165,17 @@ static inline void linger(int64_t ms)
     }
 }
 
-static inline const char *url_of(const char *path)
+static inline const char *url_with(const char *path, const char *node_timeout)
 {
     static char url[300];
-    snprintf(url, sizeof(url),
-             "redis+unix://%s?quarantine=off&node_timeout=500ms", path);
+    snprintf(url, sizeof(url), "redis+unix://%s?quarantine=off&node_timeout=%s",
+             path, node_timeout);
     return url;
+}
+
+static inline const char *url_of(const char *path)
+{
+    return url_with(path, "500ms");
 }
 
 #endif

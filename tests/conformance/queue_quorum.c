@@ -54,12 +54,10 @@ static const char *five_url(const struct five *five, int actor)
     url[0] = '\0';
     for (int i = 0; i < NODES; i++) {
         size_t len = strlen(url);
-        snprintf(url + len, sizeof(url) - len,
-                 "%sredis+unix://%s?quarantine=off&node_timeout=%s",
-                 i > 0 ? " " : "",
-                 actor < 0 ? five->servers[i].path
-                           : five->proxies[actor][i].path,
-                 five->node_timeout);
+        snprintf(url + len, sizeof(url) - len, "%s%s", i > 0 ? " " : "",
+                 url_with(actor < 0 ? five->servers[i].path
+                                    : five->proxies[actor][i].path,
+                          five->node_timeout));
     }
     return url;
 }
