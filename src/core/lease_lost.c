@@ -36,17 +36,26 @@ static void fail_adoption(struct hf_step *step, enum hf_outcome outcome)
     hf_release_begin(step, false);
 }
 
-/* True if pending replies can still complete a majority for the caller's
- * operation. */
-static bool is_hopeful(const struct hf_step *step, uint16_t voters)
+/* True if pending replies can still make @p nodes, which have replied alike, a
+ * majority. */
+static bool is_hopeful(const struct hf_step *step, uint16_t nodes)
 {
-    HF_ASSERT((voters & ~hf_nodes_all(step->nodes)) == 0);
-    uint16_t reach = (uint16_t)(voters | hf_votes_awaited(step));
+    HF_ASSERT((nodes & ~hf_nodes_all(step->nodes)) == 0);
+    uint16_t reach = (uint16_t)(nodes | hf_votes_awaited(step));
     if (hf_instant_before(step->event->now, step->lease->next) &&
         step->lease->phase == HF_PHASE_ADOPTING) {
         reach |= step->nodes->connecting;
     }
     return hf_step_is_majority(step, reach);
+}
+
+/* True if pending replies can still decide the caller's operation: a majority
+ * that confirms, or one that refuses, which is the better news for a caller
+ * than an unreachable majority. */
+static bool is_open(const struct hf_step *step, uint16_t voters,
+                    uint16_t refusers)
+{
+    return is_hopeful(step, voters) || is_hopeful(step, refusers);
 }
 
 /* The previous holder may hold the lock at any node, including nodes that we
@@ -68,12 +77,13 @@ static void judge_adoption(struct hf_step *step, uint16_t voters,
         take_over(step, voters);
     } else if (hf_step_is_majority(step, refusers)) {
         fail_adoption(step, HF_OUT_LOST);
-    } else if (!is_hopeful(step, voters)) {
+    } else if (!is_open(step, voters, refusers)) {
         fail_adoption(step, HF_OUT_UNREACHED);
     }
 }
 
-static void judge_extension(struct hf_step *step, uint16_t voters)
+static void judge_extension(struct hf_step *step, uint16_t voters,
+                            uint16_t refusers)
 {
     HF_ASSERT(step->lease->phase == HF_PHASE_HOLDING);
     struct hf_lease *lease = step->lease;
@@ -81,7 +91,7 @@ static void judge_extension(struct hf_step *step, uint16_t voters)
         return;
     }
     bool is_done = (lease->flags & HF_LEASE_ROUND_DONE) != 0;
-    if (is_done || !is_hopeful(step, voters)) {
+    if (is_done || !is_open(step, voters, refusers)) {
         lease->flags &= (uint8_t)~HF_LEASE_EXTENDING;
         hf_step_report(step, is_done ? HF_OUT_EXTENDED : HF_OUT_UNEXTENDED);
     }
@@ -112,5 +122,5 @@ void hf_lost_judge(struct hf_step *step)
         hf_step_is_majority(step, voters)) {
         hf_renew_done(step, voters);
     }
-    judge_extension(step, voters);
+    judge_extension(step, voters, refusers);
 }

@@ -162,4 +162,9 @@ server_kill s5
 server_pause s4
 capture holdfast extend -t 20s -u "$patient" given --owner "$owner"
 is "$code" 0 'a node that is down is not waited for, a silent one for a timeout'
+server_resume s4
+server_kill s4
+holdfast release -q -u "$patient" given --owner "$owner"
+capture holdfast extend -t 20s -u "$patient" given --owner "$owner"
+is "$code" 76 'what was released is lost, though two of five are down'
 finish

@@ -234,6 +234,17 @@ static void extending_is_a_round_of_its_own(void **state)
                      "[343] 1 C ok 7       | extended till 1329\n");
 }
 
+/* An extension, too, waits for the refusal that shows the loss. */
+static void refused_extension_waits_for_a_majority(void **state)
+{
+    (void)state;
+    trace(3, 1000,
+          TRACE_HELD "[300] node 2 down    | \n"
+                     "[310] extend         | 0C7h 1C7h\n"
+                     "[311] 0 C no 9       | \n"
+                     "[312] 1 C no 9       | lost\n");
+}
+
 /* ---- Adopting ---------------------------------------------------------- */
 
 static void one_node_is_enough_if_there_is_one(void **state)
@@ -264,6 +275,23 @@ static void adoption_out_of_reach_takes_nothing(void **state)
           "[2] 1 C error        | \n"
           "[50] timer           | late 2 unreached\n"
           "[60] 2 C ok 7        | done\n");
+}
+
+/* With a node down the other two must both confirm. The first that refuses ends
+ * that hope, but the second can still show that the lock is lost. */
+static void refused_adoption_waits_for_a_majority(void **state)
+{
+    (void)state;
+    trace(3, 1000,
+          "[0] node 2 down      | \n"
+          "[0] adopt 7          | 0C7 1C7\n"
+          "[1] 0 C no 9         | \n"
+          "[2] 1 C no 9         | lost done\n");
+    trace(3, 1000,
+          "[0] node 2 down      | \n"
+          "[0] adopt 7          | 0C7 1C7\n"
+          "[1] 0 C no 9         | \n"
+          "[2] 1 C ok 7         | unreached done\n");
 }
 
 /* Connecting: waited for, up to a timeout. */
@@ -359,9 +387,11 @@ int main(void)
         cmocka_unit_test(node_that_is_back_joins_the_open_round),
         cmocka_unit_test(what_is_lost_is_not_extended),
         cmocka_unit_test(extending_is_a_round_of_its_own),
+        cmocka_unit_test(refused_extension_waits_for_a_majority),
         cmocka_unit_test(one_node_is_enough_if_there_is_one),
         cmocka_unit_test(quarantined_node_allows_no_adoption),
         cmocka_unit_test(adoption_out_of_reach_takes_nothing),
+        cmocka_unit_test(refused_adoption_waits_for_a_majority),
         cmocka_unit_test(adoption_waits_for_connections),
         cmocka_unit_test(a_sole_node_is_renewed_in_its_quarantine),
         cmocka_unit_test(no_node_is_up_to_adopt_from),
