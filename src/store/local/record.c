@@ -14,8 +14,9 @@
 #define FLAG_OWNED 1U
 #define FLAG_LAST 2U
 #define FLAG_SHARED 4U
-#define FLAG_CROWD 8U /* struct crowd follows the head */
-#define FLAG_MARK 16U /* struct hf_local_mark and its owner come last */
+#define FLAG_CROWD 8U  /* struct crowd follows the head */
+#define FLAG_MARK 16U  /* struct hf_local_mark and its owner come last */
+#define BROKEN_SHIFT 5 /* the upper bits are n_broken */
 
 struct head {
     uint64_t counter;
@@ -141,7 +142,8 @@ static uint8_t flags_of(const struct hf_record *record)
                      (record->has_last ? FLAG_LAST : 0) |
                      (record->is_shared ? FLAG_SHARED : 0) |
                      (has_crowd(record) ? FLAG_CROWD : 0) |
-                     (record->mark.fence != 0 ? FLAG_MARK : 0));
+                     (record->mark.fence != 0 ? FLAG_MARK : 0) |
+                     (unsigned)record->n_broken << BROKEN_SHIFT);
 }
 
 size_t hf_record_emit(const struct hf_record *record,
@@ -158,6 +160,7 @@ size_t hf_record_emit(const struct hf_record *record,
     size_t life_len = record->life.count * sizeof(record->life.of[0]);
     size_t used = sizeof(head);
     HF_ASSERT(record->life.count <= HF_LIFE_PROCESSES_MAX);
+    HF_ASSERT(record->n_broken <= HF_RECORD_BROKEN_MAX);
     HF_ASSERT(record->owner_len <= HF_RECORD_OWNER_MAX);
     memcpy(out, &head, sizeof(head));
     if (has_crowd(record)) {
@@ -196,6 +199,7 @@ size_t hf_record_parse(const unsigned char *data, size_t len,
     out->until_ns = head.until_ns;
     out->is_owned = (head.flags & FLAG_OWNED) != 0;
     out->has_last = (head.flags & FLAG_LAST) != 0;
+    out->n_broken = head.flags >> BROKEN_SHIFT;
     out->is_shared = (head.flags & FLAG_SHARED) != 0;
     out->owner_len = head.owner_len;
     out->life.count = head.life_count;

@@ -17,6 +17,10 @@
 #define HF_ENDED_MARK_LEN (sizeof(HF_ENDED_MARK) - 1)
 #define HF_RECORD_OWNER_MAX (HF_OWNER_MAX + HF_ENDED_MARK_LEN)
 
+/* Once reached, it stays: the name is no more given back to its holder as the
+ * last owner, which costs the holder no more than a late CONFIRM. */
+#define HF_RECORD_BROKEN_MAX 7
+
 /* The mark of the last command that --once started under this name. */
 struct hf_local_mark {
     uint64_t fence; /* of the lock under which it ran; 0: no mark */
@@ -31,6 +35,8 @@ struct hf_record {
                          name is free since then */
     bool is_owned;    /* `owner` has the lease until until_ns */
     bool has_last;    /* `owner` owned `counter` last and did not release it */
+    uint8_t n_broken; /* of a name that a breaker keeps: breakers that others
+                         broke, up to HF_RECORD_BROKEN_MAX */
     uint16_t owner_len;
     struct hf_processes life; /* of the owner; their end frees the name */
     bool is_shared;           /* the owner is a group: "shared:<permits>-<n>" */

@@ -50,7 +50,7 @@ static bool give_back(struct hf_txn *txn)
     bool was_mine = hf_txn_is_mine(txn);
     if (was_mine && ask->ttl_ms > 0) {
         mark_ended(txn);
-    } else if (was_mine || (!hf_txn_is_taken(txn) && txn->record.has_last &&
+    } else if (was_mine || (!hf_txn_is_taken(txn) &&
                             hf_txn_is_owner(txn, ask->owner, ask->owner_len))) {
         hf_txn_clear(txn);
     }
@@ -124,14 +124,36 @@ static bool has_holder(const struct hf_txn *txn)
  * gets no fence. The name still becomes free when the holder's lease or
  * processes end. */
 static void rename_owner(struct hf_txn *txn, const void *owner,
-                         size_t owner_len, bool is_holder)
+                         size_t owner_len)
 {
     struct hf_record *record = &txn->record;
     HF_ASSERT(owner_len > 0 && owner_len <= HF_OWNER_MAX);
     memcpy(record->owner, owner, owner_len);
     record->owner_len = (uint16_t)owner_len;
-    record->has_last = is_holder;
     txn->is_changed = true;
+}
+
+/* Of several breakers each replaces the one before. The record has the text of
+ * the latest, and counts the others: it cannot tell a breaker's text from a
+ * holder's. */
+static void note_break(struct hf_record *record)
+{
+    if (record->has_last) {
+        record->has_last = false;
+        record->n_broken = 0;
+    } else if (record->n_broken < HF_RECORD_BROKEN_MAX) {
+        record->n_broken++;
+    }
+}
+
+/* The name goes back to the holder, or to the breaker before this one. */
+static void note_return(struct hf_record *record)
+{
+    if (record->n_broken == 0) {
+        record->has_last = true;
+    } else if (record->n_broken < HF_RECORD_BROKEN_MAX) {
+        record->n_broken--;
+    }
 }
 
 static void keep_taken(struct hf_txn *txn, uint64_t next)
@@ -141,7 +163,8 @@ static void keep_taken(struct hf_txn *txn, uint64_t next)
         hf_txn_install(txn, ask->owner, ask->owner_len, next,
                        txn->record.until_ns, NULL);
     } else {
-        rename_owner(txn, ask->owner, ask->owner_len, false);
+        rename_owner(txn, ask->owner, ask->owner_len);
+        note_break(&txn->record);
     }
 }
 
@@ -166,7 +189,8 @@ void hf_txn_break(struct hf_txn *txn)
     txn->result.counter = next;
     /* Rule: given-up-break-frees. */
     if (ask->back_len > 0 && is_mine && !record->has_last) {
-        rename_owner(txn, ask->back, ask->back_len, true);
+        rename_owner(txn, ask->back, ask->back_len);
+        note_return(record);
     } else if (ask->back_len == 0 && !is_mine && has_holder(txn) &&
                !ask->frees_now) {
         keep_taken(txn, next);
