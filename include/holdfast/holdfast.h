@@ -53,8 +53,8 @@
  *   wait, except in functions that release something.
  *   "briefly": only for the client's mutex, which is never held while a thread
  *   waits for a node. On the embedded store also for a transaction: some
- *   microseconds, or one node_timeout if a stopped process is in the store.
- *   The duration of a callback that runs in the call is added.
+ *   microseconds, or once one node_timeout (frozen: ten) if a process in the
+ *   store is stopped. The duration of a callback in the call is added.
  *   "never": not even for a mutex.
  */
 #ifndef HF_HOLDFAST_H

@@ -80,7 +80,15 @@ int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex)
     if (found == NULL || task == NULL) {
         return __real_pthread_mutex_trylock(mutex);
     }
-    return sim_task_call(task) ? lock(task, found) : EINVAL;
+    if (!sim_task_call(task)) {
+        return EINVAL;
+    }
+    int number = lock(task, found);
+    if (number == EBUSY) { /* its holder is stopped; the store may not wait */
+        const struct sim_world *world = task->process->world;
+        sim_oracle_held_up(world->oracle, task->process->index, world->now_ns);
+    }
+    return number;
 }
 
 int __real_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,

@@ -9,6 +9,7 @@
 #include "store/local/table.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -180,8 +181,9 @@ static void killed_at_any_instruction(void **state)
     }
 }
 
-/* A child that enters the gate and reports it. */
-static pid_t occupy(const struct fixture *f)
+/* A child that enters the gate, reports it, and stops. `far`: 1: its pid
+ * namespace seems to be another. */
+static pid_t occupy(const struct fixture *f, uint64_t far)
 {
     int line[2];
     char byte = 0;
@@ -199,7 +201,7 @@ static pid_t occupy(const struct fixture *f)
                          &error) != HF_OK) {
             _exit(1);
         }
-        gate.pid_space = hf_pid_space(&view);
+        gate.pid_space = hf_pid_space(&view) + far;
         if (hf_gate_enter(&gate, text, sizeof(text)) != HF_OK ||
             write(line[1], &byte, 1) != 1) {
             _exit(1);
@@ -219,11 +221,21 @@ static pid_t occupy(const struct fixture *f)
     return pid;
 }
 
+/* Requests that find the gate taken may fail at once. */
+static void acquire_in_time(struct fixture *f)
+{
+    int64_t most_ns = hf_clock_now().ns + INT64_C(20000000000);
+    while (acquire(&f->d, "job", A, TTL, 0)->verdict != HF_VERDICT_OK) {
+        assert_true(hf_clock_now().ns < most_ns);
+        sched_yield();
+    }
+}
+
 static void stopped_inside(void **state)
 {
     struct fixture *f = *state;
     char number[40];
-    pid_t pid = occupy(f);
+    pid_t pid = occupy(f, 0);
     int64_t began = hf_clock_now().ns;
     assert_int_equal(acquire(&f->d, "job", A, TTL, 0)->verdict,
                      HF_VERDICT_ERROR);
@@ -238,10 +250,29 @@ static void stopped_inside(void **state)
     assert_int_equal(driver_open(&late, f->folder, "", &error), HF_UNAVAILABLE);
     assert_non_null(strstr(error.text, number));
     kill(pid, SIGCONT);
-    int tries = 0;
-    while (acquire(&f->d, "job", A, TTL, 0)->verdict != HF_VERDICT_OK) {
-        assert_true(++tries < 100);
+    acquire_in_time(f);
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* A process of another pid namespace is not known to be stopped, so a request
+ * waits ten times as long: but only the first one, however many locks a client
+ * has to release. */
+static void waits_once(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pid = occupy(f, 1);
+    int64_t began = hf_clock_now().ns;
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(acquire(&f->d, "job", A, TTL, 0)->verdict,
+                         HF_VERDICT_ERROR);
+        assert_int_equal(f->d.answer.fault, HF_UNAVAILABLE);
+        assert_non_null(strstr(f->d.reason, "does not get on"));
     }
+    int64_t took_ms = (hf_clock_now().ns - began) / 1000000;
+    assert_in_range(took_ms, 499, 20000); /* not 100 times 500 ms */
+    kill(pid, SIGCONT);
+    acquire_in_time(f);
     kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
@@ -252,7 +283,7 @@ static void killed_inside(void **state)
     assert_int_equal(acquire(&f->d, "job", A, TTL, 0)->verdict, HF_VERDICT_OK);
     uint64_t c = f->d.answer.counter;
     for (int i = 0; i < 5; i++) {
-        pid_t pid = occupy(f);
+        pid_t pid = occupy(f, 0);
         kill(pid, SIGKILL);
         assert_int_equal(waitpid(pid, NULL, 0), pid);
         assert_int_equal(confirm(&f->d, "job", A, c, TTL, true)->verdict,
@@ -320,6 +351,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(killed_at_any_instruction),
         IN_FOLDER(stopped_inside),
+        IN_FOLDER(waits_once),
         IN_FOLDER(killed_inside),
         cmocka_unit_test(slow_to_set_up),
     };

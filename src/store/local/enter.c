@@ -55,6 +55,7 @@ struct door {
     int64_t *holder_pid;
     uint64_t *holder_space;
     struct hf_span patience;
+    uint64_t *stuck_at; /* of hf_gate */
 };
 
 static struct door door_of_locks(struct hf_gate *gate)
@@ -68,6 +69,7 @@ static struct door door_of_locks(struct hf_gate *gate)
         .holder_pid = &page->holder_pid,
         .holder_space = &page->holder_space,
         .patience = gate->patience,
+        .stuck_at = &gate->stuck_at,
     };
 }
 
@@ -82,6 +84,7 @@ static struct door door_of_values(struct hf_gate *gate)
         .holder_pid = &values->holder_pid,
         .holder_space = &values->holder_space,
         .patience = hf_span_max(gate->patience, hf_span_ms(VALUES_PATIENCE_MS)),
+        .stuck_at = &gate->values_stuck_at,
     };
 }
 
@@ -106,9 +109,9 @@ static struct timespec from_now(struct hf_span span)
 /* Wait node_timeout, and again, at most PATIENCES times. Stop after one in
  * which no process entered, if the process inside is known to be stopped;
  * otherwise it may only wait for a CPU. */
-static int lock_in_time(const struct door *door)
+static int await_mutex(const struct door *door)
 {
-    int number = pthread_mutex_trylock(door->mutex);
+    int number = EBUSY;
     for (unsigned i = 0; number == EBUSY && i < PATIENCES; i++) {
         uint64_t n_entries = *door->n_entries;
         struct timespec until = from_now(door->patience);
@@ -117,6 +120,27 @@ static int lock_in_time(const struct door *door)
             (*door->n_entries != n_entries || !is_stopped(door))) {
             number = EBUSY;
         }
+    }
+    return number;
+}
+
+/* This client has waited in vain for the process that is still inside. Its next
+ * requests do not wait again: a client that closes has one for each lock. */
+static bool is_known_stuck(const struct door *door)
+{
+    return *door->stuck_at == *door->n_entries + 1;
+}
+
+static int lock_in_time(const struct door *door)
+{
+    int number = pthread_mutex_trylock(door->mutex);
+    if (number == EBUSY && is_known_stuck(door)) {
+        return is_stopped(door) ? ETIMEDOUT : EBUSY;
+    }
+    if (number == EBUSY) {
+        number = await_mutex(door);
+        bool is_stuck = number == EBUSY || number == ETIMEDOUT;
+        *door->stuck_at = is_stuck ? *door->n_entries + 1 : 0;
     }
     return number;
 }

@@ -85,7 +85,10 @@ struct hf_gate {
     uint64_t time_space;
     struct hf_span patience; /* node_timeout */
     uint64_t fence_base;     /* the client's; a page of another is refused */
-    bool has_values;         /* the mutex for values is known to be made */
+    /* The count of entries, plus 1, at which this client last waited in vain
+     * for the mutex; 0: it has not. enter.c */
+    uint64_t stuck_at, values_stuck_at;
+    bool has_values; /* the mutex for values is known to be made */
     char gate_path[HF_FOLDER_MAX + 16];
     char data_path[HF_FOLDER_MAX + 16];
 };
@@ -113,7 +116,8 @@ enum hf_status hf_gate_mutex_init(pthread_mutex_t *mutex,
 
 /** Lock the mutex. enter.c
  * @return HF_OK; HF_UNAVAILABLE: the process inside is stopped (reported after
- *         node_timeout), or the machine is overloaded (after ten times that);
+ *         node_timeout), or the machine is overloaded (after ten times that;
+ *         both at once if this client has waited for that process before);
  *         HF_CONFIG: the gate is damaged. On failure @p text has the reason
  *         without the folder, and the mutex is not locked. */
 enum hf_status hf_gate_enter(struct hf_gate *gate, char *text, size_t size);

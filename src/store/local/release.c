@@ -65,6 +65,9 @@ static void align(struct hf_txn *txn)
     struct hf_record *record = &txn->record;
     uint64_t fence = txn->ask->counter;
     if (record->counter < fence && fence <= hf_txn_bound(txn)) {
+        if (!hf_txn_is_taken(txn)) {
+            hf_txn_clear(txn); /* an owner whose lease is over */
+        }
         record->counter = fence;
         record->has_last = false;
         txn->is_changed = true;
