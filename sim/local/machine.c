@@ -147,6 +147,8 @@ void sim_machine_disown(struct sim_process *process)
     task->is_disowned = true;
     task->calls = 0;
     task->waits = false;
+    process->pauses_midway = false; /* it runs to the end of the call, or its
+                                       maps would keep the locks of files */
 }
 
 bool sim_machine_has_disowned(const struct sim_process *process)
