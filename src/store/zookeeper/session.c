@@ -106,12 +106,13 @@ static void create_node(struct hf_zk_op *op, struct hf_instant now)
 {
     struct hf_zk_handle *handle = op->handle;
     op->pzxid = op->zk->newest; /* before the write */
-    int rc =
-        zoo_acreate2(handle->library, handle->node, "", 0, hf_zk_acl(op->zk),
-                     ZOO_EPHEMERAL, on_node_created, op);
-    if (op->rc != ZOK || !hf_zk_op_asked(op, rc)) {
-        op->create_rc = op->rc;
+    if (op->rc == ZOK) {        /* of creating the folder */
+        (void)hf_zk_op_asked(op,
+                             zoo_acreate2(handle->library, handle->node, "", 0,
+                                          hf_zk_acl(op->zk), ZOO_EPHEMERAL,
+                                          on_node_created, op));
     }
+    op->create_rc = op->rc;
     hf_zk_op_await(op, on_node, now);
 }
 
@@ -197,9 +198,12 @@ static void on_node_again(int rc, const char *path, const struct Stat *stat,
 /* The node was removed by another client: to create it is a write, too. */
 static void create_again(struct hf_zk_op *op, struct hf_instant now)
 {
-    (void)hf_zk_op_asked(op, zoo_acreate2(op->handle->library, op->handle->node,
+    if (op->rc == ZOK) { /* of creating the folder */
+        (void)hf_zk_op_asked(op,
+                             zoo_acreate2(op->handle->library, op->handle->node,
                                           "", 0, hf_zk_acl(op->zk),
                                           ZOO_EPHEMERAL, on_node_again, op));
+    }
     hf_zk_op_await(op, on_renewed, now);
 }
 
