@@ -5,7 +5,7 @@
 #include "store/url_parts.h"
 #include "store/zookeeper/zookeeper.h"
 
-#include <arpa/inet.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,10 @@
 /* Of the client library, as registered. */
 #define PORT_DEFAULT 2181
 
-/* Bytes of one address in the library's list. */
-#define ADDRESS_MAX 64
+/* Bytes of one address in the library's list, with the interface of an address
+ * of IPv6 that has one; and those of its port. */
+#define ADDRESS_MAX 80
+#define PORT_MAX 8
 
 static const char usage[] = HF_WIRE_USAGE(
     "a ZooKeeper URL", "zookeeper://HOST:PORT,HOST:PORT,.../CHROOT",
@@ -119,25 +121,18 @@ void hf_zk_target_login(struct hf_zk *zk)
 
 /* ---- Addresses ----------------------------------------------------------- */
 
+/* The library takes what is behind the last colon for the port, and brackets
+ * for a part of the host. */
 static size_t print_address(const struct hf_address *address, char *out,
                             size_t size)
 {
-    char host[INET6_ADDRSTRLEN];
-    const struct sockaddr *any = (const struct sockaddr *)&address->sockaddr;
-    int n = 0;
-    if (any->sa_family == AF_INET6) {
-        const struct sockaddr_in6 *six =
-            (const struct sockaddr_in6 *)(const void *)any;
-        inet_ntop(AF_INET6, &six->sin6_addr, host, sizeof(host));
-        n = snprintf(out, size, "[%s]:%u", host,
-                     (unsigned)ntohs(six->sin6_port));
-    } else {
-        const struct sockaddr_in *four =
-            (const struct sockaddr_in *)(const void *)any;
-        inet_ntop(AF_INET, &four->sin_addr, host, sizeof(host));
-        n = snprintf(out, size, "%s:%u", host, (unsigned)ntohs(four->sin_port));
+    char host[ADDRESS_MAX - PORT_MAX], port[PORT_MAX];
+    if (getnameinfo((const struct sockaddr *)&address->sockaddr, address->len,
+                    host, sizeof(host), port, sizeof(port),
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+        return 0;
     }
-    return (size_t)n;
+    return (size_t)snprintf(out, size, "%s:%s", host, port);
 }
 
 bool hf_zk_target_list(struct hf_zk *zk)
@@ -152,10 +147,16 @@ bool hf_zk_target_list(struct hf_zk *zk)
     for (unsigned i = 0; i < zk->n_servers; i++) {
         const struct hf_addresses *addresses = &zk->addresses[i];
         for (unsigned k = 0; k < addresses->n; k++) {
-            if (len > 0) {
-                hosts[len++] = ',';
+            size_t at = len == 0 ? 0 : len + 1;
+            size_t n =
+                print_address(&addresses->list[k], hosts + at, size - at);
+            if (n == 0) {
+                continue;
             }
-            len += print_address(&addresses->list[k], hosts + len, size - len);
+            if (len > 0) {
+                hosts[len] = ',';
+            }
+            len = at + n;
             zk->n_addresses++;
         }
     }
