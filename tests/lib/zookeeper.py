@@ -3,7 +3,8 @@
 # Sourced tests call it by zookeeper_do (zookeeper.sh).
 #
 #   zookeeper.py HOSTS ls PATH              the children, one a line
-#   zookeeper.py HOSTS tree                 all paths but ZooKeeper's own
+#   zookeeper.py HOSTS tree                 all paths but ZooKeeper's own, and
+#                                           those below others' nodes
 #   zookeeper.py HOSTS get PATH             its value
 #   zookeeper.py HOSTS stat PATH FIELD      czxid, version, ephemeralOwner, ...
 #   zookeeper.py HOSTS put PATH TEXT        created with its parents, or replaced
@@ -15,19 +16,27 @@
 #   zookeeper.py HOSTS try PATH [PATTERN]   the same, or "busy" at once
 #   zookeeper.py HOSTS node PATH            an ephemeral node of just this name: as
 #                                           `lock`
+#   zookeeper.py HOSTS bare PATH            a node in which anyone may only read
+#   zookeeper.py HOSTS cut TEXT PORTS       a proxy to the first host, until a line is
+#                                           read, with its port in the file PORTS. The
+#                                           first connection that sends the TEXT and a
+#                                           NUL byte is closed, and the TEXT is lost:
+#                                           then it prints "cut"
 #   zookeeper.py HOSTS counter DIR PATH N   in the last snapshot of a server that is
 #                                           stopped: N nodes were created in PATH
 import glob
 import logging
 import os
+import select
 import socket
 import struct
 import sys
 import zlib
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import NoNodeError
+from kazoo.exceptions import NoAuthError, NoNodeError
 from kazoo.protocol.states import KazooState
+from kazoo.security import make_acl
 
 logging.basicConfig(level=logging.CRITICAL)
 MASK64 = (1 << 64) - 1
@@ -98,7 +107,7 @@ def tree(client, path):
             print(below)
             try:
                 tree(client, below)
-            except NoNodeError:
+            except (NoAuthError, NoNodeError):
                 pass
 
 
@@ -129,6 +138,39 @@ def node(client, path):
     client.create(path, ephemeral=True, makepath=True)
     print('held', flush=True)
     sys.stdin.readline()
+
+
+def cut(hosts, text, ports):
+    host, port = hosts.split(',')[0].rsplit(':', 1)
+    door = socket.create_server(('127.0.0.1', 0))
+    with open(ports, 'w') as file:
+        file.write('%d\n' % door.getsockname()[1])
+    peers, closing = {}, text + b'\0'
+    while True:
+        ready, _, _ = select.select([sys.stdin, door, *peers], [], [])
+        if sys.stdin in ready:
+            return
+        if door in ready:
+            client = door.accept()[0]
+            server = socket.create_connection((host, int(port)))
+            peers[client], peers[server] = (server, True), (client, False)
+        for end in ready:
+            if end not in peers:
+                continue
+            other, is_client = peers[end]
+            try:
+                data = end.recv(65536)
+            except ConnectionError:
+                data = b''
+            if closing and is_client and closing in data:
+                data, closing = b'', b''
+                print('cut', flush=True)
+            if data:
+                other.sendall(data)
+            else:
+                del peers[end], peers[other]
+                end.close()
+                other.close()
 
 
 # A snapshot's sums are of all bytes before them, and are found by that.
@@ -166,6 +208,8 @@ def main():
         return expire(hosts, int(rest[0], 16))
     if what == 'counter':
         return set_counter(rest[0], rest[1].encode(), int(rest[2]))
+    if what == 'cut':
+        return cut(hosts, rest[0].encode(), rest[1])
     client = connected(hosts)
     if what == 'ls':
         print('\n'.join(sorted(client.get_children(rest[0]))))
@@ -179,6 +223,9 @@ def main():
         put(client, rest[0], rest[1].encode())
     elif what == 'delete':
         client.delete(rest[0], recursive=True)
+    elif what == 'bare':
+        client.create(rest[0], acl=[make_acl('world', 'anyone', read=True)],
+                      makepath=True)
     elif what in ('lock', 'try'):
         lock(client, what == 'lock', *rest)
     elif what == 'node':

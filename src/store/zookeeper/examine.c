@@ -2,15 +2,23 @@
 /* The findings of `holdfast doctor`: the ensemble, the session, and whether the
  * nodes may be used.
  *
- * A transaction that creates a node, and then checks one that does not exist,
- * is refused as a whole: so it tells of the right to create, and writes
- * nothing. */
+ * A transaction that creates a node, and then checks that for a version that it
+ * does not have, is refused as a whole: so it tells of the right to create, and
+ * writes nothing. The nodes asked for, each if the one before it can be made:
+ *
+ *   BASE%probe                  where a name's container would be made; then,
+ *                               while there is no node above it, the chroot's
+ *                               nodes, from the last
+ *   BASE%sessions/%probe        where a session's own would be made */
 #include "base/fail.h"
 #include "store/zookeeper/zookeeper.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Bytes of a probe's node behind the base. */
+#define NODE_MAX 32
 
 static void describe(struct hf_zk *zk)
 {
@@ -37,6 +45,46 @@ static void describe(struct hf_zk *zk)
     }
 }
 
+static void ask(struct hf_zk_op *op);
+
+static void finish(struct hf_zk_op *op, int rc, struct hf_instant now)
+{
+    struct hf_zk *zk = op->zk;
+    describe(zk);
+    if (rc == ZNOAUTH) {
+        char where[120];
+        size_t len = (size_t)(strrchr(op->text, '/') - op->text);
+        snprintf(where, sizeof(where), "%.*s", len == 0 ? 1 : (int)len,
+                 op->text);
+        hf_make_plain(where);
+        hf_jobs_find(&zk->ordered.jobs, HF_FINDING_ERROR,
+                     "the user has no right to create nodes in %s", where);
+    }
+    hf_jobs_end(&zk->ordered.jobs, HF_OK, NULL);
+    hf_zk_op_done(op, now);
+}
+
+/** What is asked next, in `text`. @return false: nothing. */
+static bool has_next(struct hf_zk_op *op, int rc)
+{
+    char *end = strrchr(op->text, '/');
+    if (op->is_last) {
+        return false;
+    }
+    if (rc == ZNONODE && end != op->text) {
+        *end = '\0';
+        op->rounds++;
+        return true;
+    }
+    op->is_last = true;
+    if (rc != ZBADVERSION || op->rounds > 0) {
+        return false; /* there are no sessions there yet */
+    }
+    snprintf(op->text, strlen(op->folder) + NODE_MAX, "%s%s", op->folder,
+             "%sessions/%probe");
+    return true;
+}
+
 static void on_probed(struct hf_zk_op *op, struct hf_instant now)
 {
     struct hf_zk *zk = op->zk;
@@ -46,15 +94,15 @@ static void on_probed(struct hf_zk_op *op, struct hf_instant now)
     bool is_answered = rc == ZOK || rc == ZNONODE || rc == ZNODEEXISTS ||
                        rc == ZNOAUTH || rc == ZBADVERSION ||
                        rc == ZRUNTIMEINCONSISTENCY;
-    if (is_answered && is_main) {
-        describe(zk);
-        if (rc == ZNOAUTH) {
-            hf_jobs_find(&zk->ordered.jobs, HF_FINDING_ERROR,
-                         "the user has no right to create nodes there");
-        }
-        hf_jobs_end(&zk->ordered.jobs, HF_OK, NULL);
-    } /* else: another connection asks again */
-    hf_zk_op_done(op, now);
+    if (!is_answered || !is_main) {
+        hf_zk_op_done(op, now); /* another connection asks again */
+    } else if (has_next(op, rc)) {
+        zk->ordered.is_probing = true;
+        ask(op);
+        hf_zk_op_await(op, on_probed, now);
+    } else {
+        finish(op, rc, now);
+    }
 }
 
 static void on_multi(int rc, const void *data)
@@ -62,6 +110,19 @@ static void on_multi(int rc, const void *data)
     struct hf_zk_op *op = (struct hf_zk_op *)(uintptr_t)data;
     op->create_rc = rc;
     hf_zk_op_answered(op, ZOK);
+}
+
+static void ask(struct hf_zk_op *op)
+{
+    struct hf_zk *zk = op->zk;
+    zoo_create_op_init(&zk->probe[0], op->text, "", 0, hf_zk_acl(zk),
+                       ZOO_EPHEMERAL, NULL, 0);
+    zoo_check_op_init(&zk->probe[1], op->text, INT32_MAX);
+    int rc =
+        zoo_amulti(zk->main->library, 2, zk->probe, zk->probed, on_multi, op);
+    if (!hf_zk_op_asked(op, rc)) {
+        op->create_rc = rc;
+    }
 }
 
 void hf_zk_examine(struct hf_zk *zk, struct hf_instant now)
@@ -76,14 +137,11 @@ void hf_zk_examine(struct hf_zk *zk, struct hf_instant now)
         return;
     }
     op->folder = hf_zk_key_folder(zk->base, (struct hf_bytes){"", 0});
-    op->text = op->folder == NULL ? NULL : malloc(strlen(op->folder) + 16);
+    size_t size = op->folder == NULL ? 0 : strlen(op->folder) + NODE_MAX;
+    op->text = size == 0 ? NULL : malloc(size);
     if (op->text != NULL) {
-        snprintf(op->text, strlen(op->folder) + 16, "%s%%sprobe", op->folder);
-        zoo_create_op_init(&zk->probe[0], op->text, "", 0, hf_zk_acl(zk),
-                           ZOO_EPHEMERAL, NULL, 0);
-        zoo_check_op_init(&zk->probe[1], op->text, INT32_MAX);
-        (void)hf_zk_op_asked(op, zoo_amulti(zk->main->library, 2, zk->probe,
-                                            zk->probed, on_multi, op));
+        snprintf(op->text, size, "%s%%probe", op->folder);
+        ask(op);
     }
     zk->ordered.is_probing = hf_zk_op_begin(op, on_probed);
     if (!zk->ordered.is_probing) {
