@@ -52,6 +52,40 @@ sql -e 'GRANT SELECT ON app.* TO app@localhost'
 refuses 77 "does not let 'app'@'localhost' use database holdfast: GRANT EXECUTE" \
     'an account that may not create the schema' "$app"
 session_open other
+
+# Of clients that come together one makes it, and the others see that.
+first_use() { # CASE [COMMAND...]: run while the clients use the server
+    local case=$1 i status all='' clients=()
+    shift
+    sql -e 'DROP DATABASE IF EXISTS holdfast'
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        timeout 60 holdfast run -w 30 -u "$HOLDFAST_URL&quarantine=off" "first$i" \
+            -- true 2>"$W/first.$i" &
+        clients+=($!)
+    done
+    "$@"
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        wait "${clients[i - 1]}"
+        status=$?
+        all+=" $status"
+        [ $status = 0 ] || diag "$(<"$W/first.$i")"
+    done
+    is "$all" ' 0 0 0 0 0 0 0 0 0 0' "$case: ten clients at once use a new server"
+}
+waits_for_lock() { # N
+    sql_is "(SELECT COUNT(*) FROM information_schema.processlist
+        WHERE state = 'User lock') = $1"
+}
+all_wait() {
+    ok '... each waits while the schema is being made' wait_until 20 waits_for_lock 10
+    session_do other "SELECT RELEASE_LOCK('holdfast.install')"
+}
+session_do other "SELECT GET_LOCK('holdfast.install', 0)"
+first_use 'beside an installation' all_wait
+for i in 1 2 3; do
+    first_use "alone, $i" true
+done
+sql -e 'DROP DATABASE holdfast'
 session_do other "SELECT GET_LOCK('holdfast.install', 0)"
 gives 69 'its schema is being made: wait longer, or run holdfast doctor --init' \
     'a try that ends before the schema is there' holdfast run -n job -- true

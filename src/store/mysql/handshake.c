@@ -3,8 +3,8 @@
  *
  *     ──▶ the settings of the session, the kind of server, holdfast.facts()
  *     ◀── the replies; admission.c decides
- *     ──▶ the schema, if it is missing and the account may create it; then the
- *         handshake begins again
+ *     ──▶ the schema, if it is missing and the account may create it
+ *         (install.c); then the handshake begins again
  *     ──▶ marker(), if the marker is missing, stale, or lacks our host
  *     ◀── 1: written, decide again; 0: another client was faster, read again
  *
@@ -50,7 +50,7 @@ static const char identity_sql[] =
     "SELECT VERSION(), @@global.read_only, @@global.log_bin,"
     " @@session.binlog_format, CURRENT_USER()";
 
-static const char facts_sql[] = "CALL holdfast.facts()";
+const char hf_my_facts_sql[] = "CALL holdfast.facts()";
 
 /* ---- Asking ------------------------------------------------------------- */
 
@@ -63,7 +63,8 @@ void hf_my_handshake(struct hf_my_node *node, struct hf_instant now)
     hf_my_push_ours(node, HF_MY_IDENTITY, identity_sql, strlen(identity_sql));
     hf_my_push_ours(node, HF_MY_CLUSTER, hf_mysql_cluster_sql,
                     strlen(hf_mysql_cluster_sql));
-    hf_my_push_ours(node, HF_MY_FACTS, facts_sql, strlen(facts_sql));
+    hf_my_push_ours(node, HF_MY_FACTS, hf_my_facts_sql,
+                    strlen(hf_my_facts_sql));
     hf_my_flush(node, now);
     hf_my_node_arm(node);
 }
@@ -79,7 +80,7 @@ void hf_my_reidentify(struct hf_my_node *node, const char *why,
 void hf_my_peek(struct hf_my_node *node, struct hf_instant now)
 {
     hf_sql_node_peek(&node->base, now);
-    hf_my_push_ours(node, HF_MY_PEEK, facts_sql, strlen(facts_sql));
+    hf_my_push_ours(node, HF_MY_PEEK, hf_my_facts_sql, strlen(hf_my_facts_sql));
 }
 
 /* ---- Parsing the replies ------------------------------------------------ */
@@ -248,15 +249,15 @@ static void take_peek(struct hf_my_node *node,
     }
 }
 
-static void
-take_install(struct hf_my_node *node, const struct hf_my_request *request,
-             const struct hf_mysql_reply *reply, struct hf_instant now)
+/* If they cannot be read now, the schema is made. */
+static void read_schema(struct hf_my_node *node,
+                        const struct hf_mysql_reply *reply)
 {
-    if (reply->error != 0) {
-        hf_my_install_failed(node, reply);
-    } else if (request->kind == HF_MY_INSTALLED) {
-        hf_my_handshake(node, now);
+    struct hf_marker marker;
+    if (reply->rows != NULL) {
+        read_facts(node, reply, true, &marker);
     }
+    hf_my_install_judge(node);
 }
 
 static void take_identity(struct hf_my_node *node,
@@ -281,9 +282,13 @@ void hf_my_handshake_reply(struct hf_my_node *node,
     case HF_MY_FACTS:
         complete(node, reply, now);
         break;
+    case HF_MY_INSTALL_LOCK:
     case HF_MY_INSTALL:
     case HF_MY_INSTALLED:
-        take_install(node, request, reply, now);
+        hf_my_installed(node, request, reply, now);
+        break;
+    case HF_MY_INSTALL_FACTS:
+        read_schema(node, reply);
         break;
     case HF_MY_MARK:
         hf_my_marked(node, reply, now);

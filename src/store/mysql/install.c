@@ -4,8 +4,17 @@
  * which in our text is the end of a line, and each is sent alone. So other
  * programs continue: they wait for the routine that is being replaced.
  *
- * The text takes an install lock in the server, which the end of the session
- * frees, too: one that fails half-way is closed, and the next begins anew. */
+ *     ──▶ the install lock ──▶ facts() ┬▶ the statements ─┬▶ unlock, handshake
+ *                                      └ another client ──┘
+ *                                        has made it
+ *
+ * Clients that use a server for the first time at once all find no schema. Each
+ * looks again under the lock, so that one makes it. Else the next would replace
+ * the routines that the first uses already, and MySQL drops them before that.
+ *
+ * The lock is the one that the text takes, too, once more. The end of the
+ * session frees it: one that fails half-way is closed, and the next begins
+ * anew. */
 #include "store/mysql/node.h"
 #include "store/mysql/schema.h"
 
@@ -16,6 +25,10 @@
 /* Timeout of the creation of the schema, in milliseconds: it may wait for
  * another client that creates it, and for verbs. */
 #define INSTALL_MS_MAX 30000
+
+/* The server waits for the lock for two thirds of that. */
+static const char lock_sql[] = "SELECT GET_LOCK('holdfast.install', 20)";
+static const char unlock_sql[] = "DO RELEASE_LOCK('holdfast.install')";
 
 static const char delimiter_word[] = "DELIMITER ";
 
@@ -79,24 +92,46 @@ static bool next_statement(struct cut *cut, struct line *out)
     return false;
 }
 
+/* ---- The order ----------------------------------------------------------- */
+
 void hf_my_install(struct hf_my_node *node, struct hf_instant now)
 {
-    struct cut cut = {
-        .at = hf_mysql_text_schema, .delimiter = ";", .delimiter_len = 1};
-    struct line statement, next;
     hf_sql_node_install(&node->base, hf_span_ms(INSTALL_MS_MAX), now);
-    bool is_there = next_statement(&cut, &statement);
-    while (is_there) {
-        is_there = next_statement(&cut, &next);
-        hf_my_push_ours(node, is_there ? HF_MY_INSTALL : HF_MY_INSTALLED,
-                        statement.at, statement.len);
-        statement = next;
-    }
+    hf_my_push_ours(node, HF_MY_INSTALL_LOCK, lock_sql, strlen(lock_sql));
     hf_my_node_arm(node);
 }
 
-void hf_my_install_failed(struct hf_my_node *node,
-                          const struct hf_mysql_reply *reply)
+void hf_my_install_judge(struct hf_my_node *node)
+{
+    struct cut cut = {
+        .at = hf_mysql_text_schema, .delimiter = ";", .delimiter_len = 1};
+    struct line statement;
+    bool is_made = node->base.schema >= HF_MY_SCHEMA_VERSION;
+    while (!is_made && next_statement(&cut, &statement)) {
+        hf_my_push_ours(node, HF_MY_INSTALL, statement.at, statement.len);
+    }
+    hf_my_push_ours(node, HF_MY_INSTALLED, unlock_sql, strlen(unlock_sql));
+}
+
+static void take_lock(struct hf_my_node *node,
+                      const struct hf_mysql_reply *reply)
+{
+    char text[8] = "";
+    struct hf_sql_row row;
+    if (hf_my_first(reply, &row)) {
+        hf_sql_row_text(&row, 0, text, sizeof(text));
+    }
+    if (strcmp(text, "1") == 0) {
+        hf_my_push_ours(node, HF_MY_INSTALL_FACTS, hf_my_facts_sql,
+                        strlen(hf_my_facts_sql));
+    } else {
+        hf_sql_node_refuse(&node->base, HF_UNAVAILABLE,
+                           "its database \"holdfast\" is being made by another "
+                           "session, for long");
+    }
+}
+
+static void fail(struct hf_my_node *node, const struct hf_mysql_reply *reply)
 {
     char words[160], why[sizeof(node->base.standing.reason)];
     enum hf_status fault = hf_my_fault(reply, words, sizeof(words));
@@ -120,4 +155,17 @@ void hf_my_install_failed(struct hf_my_node *node,
                  words);
     }
     hf_sql_node_refuse(&node->base, fault, why);
+}
+
+void hf_my_installed(struct hf_my_node *node,
+                     const struct hf_my_request *request,
+                     const struct hf_mysql_reply *reply, struct hf_instant now)
+{
+    if (reply->error != 0) {
+        fail(node, reply);
+    } else if (request->kind == HF_MY_INSTALL_LOCK) {
+        take_lock(node, reply);
+    } else if (request->kind == HF_MY_INSTALLED) {
+        hf_my_handshake(node, now);
+    }
 }

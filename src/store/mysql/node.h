@@ -44,8 +44,10 @@ enum hf_my_request_kind {
     HF_MY_IDENTITY,
     HF_MY_CLUSTER,
     HF_MY_FACTS, /* the last of a handshake */
+    HF_MY_INSTALL_LOCK,
+    HF_MY_INSTALL_FACTS,
     HF_MY_INSTALL,
-    HF_MY_INSTALLED, /* the last statement of the schema */
+    HF_MY_INSTALLED, /* the last of them: the lock is free */
     HF_MY_MARK,
     HF_MY_PEEK,
     HF_MY_SURVEY, /* from here on: jobs */
@@ -145,6 +147,9 @@ void hf_my_request_free(struct hf_my_request *request);
 
 /* ---- handshake.c --------------------------------------------------------- */
 
+/* Its answer has the marker, and the version of the schema. */
+extern const char hf_my_facts_sql[];
+
 /* Begin a handshake on an open connection. */
 void hf_my_handshake(struct hf_my_node *node, struct hf_instant now);
 
@@ -163,12 +168,16 @@ void hf_my_handshake_reply(struct hf_my_node *node,
 
 /* ---- install.c ----------------------------------------------------------- */
 
-/* Queue the statements of the schema. */
+/* Make the schema, unless another client is faster; then a handshake. */
 void hf_my_install(struct hf_my_node *node, struct hf_instant now);
 
-/* One of them has failed: refuse the server. */
-void hf_my_install_failed(struct hf_my_node *node,
-                          const struct hf_mysql_reply *reply);
+/* The reply to one of its statements, but the facts. */
+void hf_my_installed(struct hf_my_node *node,
+                     const struct hf_my_request *request,
+                     const struct hf_mysql_reply *reply, struct hf_instant now);
+
+/* The facts were read again, under the install lock. */
+void hf_my_install_judge(struct hf_my_node *node);
 
 /* ---- admission.c --------------------------------------------------------- */
 

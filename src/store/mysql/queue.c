@@ -60,8 +60,9 @@ void hf_my_push_ours(struct hf_my_node *node, enum hf_my_request_kind kind,
 {
     struct hf_my_request like = {
         .kind = (uint8_t)kind,
-        .is_query = kind == HF_MY_IDENTITY || kind == HF_MY_CLUSTER,
-        .is_alone = kind == HF_MY_INSTALL || kind == HF_MY_INSTALLED};
+        .is_query = kind == HF_MY_IDENTITY || kind == HF_MY_CLUSTER ||
+                    kind == HF_MY_INSTALL_LOCK,
+        .is_alone = kind >= HF_MY_INSTALL_LOCK && kind <= HF_MY_INSTALLED};
     if (!hf_my_push(node, &like, sql, len)) {
         starve(node);
     }
