@@ -72,6 +72,7 @@ void cli_while_listen(struct cli_while *keep)
         fd = -1;
     }
     keep->listener = fd;
+    cli_note_open(&keep->note, owner, keep->args->name);
 }
 
 static int receive_status(int fd, const char *name)
@@ -88,7 +89,10 @@ static int receive_status(int fd, const char *name)
 int cli_while_release(const char *owner, const char *name)
 {
     struct sockaddr_un address;
-    int status = -1;
+    int status = cli_note_ask(owner, name);
+    if (status != CLI_NOTE_NONE) {
+        return status;
+    }
     socklen_t len = address_of(owner, &address);
     int fd = len > 0 ? socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0) : -1;
     if (fd >= 0 && connect(fd, (struct sockaddr *)&address, len) == 0 &&
@@ -198,11 +202,17 @@ static void on_loss(struct cli_while *keep, bool is_lost)
     keep->is_signalled = true;
 }
 
-/* @return the time until the next action; -1: the lock is lost. */
+/* @return the time until the next action; -1: the lock is lost or released. The
+ * note is read after the lock: `release` writes it before it asks the store. */
 static int64_t check_lock(struct cli_while *keep)
 {
     bool is_lost = hf_lock_state(keep->lock) == HF_STATE_LOST;
     int64_t left_ms = hf_lock_remaining_ms(keep->lock);
+    if (cli_note_is_asked(&keep->note)) {
+        cli_note_answer(&keep->note, (int)hf_lock_release(keep->lock));
+        keep->lock = NULL;
+        return -1;
+    }
     if (is_lost || left_ms <= grace_ms(keep)) {
         on_loss(keep, is_lost);
     }
@@ -217,13 +227,14 @@ static int64_t check_lock(struct cli_while *keep)
 
 static void wait_once(struct cli_while *keep, int64_t wait_ms)
 {
-    struct pollfd fds[4] = {
+    struct pollfd fds[5] = {
         {.fd = hf_client_fd(keep->client), .events = POLLIN},
         {.fd = keep->pidfd, .events = POLLIN},
         {.fd = keep->listener, .events = POLLIN},
         {.fd = keep->peer, .events = POLLIN},
+        {.fd = keep->note.signals, .events = POLLIN},
     };
-    int n = poll(fds, 4, (int)wait_ms); /* at most a day, the longest ttl */
+    int n = poll(fds, 5, (int)wait_ms); /* at most a day, the longest ttl */
     hf_client_process(keep->client);
     if (n > 0 && fds[3].revents != 0) {
         serve_peer(keep);

@@ -9,13 +9,15 @@
  * to the parent, which exits with it. From then on the keeper has its own
  * session and waits for four events: the end of the process (its pidfd),
  * replies of the store, the time at which it must signal because renewal
- * failed, and a request of `holdfast release` on a socket that is named after
- * the owner. Without that socket the keeper could not distinguish a release
- * from a break, and would signal a script that continues without the lock. */
+ * failed, and a request of `holdfast release`. Without that request the keeper
+ * could not distinguish a release from a break, and would signal a script that
+ * continues without the lock. It comes by a note (while_note.h), or, where
+ * /proc does not show the keeper, on a socket that is named after the owner. */
 #ifndef CLI_WHILE_PID_H
 #define CLI_WHILE_PID_H
 
 #include "args.h"
+#include "run/while_note.h"
 #include "wait_line.h"
 
 #include <holdfast/holdfast.h>
@@ -36,6 +38,7 @@ struct cli_while {
     int signal;                 /* it cancelled the wait; 0: none did */
     pid_t pid;
     int pidfd;
+    struct cli_note note;
     int listener;        /* `release` connects here; -1: it cannot */
     int peer;            /* one that has connected; -1: none */
     int64_t deadline_ns; /* of the lease, as last seen */
@@ -45,14 +48,14 @@ struct cli_while {
 /* True if the process has ended. */
 bool cli_while_is_over(const struct cli_while *keep);
 
-/* Open `listener`, for the owner of the lock. */
+/* Open `note` and `listener`, for the owner of the lock. */
 void cli_while_listen(struct cli_while *keep);
 
 /* Renew the lock until the process ends, or the lock is lost or released. */
 void cli_while_keep(struct cli_while *keep);
 
 /* Ask the keeper of `owner`, if this machine has one, to release `name`.
- * @return the status of the release; -1: no reply. */
+ * @return the status of the release; negative: no reply. */
 int cli_while_release(const char *owner, const char *name);
 
 #endif
