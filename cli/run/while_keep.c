@@ -162,6 +162,13 @@ static int64_t grace_ms(const struct cli_while *keep)
     return ms < GRACE_MS_MAX ? ms : GRACE_MS_MAX;
 }
 
+/* The time to signal has passed by a quarter of the lease: we did not run. */
+static bool was_asleep(const struct cli_while *keep)
+{
+    int64_t due_ns = keep->deadline_ns - grace_ms(keep) * CLI_NS_PER_MS;
+    return cli_time_now_ns() - due_ns > keep->ttl_ms * CLI_NS_PER_MS / 4;
+}
+
 static void begin_line(struct cli_out *out, const struct cli_while *keep,
                        bool is_lost)
 {
@@ -173,6 +180,9 @@ static void begin_line(struct cli_out *out, const struct cli_while *keep,
         cli_lost_look(&lost, keep->client, keep->lock, keep->args, left_ms);
         cli_out_text(out, ": ");
         cli_lost_put(out, &lost);
+    } else if (was_asleep(keep)) {
+        cli_out_text(out, ": the lock is lost: it could not be renewed while "
+                          "its keeper or this machine was stopped");
     } else {
         cli_out_text(out, ": the lock could not be kept");
         cli_store_put_nodes(out, keep->client);

@@ -156,6 +156,18 @@ ok 'and no longer' wait_until 5 is_free child
 ok 'the script goes on' kill -0 "$script"
 kill -9 "$script"
 
+# A keeper that stands still until the lease is over: as late as it is.
+begin still -t 2s
+keeper=$(keeper_of still)
+kill -STOP "$keeper"
+ok 'the keeper is stopped: the lease ends' wait_until 10 is_free still
+kill -CONT "$keeper"
+wait "$script"
+is "$?" 143 'the keeper is continued: SIGTERM'
+like "$(cat "$W/err.still")" \
+    "^holdfast: still: the lock is lost: .* was stopped; process $script was sent SIGTERM\$" \
+    'and the reason'
+
 # Refusals.
 capture holdfast acquire --while-pid 4194303 job
 is "$code" 64 'a process that is not there'
