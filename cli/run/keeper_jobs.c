@@ -15,6 +15,7 @@ void cli_keeper_stopped(struct cli_keeper *keeper, int number)
          * group, give it to the command. */
         cli_term_open(&keeper->term);
         if (cli_term_move(&keeper->term, ours, keeper->child.pid)) {
+            atomic_store(&keeper->run->link.shared->is_lent, false);
             cli_child_signal(&keeper->child, SIGCONT);
             return;
         }
@@ -25,14 +26,17 @@ void cli_keeper_stopped(struct cli_keeper *keeper, int number)
     }
 }
 
-/* fg or bg: fg has put the wrapper's group into the foreground. */
+/* fg or bg: fg has put the wrapper's group into the foreground, where it stays
+ * if a process beside the wrapper wanted the terminal last. */
 static void resumed(struct cli_keeper *keeper)
 {
     if (keeper->child.pid == 0) {
         return;
     }
-    (void)cli_term_move(&keeper->term, keeper->run->link.wrapper_group,
-                        keeper->child.pid);
+    if (!atomic_load(&keeper->run->link.shared->is_lent)) {
+        (void)cli_term_move(&keeper->term, keeper->run->link.wrapper_group,
+                            keeper->child.pid);
+    }
     cli_child_signal(&keeper->child, SIGCONT);
 }
 

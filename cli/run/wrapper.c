@@ -23,7 +23,9 @@
  * message, and the wrapper stops its own group, for which the shell waits. fg
  * and bg continue the wrapper, which sends a message. The keeper then gives the
  * terminal to the command, if the shell gave it to the wrapper, and continues
- * the command. */
+ * the command. The wrapper's group may have other processes, such as a pager
+ * that reads the command's output. If one of them wants the terminal, the
+ * kernel signals all of the group, and the wrapper gives it the terminal. */
 #include "run/wrapper.h"
 
 #include "exit_code.h"
@@ -148,6 +150,33 @@ static void on_command_stopped(struct wrapper *wrapper, int number)
     }
 }
 
+/* Give our group the terminal, if the command has it. @return true if it is in
+ * the foreground then. */
+static bool lend_terminal(const struct wrapper *wrapper)
+{
+    struct cli_ipc *link = &wrapper->run->link;
+    struct cli_term term;
+    pid_t group = atomic_load(&link->shared->group);
+    cli_term_find(&term, group);
+    cli_term_open(&term);
+    bool is_lent = cli_term_move(&term, group, link->wrapper_group);
+    bool is_ours = is_lent || cli_term_group(&term) == link->wrapper_group;
+    cli_term_close(&term);
+    return is_ours;
+}
+
+/* A process of our group was stopped since it is in the background. The signal
+ * is ours to follow if the whole job is there. */
+static void on_wanted(const struct wrapper *wrapper, int number)
+{
+    if (lend_terminal(wrapper)) {
+        atomic_store(&wrapper->run->link.shared->is_lent, true);
+        (void)kill(0, SIGCONT);
+    } else {
+        (void)cli_signals_stop(getpid(), number);
+    }
+}
+
 static void on_signal(struct wrapper *wrapper, int number)
 {
     bool is_started = atomic_load(&wrapper->run->link.shared->group) != 0;
@@ -155,6 +184,8 @@ static void on_signal(struct wrapper *wrapper, int number)
         on_child(wrapper);
     } else if (number == SIGCONT) {
         cli_ipc_send(wrapper->link, CLI_LINK_RESUMED, 0);
+    } else if (number == SIGTTIN || number == SIGTTOU) {
+        on_wanted(wrapper, number);
     } else if (number == SIGTSTP && !is_started) {
         /* The keeper continues to wait for the lock. */
         cli_line_stop(&wrapper->run->link.shared->line);
@@ -263,6 +294,9 @@ int cli_wrapper(struct cli_run *run)
     wrapper.link = run->link.fds[0];
     sigset_t wanted = run->signals.relayed;
     (void)sigaddset(&wanted, SIGCHLD);
+    (void)sigaddset(&wanted, SIGTTIN);
+    (void)sigaddset(&wanted, SIGTTOU);
+    (void)sigprocmask(SIG_BLOCK, &wanted, NULL);
     wrapper.signals = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
     code = wrapper.signals < 0 ? give_up(&wrapper, errno) : watch(&wrapper);
     pass_on_interrupt(run, code);

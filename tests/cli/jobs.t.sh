@@ -41,6 +41,31 @@ started in the background
 in a pipe: Ctrl-C, Ctrl-Z and fg
     $ holdfast run job -- ./talk | cat
     > ready-now; Z; fg; $ hello; > got-hello; send \x03; > heard-INT; ?
+in a pipe: what reads the output may read the terminal, as a pager does
+    $ holdfast run job -- yes | (read x; printf "na""me?"; read y </dev/tty; echo "got-$y")
+    > name?
+    $ Jane
+    > got-Jane; ? [0]
+and after Ctrl-Z and fg
+    $ holdfast run job -- yes | (read x; printf "na""me?"; read y </dev/tty; echo "got-$y")
+    > name?; Z
+    $ fg
+    $ Jane
+    > got-Jane; ? [0]
+in a pipe: both read the terminal, one after the other
+    $ holdfast run job -- sh -c 'echo go; sleep 0.2; read y </dev/tty; echo "$y"' | (read x; read y; echo "got-$y"; printf "na""me?"; read z </dev/tty; echo "got-$z")
+    $ June
+    > got-June; > name?
+    $ Jane
+    > got-Jane; ? [0]
+in a pipe in the background: stopped for reading, fg
+    $ holdfast run job -- yes | (read x; printf "na""me?"; read y </dev/tty; echo "got-$y") & true
+    > name?
+    $ until jobs | grep Stopp""ed; do :; done
+    > Stopped
+    $ fg
+    $ Jane
+    > got-Jane; ? [0]
 stdin from a pipe: Ctrl-C still reaches the command
     $ sleep 300 | holdfast run job -- sh -c 'trap "echo heard-""INT; exit 4" INT; echo ready-""now; while :; do sleep 0.05; done'
     > ready-now; send \x03; > heard-INT; ? [4]
