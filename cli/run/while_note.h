@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How `release` reaches the keeper of acquire --while-pid: by a note, a file in
  * memory that the keeper has open. `release` finds it below /proc by the pid
- * and the id of the owner, whatever its network namespace and whoever the
- * keeper's user is, if it may: as the same user, or as root. The keeper reads
- * the note before it takes its lock for lost, also if it was stopped when
- * `release` wrote, and a signal wakes it. */
+ * and the id of the owner, in whatever network namespace, if it is run by the
+ * same user or by root. The keeper reads the note before it takes its lock for
+ * lost, also if it was stopped when `release` wrote, and a signal wakes it. */
 #ifndef CLI_WHILE_NOTE_H
 #define CLI_WHILE_NOTE_H
 
