@@ -206,19 +206,50 @@ static void bad_value(struct cli_out *out, const struct cli_opt *opt,
 /* Longest duration: a century, so that sums never overflow. */
 #define DURATION_MS_MAX (INT64_C(100) * 366 * 86400 * 1000)
 
+/* True if it is a duration but for its size: it is one with zeros for digits.
+ */
+static bool is_too_long(const char *value)
+{
+    char zeros[64];
+    int64_t ignored;
+    size_t len = strlen(value);
+    if (len >= sizeof(zeros) || strchr(value, '.') != NULL) {
+        return false;
+    }
+    for (size_t i = 0; i <= len; i++) {
+        zeros[i] = value[i];
+        if (value[i] >= '0' && value[i] <= '9') {
+            zeros[i] = '0';
+        }
+    }
+    return hf_duration_parse(zeros, &ignored);
+}
+
+static int refuse_duration(const struct cli_opt *opt, const char *value)
+{
+    struct cli_out out;
+    char most[CLI_DURATION_TEXT];
+    bool is_negative = value[0] == '-' && value[1] >= '0' && value[1] <= '9';
+    bad_value(&out, opt, value);
+    if (is_too_long(value)) {
+        cli_out_text(&out, "must be at most ");
+        cli_out_text(&out, cli_duration_text(DURATION_MS_MAX, most));
+    } else {
+        cli_out_text(&out, is_negative
+                               ? "a duration is not negative"
+                               : "not a duration (250ms, 10s, 5m, 1h30m; a "
+                                 "plain number is seconds)");
+    }
+    return cli_message_end(&out, CLI_EXIT_USAGE);
+}
+
 static int take_duration(const struct cli_opt *opt, const char *value,
                          int64_t *field)
 {
     struct cli_out out;
     char least[CLI_DURATION_TEXT];
-    bool is_negative = value[0] == '-' && value[1] >= '0' && value[1] <= '9';
     if (!hf_duration_parse(value, field) || *field > DURATION_MS_MAX) {
-        bad_value(&out, opt, value);
-        cli_out_text(&out, is_negative
-                               ? "a duration is not negative"
-                               : "not a duration (250ms, 10s, 5m, 1h30m; a "
-                                 "plain number is seconds)");
-        return cli_message_end(&out, CLI_EXIT_USAGE);
+        return refuse_duration(opt, value);
     }
     if (*field < opt->min) {
         bad_value(&out, opt, value);

@@ -73,8 +73,12 @@ for command in acquire extend release break; do
         "$command with two names" holdfast $command a b
 done
 
-for value in '' abc 5x 1h30 30m1h -5 1..5 1s1s 36601d 99999999999999999999; do
+for value in '' abc 5x 1h30 30m1h -5 1..5 1s1s 0.0001; do
     refused 64 "not a duration|not negative" "--wait '$value'" \
+        holdfast run --wait="$value" x -- true
+done
+for value in 36601d 9999999999h 99999999999999999999; do
+    refused 64 'at most 36600d' "--wait '$value'" \
         holdfast run --wait="$value" x -- true
 done
 refused 64 '--wait -v: not a duration \(250ms' 'an option in place of a value' \
