@@ -65,6 +65,32 @@ if have_valkey; then
     server_stop valkey
 fi
 
+# ---- Commands that the server does not have ----------------------------------
+
+absent() { # CODE COMMAND LIKE OPTION...
+    local want=$1 command=$2 words=$3 name=no-$2
+    shift 3
+    server_start "$name" "$@" -- --rename-command "$command" ''
+    capture holdfast doctor -u "${SERVER_URL[$name]}?quarantine=off"
+    is "$code" "$want" "without $command: exit $want"
+    like "$out" "has no command ${command,,} \\(renamed or disabled\\): .*$words" \
+        "without $command: it is named"
+    is "$(grep -c '^unfit' <<<"$out")" $((want == 2)) \
+        "without $command: one error, or none"
+    server_stop "$name"
+}
+for option in '' --valkey; do
+    [ -z "$option" ] || have_valkey || continue
+    # shellcheck disable=SC2086 # an option or none
+    {
+        absent 2 EVALSHA 'no lock is safe' $option
+        absent 2 ZADD 'no lock is safe' $option
+        absent 1 SCAN 'holdfast ls' $option
+        absent 1 PUBLISH 'waiters poll' $option
+        absent 1 SUBSCRIBE 'waiters poll' $option
+    }
+done
+
 # ---- An error names it too, also inside a script -----------------------------
 
 rights_url="redis+unix://holdfast:pw@${SERVER_SOCK[one]}?max_ttl=10s"

@@ -245,7 +245,8 @@ static void find_all(struct hf_redis_node *node, struct hf_instant now)
                      "+config|get");
     }
     hf_redis_rights_find(node);
-    if (node->examination.lacking[0] == '\0') {
+    if (node->examination.lacking[0] == '\0' &&
+        node->examination.unknown[0] == '\0') {
         hf_findings_probe(&node->jobs, node->examination.fault);
     }
     if (node->standing.status == HF_NODE_STATUS_REPAIRING) {
@@ -259,12 +260,10 @@ static void find_all(struct hf_redis_node *node, struct hf_instant now)
 
 void hf_redis_examine_push(struct hf_redis_node *node, const char *words)
 {
-    char right[40];
     if (!node->examination.awaits_push) {
         return;
     }
-    hf_redis_right(words, NULL, "", right, sizeof(right));
-    hf_redis_rights_lack(node, right);
+    hf_redis_rights_lack(node, words);
     node->examination.awaits_push = false;
     node->examination.is_under_way = false;
     find_all(node, node->connection.heard_at);

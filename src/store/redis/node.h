@@ -115,6 +115,8 @@ struct hf_redis_node {
         char policy[32];
         bool awaits_push;  /* only the reply to SUBSCRIBE is missing */
         char lacking[480]; /* missing rights, separated by blanks */
+        char unknown[480]; /* commands that the server does not have, as
+                              rights */
         char fault[160];   /* error of acquiring and releasing a lock; empty */
     } examination;
 
@@ -285,8 +287,8 @@ void hf_redis_rights_push(struct hf_redis_node *node,
                           struct hf_instant now);
 void hf_redis_rights_take(struct hf_redis_node *node, uint8_t request);
 
-/* Add a right to the list of missing ones. */
-void hf_redis_rights_lack(struct hf_redis_node *node, const char *right);
+/* Note the right, or the command, that a refusal in these words demands. */
+void hf_redis_rights_lack(struct hf_redis_node *node, const char *words);
 void hf_redis_rights_find(struct hf_redis_node *node);
 
 /* ---- survey.c: which keys are there? ------------------------------------ */

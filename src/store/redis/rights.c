@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Check that the user has each right that a verb needs, by using it once: plain
- * commands as plain requests, the commands of scripts in a script (rights.lua),
- * and SUBSCRIBE on the second connection (listen.c). ACL DRYRUN would not do:
- * Redis 6 lacks it, and a user that may call it can test other users too. */
+/* Check that the server has each command that a verb needs, and the user the
+ * right to it, by using it once: plain commands as plain requests, the commands
+ * of scripts in a script (rights.lua), and SUBSCRIBE on the second connection
+ * (listen.c). ACL DRYRUN would not do: Redis 6 lacks it, and a user that may
+ * call it can test other users too. */
 #include "store/redis/command.h"
 
 #include <ctype.h>
@@ -35,13 +36,53 @@ static bool is_in(const char *list, const char *right)
     return false;
 }
 
-void hf_redis_rights_lack(struct hf_redis_node *node, const char *right)
+/* Bytes of the lists `lacking` and `unknown`. */
+#define LIST_SIZE sizeof(((struct hf_redis_examination *)NULL)->lacking)
+
+static void add(char list[LIST_SIZE], const char *right)
 {
-    char *list = node->examination.lacking;
     size_t used = strlen(list);
     if (right[0] != '\0' && !is_in(list, right)) {
-        snprintf(list + used, sizeof(node->examination.lacking) - used, "%s%s",
-                 used > 0 ? " " : "", right);
+        snprintf(list + used, LIST_SIZE - used, "%s%s", used > 0 ? " " : "",
+                 right);
+    }
+}
+
+/* The right to a command: "+zadd". */
+static void name_right(const char *command, size_t len, char *out, size_t size)
+{
+    size_t used = 0;
+    out[used++] = '+';
+    for (size_t i = 0; i < len && command[i] != '\0' && used < size - 1; i++) {
+        out[used++] = (char)tolower((unsigned char)command[i]);
+    }
+    out[used] = '\0';
+}
+
+/** Note a command that the server does not have: renamed, or disabled. Redis 6
+ * quotes it as `GET`, later ones and Valkey as 'GET'. @return false: the error
+ * has another cause. */
+static bool note_unknown(struct hf_redis_node *node, const char *text)
+{
+    static const char words[] = "unknown command ";
+    const char *name = strcasestr(text, words);
+    if (name == NULL) {
+        return false;
+    }
+    char right[40];
+    name += sizeof(words) - 1;
+    name += *name == '\'' || *name == '`' ? 1 : 0;
+    name_right(name, strcspn(name, "'`, "), right, sizeof(right));
+    add(node->examination.unknown, right);
+    return true;
+}
+
+void hf_redis_rights_lack(struct hf_redis_node *node, const char *words)
+{
+    char right[40];
+    if (!note_unknown(node, words)) {
+        hf_redis_right(words, NULL, "", right, sizeof(right));
+        add(node->examination.lacking, right);
     }
 }
 
@@ -97,6 +138,13 @@ static void pattern(const struct hf_redis_node *node, uint8_t request,
     }
 }
 
+/* "Unknown Redis command called from script", in the words of each version. */
+static bool is_unknown_in_script(const char *text)
+{
+    return strcasestr(text, "unknown ") != NULL &&
+           strcasestr(text, " command called from ") != NULL;
+}
+
 static void take_refused(struct hf_redis_node *node)
 {
     const struct hf_reply *reply = &node->connection.reply;
@@ -108,18 +156,14 @@ static void take_refused(struct hf_redis_node *node)
         char right[sizeof(key) + 40];
         char words[160];
         hf_redis_right(text, NULL, key, right, sizeof(right));
-        if (hf_redis_fault(text, words, sizeof(words)) != HF_DENIED) {
-            continue; /* for example out of memory: the probe reports it */
-        }
         if (right[0] == '\0') {
-            right[0] = '+';
-            size_t len = 1;
-            while (*name != '\0' && len < 32) {
-                right[len++] = (char)tolower((unsigned char)*name++);
-            }
-            right[len] = '\0';
+            name_right(name, strlen(name), right, 34);
         }
-        hf_redis_rights_lack(node, right);
+        if (is_unknown_in_script(text)) {
+            add(node->examination.unknown, right);
+        } else if (hf_redis_fault(text, words, sizeof(words)) == HF_DENIED) {
+            add(node->examination.lacking, right);
+        } /* else, for example, out of memory: the probe reports it */
     }
 }
 
@@ -128,14 +172,18 @@ void hf_redis_rights_take(struct hf_redis_node *node, uint8_t request)
     const struct hf_reply *reply = &node->connection.reply;
     char key[HF_URL_PREFIX_MAX + 8];
     char right[sizeof(key) + 40];
-    if (reply->items[0].type == HF_REPLY_ERROR) {
+    bool is_error = reply->items[0].type == HF_REPLY_ERROR;
+    if (is_error && note_unknown(node, hf_reply_text(reply, 0))) {
+        return;
+    }
+    if (is_error) {
         pattern(node, request, key, sizeof(key));
         hf_redis_right(hf_reply_text(reply, 0), NULL, key, right,
                        sizeof(right));
         bool is_known = request == HF_REDIS_RIGHT_SCRIPT && right[0] == '~' &&
                         strchr(node->examination.lacking, '~') != NULL;
         if (!is_known) {
-            hf_redis_rights_lack(node, right);
+            add(node->examination.lacking, right);
         }
     } else if (request == HF_REDIS_RIGHT_SCRIPT) {
         take_refused(node);
@@ -147,7 +195,7 @@ void hf_redis_rights_take(struct hf_redis_node *node, uint8_t request)
 /** @return false: it was not in the list. */
 static bool remove_right(char *list, const char *right)
 {
-    char rest[sizeof(((struct hf_redis_examination *)NULL)->lacking)] = "";
+    char rest[LIST_SIZE] = "";
     bool was_there = false;
     char *save = NULL;
     for (char *at = strtok_r(list, " ", &save); at != NULL;
@@ -164,11 +212,39 @@ static bool remove_right(char *list, const char *right)
     return was_there;
 }
 
+/* Commands are found as rights, without their '+'. */
+static void find_unknown(struct hf_redis_node *node)
+{
+    char *list = node->examination.unknown;
+    for (unsigned i = 0; i < N_OPTIONAL; i++) {
+        if (remove_right(list, optional[i].right)) {
+            hf_jobs_find(&node->jobs, HF_FINDING_WARNING,
+                         "has no command %s (renamed or disabled): %s",
+                         optional[i].right + 1, optional[i].without);
+        }
+    }
+    if (list[0] != '\0') {
+        char names[LIST_SIZE];
+        size_t len = 0;
+        for (const char *at = list; *at != '\0'; at++) {
+            if (*at != '+') {
+                names[len++] = *at;
+            }
+        }
+        names[len] = '\0';
+        hf_jobs_find(&node->jobs, HF_FINDING_ERROR,
+                     "has no command %s (renamed or disabled): no lock is safe "
+                     "to use without (remove rename-command from its "
+                     "configuration)",
+                     names);
+    }
+}
+
 void hf_redis_rights_find(struct hf_redis_node *node)
 {
     char *list = node->examination.lacking;
     if (!node->store->strict && node->admission.identity.run_id[0] == '\0') {
-        hf_redis_rights_lack(node, "+info");
+        add(list, "+info");
     }
     for (unsigned i = 0; i < N_OPTIONAL; i++) {
         if (remove_right(list, optional[i].right)) {
@@ -177,6 +253,7 @@ void hf_redis_rights_find(struct hf_redis_node *node)
                          optional[i].without);
         }
     }
+    find_unknown(node);
     if (list[0] != '\0') {
         hf_jobs_find(&node->jobs, HF_FINDING_ERROR,
                      "its user lacks %s: no lock is safe to use without "
