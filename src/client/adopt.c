@@ -298,7 +298,7 @@ enum hf_status hf_owner_release(struct hf_client *client, const void *name,
     };
     status = hf_client_need_records(client, HF_DETACH_UNSUPPORTED, error);
     if (status == HF_OK) {
-        status = hf_name_check(name, name_len, error);
+        status = hf_name_check(client, name, name_len, error);
     }
     if (status == HF_OK) {
         status = read_owner(client, owner, &order, &counter, error);

@@ -34,7 +34,7 @@ static enum hf_status init(struct hf_break *brk, struct hf_client *client,
                                "MySQL KILL PID; holdfast ls NAME shows PID",
                                error);
     if (status == HF_OK) {
-        status = hf_name_check(name, name_len, error);
+        status = hf_name_check(client, name, name_len, error);
     }
     if (status == HF_OK) {
         brk->seizure = hf_seizure_new(client, name, name_len);

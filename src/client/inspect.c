@@ -134,7 +134,7 @@ enum hf_status hf_client_inspect(struct hf_client *client, const void *name,
     if (status != HF_OK) {
         return status;
     }
-    status = hf_name_check(name, name_len, error);
+    status = hf_name_check(client, name, name_len, error);
     if (status == HF_OK) {
         status = inspect(client, name, name_len, out, error);
     }
@@ -214,7 +214,7 @@ enum hf_status hf_op_start_inspect(struct hf_client *client, const void *name,
     if (status != HF_OK) {
         return status;
     }
-    status = hf_name_check(name, name_len, error);
+    status = hf_name_check(client, name, name_len, error);
     if (status == HF_OK) {
         status = start(client, name, name_len, done, user, out, error);
     }

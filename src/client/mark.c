@@ -205,7 +205,7 @@ enum hf_status hf_client_marked(struct hf_client *client, const void *name,
     }
     status = hf_client_need_records(client, no_marks, error);
     if (status == HF_OK) {
-        status = hf_name_check(name, name_len, error);
+        status = hf_name_check(client, name, name_len, error);
     }
     if (status == HF_OK) {
         struct hf_name one = {.name = name, .name_len = name_len};

@@ -6,9 +6,10 @@
 
 #include <string.h>
 
-enum hf_status hf_name_check(const void *name, size_t name_len,
-                             struct hf_error *error)
+enum hf_status hf_name_check(const struct hf_client *client, const void *name,
+                             size_t name_len, struct hf_error *error)
 {
+    const struct hf_store_ops *ops = client->store->ops;
     if (name == NULL || name_len == 0) {
         return hf_fail(error, HF_INVALID, "the name is empty");
     }
@@ -16,6 +17,11 @@ enum hf_status hf_name_check(const void *name, size_t name_len,
         return hf_fail(error, HF_INVALID,
                        "the name has %zu bytes, at most %d are allowed",
                        name_len, HF_NAME_MAX);
+    }
+    const char *why =
+        ops->refuse == NULL ? NULL : ops->refuse(client->store, name, name_len);
+    if (why != NULL) {
+        return hf_fail(error, HF_INVALID, "%s", why);
     }
     return HF_OK;
 }

@@ -5,11 +5,12 @@
 #ifndef HF_CLIENT_NAME_H
 #define HF_CLIENT_NAME_H
 
-#include <holdfast/holdfast.h>
+#include "client/client.h"
 
-/** @return HF_OK; HF_INVALID with a text: empty, or longer than HF_NAME_MAX. */
-enum hf_status hf_name_check(const void *name, size_t name_len,
-                             struct hf_error *error);
+/** @return HF_OK; HF_INVALID with a text: empty, longer than HF_NAME_MAX, or
+ * refused by the store. */
+enum hf_status hf_name_check(const struct hf_client *client, const void *name,
+                             size_t name_len, struct hf_error *error);
 
 /** @return negative, 0 or positive: `a` sorts before, like or after `b`, by
  * bytes. */

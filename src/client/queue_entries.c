@@ -166,7 +166,7 @@ enum hf_status hf_client_queue(struct hf_client *client, const void *name,
     if (status != HF_OK) {
         return status;
     }
-    status = hf_name_check(name, name_len, error);
+    status = hf_name_check(client, name, name_len, error);
     if (status == HF_OK) {
         status = ask(client, name, name_len, each, user, error);
     }
@@ -219,7 +219,7 @@ enum hf_status hf_op_start_queue(struct hf_client *client, const void *name,
     if (status != HF_OK) {
         return status;
     }
-    status = hf_name_check(name, name_len, error);
+    status = hf_name_check(client, name, name_len, error);
     if (status == HF_OK) {
         status = start(client, name, name_len, each, done, user, out, error);
     }

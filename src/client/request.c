@@ -98,7 +98,8 @@ static bool is_given_before(const struct hf_request *request, size_t idx)
     return is_again;
 }
 
-static enum hf_status check_more(const struct hf_request *request,
+static enum hf_status check_more(const struct hf_client *client,
+                                 const struct hf_request *request,
                                  struct hf_error *error)
 {
     if (request->n_more >= HF_NAMES_MAX) {
@@ -118,7 +119,8 @@ static enum hf_status check_more(const struct hf_request *request,
         if (!read_more(request, i, &name)) {
             return hf_fail(error, HF_UNSUPPORTED, "%s", unknown_members);
         }
-        enum hf_status status = hf_name_check(name.name, name.name_len, error);
+        enum hf_status status =
+            hf_name_check(client, name.name, name.name_len, error);
         if (status == HF_OK) {
             status = check_mode(name.mode, error);
         }
@@ -231,7 +233,7 @@ static enum hf_status check(const struct hf_client *client,
                             struct hf_error *error)
 {
     enum hf_status status =
-        hf_name_check(request->name, request->name_len, error);
+        hf_name_check(client, request->name, request->name_len, error);
     if (status == HF_OK && request->ttl_ms != 0) {
         status = hf_order_check_ttl(client, request->ttl_ms, error);
     }
@@ -239,7 +241,7 @@ static enum hf_status check(const struct hf_client *client,
         status = check_mode(request->mode, error);
     }
     if (status == HF_OK) {
-        status = check_more(request, error);
+        status = check_more(client, request, error);
     }
     if (status == HF_OK) {
         status = check_permits(request, error);

@@ -203,7 +203,7 @@ static enum hf_status check(const struct hf_client *client,
                        "could take either back; name one server",
                        (unsigned)client->nodes.count);
     }
-    return hf_name_check(name->name, name->name_len, error);
+    return hf_name_check(client, name->name, name->name_len, error);
 }
 
 /* ---- Get --------------------------------------------------------------- */

@@ -254,6 +254,11 @@ typedef void hf_store_flush_fn(struct hf_store *store, struct hf_instant now);
  * connect again. May be NULL. */
 typedef void hf_store_resume_fn(struct hf_store *store, struct hf_instant now);
 
+/** @return why this store has no lock of that name; NULL: it may have one. A
+ * call with such a name is refused before its first request. May be NULL. */
+typedef const char *hf_store_refuse_fn(const struct hf_store *store,
+                                       const void *name, size_t name_len);
+
 /* Fill in the address, health, reason and quarantine of a node, for display. */
 typedef void hf_store_describe_fn(const struct hf_store *store, unsigned node,
                                   struct hf_instant now, struct hf_node *out);
@@ -347,6 +352,7 @@ struct hf_store_ops {
     hf_store_ask_fn *ask;
     hf_store_flush_fn *flush;
     hf_store_resume_fn *resume;
+    hf_store_refuse_fn *refuse;
     hf_store_describe_fn *describe;
     hf_store_job_fn *job;
     hf_store_job_cancel_fn *job_cancel;

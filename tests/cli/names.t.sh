@@ -150,6 +150,37 @@ for store in "local://$W/store embedded" \
     opposite "$url" "${store#* }"
 done
 
+# ---- Names whose keys are Holdfast's own ------------------------------------
+# On a Redis the lock is the key PREFIXNAME. No lock's key begins with "hf:".
+refused() { # TITLE COMMAND...
+    local title=$1
+    shift
+    gives 64 "$title: refused, 64" "$@"
+    is "$out" '' "$title: and does nothing"
+    is "$(wc -l <<<"$err")" 1 "$title: with one line"
+    like "$err" 'keys that begin with "hf:" are Holdfast.s own' "$title: it says why"
+}
+bare="${SERVER_URL[one]}?quarantine=off&node_timeout=1s&prefix="
+refused 'run' run -u "$bare" hf:job -- echo ran
+refused 'run -n' run -n -u "$bare" hf:node -- echo ran
+refused 'run, one of several' run -u "$bare" job hf:job -- echo ran
+refused 'run --on-unreachable run' run --on-unreachable run -n -u "$bare" hf:job -- \
+    echo ran
+refused 'run --once' run --once 1h -u "$bare" hf:job -- echo ran
+refused 'a semaphore' run -p 2 -u "$bare" hf:job -- echo ran
+refused 'acquire' acquire -u "$bare" hf:job
+refused 'break' break -u "$bare" hf:job
+refused 'ls' ls -u "$bare" hf:job
+refused 'get' get -u "$bare" hf:job
+refused 'a prefix that is the beginning' run -u "${bare}h" f:job -- echo ran
+refused 'five servers' run -u "$URLS$query&prefix=" hf:job -- echo ran
+for fine in "$bare hf" "$bare hf-job" "$bare job-hf:" "${bare}h f" \
+    "${SERVER_URL[one]}$query hf:job" "local://$W/store hf:job"; do
+    gives 0 "with ${fine%% *}: ${fine#* } is a name" run -u "${fine%% *}" \
+        "${fine#* }" -- echo ran
+    is "$out" ran 'and its command runs'
+done
+
 # ---- Without any store
 gives 0 '--on-unreachable run' run --on-unreachable run -n -u \
     "redis+unix://$W/nosuch" p q -- sh -c 'echo "$HOLDFAST_NAME:$HOLDFAST_FENCE"'

@@ -32,7 +32,7 @@ awk '{ print } /^struct hf_[a-z_]+ \{/ { print "    uint64_t grown[8];" }' \
 # The library reads the new members, which must be zero for it.
 sed -i 's/^    enum hf_status status = read_size(request, &full, error);/&\n    for (int i = 0; i < 8; i++) {\n        status = full.grown[i] != 0 ? HF_INTERNAL : status;\n    }/
     s/^    return hf_sized_read(out, sizeof(\*out), first/    memset(out->grown, 1, sizeof(out->grown));\n&/
-    s/hf_name_check(name.name, name.name_len, error);/&\n        status = name.grown[7] != 0 ? HF_INTERNAL : status;/' "$request"
+    s/hf_name_check(client, name.name, name.name_len, error);/&\n        status = name.grown[7] != 0 ? HF_INTERNAL : status;/' "$request"
 sed -i 's/^    if (out->thread != HF_THREAD_AUTO &&/    for (int i = 0; i < 8; i++) {\n        if (out->grown[i] != 0) {\n            return HF_INTERNAL;\n        }\n    }\n&/' "$open"
 
 is "$(grep -c 'uint64_t grown' "$header")" 3 "three structs of the caller grow"

@@ -117,7 +117,7 @@ static void ask_script(struct hf_redis_node *node, const struct hf_ask *ask,
     if (!hf_redis_keys_make(&keys, node->store->prefix, node->store->prefix_len,
                             ask->name, ask->name_len)) {
         answer_at_once(node, ask, HF_VERDICT_ERROR, HF_INVALID,
-                       "keys that begin with \"hf:\" are Holdfast's own", now);
+                       HF_REDIS_OWN_KEYS, now);
         return;
     }
     struct hf_redis_command command;

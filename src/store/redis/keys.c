@@ -144,17 +144,27 @@ static void make_sides(struct hf_redis_keys *keys)
     }
 }
 
+bool hf_redis_is_own_key(const char *prefix, size_t prefix_len,
+                         const void *name, size_t name_len)
+{
+    static const char own[] = {'h', 'f', ':'};
+    size_t from_prefix = prefix_len < sizeof(own) ? prefix_len : sizeof(own);
+    size_t from_name = sizeof(own) - from_prefix;
+    return memcmp(prefix, own, from_prefix) == 0 && name_len >= from_name &&
+           memcmp(name, own + from_prefix, from_name) == 0;
+}
+
 bool hf_redis_keys_make(struct hf_redis_keys *keys, const char *prefix,
                         size_t prefix_len, const void *name, size_t name_len)
 {
     HF_ASSERT(prefix_len <= HF_URL_PREFIX_MAX);
     HF_ASSERT(name_len >= 1 && name_len <= HF_NAME_MAX);
+    if (hf_redis_is_own_key(prefix, prefix_len, name, name_len)) {
+        return false;
+    }
     memcpy(keys->lock, prefix, prefix_len);
     memcpy(keys->lock + prefix_len, name, name_len);
     keys->lock_len = prefix_len + name_len;
-    if (keys->lock_len >= 3 && memcmp(keys->lock, "hf:", 3) == 0) {
-        return false;
-    }
     make_sides(keys);
     return true;
 }

@@ -57,6 +57,13 @@ struct hf_redis_keys {
 /* The Redis Cluster slot: CRC16 of the key, or of its hash tag, mod 16384. */
 unsigned hf_redis_slot(const char *key, size_t len);
 
+/* Why a name is refused whose lock key would be one of Holdfast's own. */
+#define HF_REDIS_OWN_KEYS "keys that begin with \"hf:\" are Holdfast's own"
+
+/** @return whether the lock key of this name would begin with "hf:". */
+bool hf_redis_is_own_key(const char *prefix, size_t prefix_len,
+                         const void *name, size_t name_len);
+
 /** @return false: the lock key would begin with "hf:". */
 bool hf_redis_keys_make(struct hf_redis_keys *keys, const char *prefix,
                         size_t prefix_len, const void *name, size_t name_len);

@@ -224,6 +224,15 @@ static void redis_resume(struct hf_store *base, struct hf_instant now)
     }
 }
 
+static const char *redis_refuse(const struct hf_store *base, const void *name,
+                                size_t name_len)
+{
+    const struct hf_redis *store = (const struct hf_redis *)(const void *)base;
+    return hf_redis_is_own_key(store->prefix, store->prefix_len, name, name_len)
+               ? HF_REDIS_OWN_KEYS ": choose another name or another prefix"
+               : NULL;
+}
+
 static void redis_describe(const struct hf_store *base, unsigned index,
                            struct hf_instant now, struct hf_node *out)
 {
@@ -282,6 +291,7 @@ const struct hf_store_ops hf_store_redis = {
     .ask = redis_ask,
     .flush = redis_flush,
     .resume = redis_resume,
+    .refuse = redis_refuse,
     .describe = redis_describe,
     .job = redis_job,
     .job_cancel = redis_job_cancel,
