@@ -5,6 +5,7 @@
 #include "client/acquire.h"
 #include "client/bundle.h"
 #include "client/cancel.h"
+#include "client/deferred.h"
 #include "client/holder_hint.h"
 #include "client/op_async.h"
 #include "client/release.h"
@@ -70,6 +71,7 @@ static enum hf_status acquire(struct hf_client *client,
     if (status != HF_OK) {
         return status;
     }
+    hf_client_claim(client);
     if (!hf_order_is_bundle(&plan.order)) {
         return run(&plan, out, error);
     }
@@ -119,6 +121,7 @@ start(struct hf_client *client, const struct hf_request *request,
     if (status != HF_OK) {
         return status;
     }
+    hf_client_claim(client);
     struct hf_op *op = hf_order_is_bundle(&plan.order)
                            ? hf_bundle_new(client, &plan.order)
                            : hf_op_copy(&plan);

@@ -2,6 +2,7 @@
 /* The two forms of a break: blocking, with its operation on the stack, and
  * asynchronous, with its operation on the heap. */
 #include "client/break.h"
+#include "client/deferred.h"
 #include "client/name.h"
 #include "client/request.h"
 #include "client/thread.h"
@@ -37,6 +38,7 @@ static enum hf_status init(struct hf_break *brk, struct hf_client *client,
         status = hf_name_check(client, name, name_len, error);
     }
     if (status == HF_OK) {
+        hf_client_claim(client);
         brk->seizure = hf_seizure_new(client, name, name_len);
         status = brk->seizure == NULL ? hf_fail_memory(error) : HF_OK;
     }

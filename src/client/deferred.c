@@ -255,6 +255,20 @@ void hf_client_resume(struct hf_client *client)
     client->in_store--;
 }
 
+void hf_client_claim(struct hf_client *client)
+{
+    const struct hf_store_ops *ops = client->store->ops;
+    if (ops->claim == NULL) {
+        return;
+    }
+    client->in_store++;
+    ops->claim(client->store, client->now);
+    client->in_store--;
+    if (hf_client_has_news(client)) {
+        hf_client_settle(client);
+    }
+}
+
 void hf_client_dispatch(struct hf_client *client)
 {
     hf_client_tick(client);

@@ -144,6 +144,7 @@ static enum hf_status open_store(struct hf_client *client,
         .log = on_log,
         .login = client->options.login != NULL ? hf_client_on_login : NULL,
         .is_cancelled = is_cancelled,
+        .does_claim = true,
         .is_for_setup = client->options.is_for_setup,
     };
     status = ops->open(url, &env, &client->store, error);

@@ -27,6 +27,7 @@
 #include "client/value.h"
 
 #include "client/broadcast.h"
+#include "client/deferred.h"
 #include "client/fork.h"
 #include "client/name.h"
 #include "client/wait.h"
@@ -366,6 +367,7 @@ enum hf_status hf_value_write(struct hf_client *client,
                               const struct hf_bytes *value, uint64_t if_version,
                               uint64_t *version, struct hf_error *error)
 {
+    hf_client_claim(client);
     struct put put = {
         .client = client,
         .name = name,

@@ -224,6 +224,8 @@ struct hf_store_env {
     hf_store_log_fn *log;
     hf_store_login_fn *login;            /* NULL: only those of the URL */
     hf_store_cancelled_fn *is_cancelled; /* NULL: there is no token */
+    bool does_claim;   /* the client calls claim() before it writes; else the
+                          store counts as claimed from the beginning */
     bool is_for_setup; /* hf_client_options: open a store that is not usable
                           yet, too, for its jobs */
 };
@@ -258,6 +260,11 @@ typedef void hf_store_resume_fn(struct hf_store *store, struct hf_instant now);
  * call with such a name is refused before its first request. May be NULL. */
 typedef const char *hf_store_refuse_fn(const struct hf_store *store,
                                        const void *name, size_t name_len);
+
+/* A call that writes begins: from now on a server without a marker may be
+ * declared to be of this store. A client that only reads must not: its URL may
+ * be another store's. A node may be CONNECTING again. May be NULL. */
+typedef void hf_store_claim_fn(struct hf_store *store, struct hf_instant now);
 
 /* Fill in the address, health, reason and quarantine of a node, for display. */
 typedef void hf_store_describe_fn(const struct hf_store *store, unsigned node,
@@ -352,6 +359,7 @@ struct hf_store_ops {
     hf_store_ask_fn *ask;
     hf_store_flush_fn *flush;
     hf_store_resume_fn *resume;
+    hf_store_claim_fn *claim;
     hf_store_refuse_fn *refuse;
     hf_store_describe_fn *describe;
     hf_store_job_fn *job;

@@ -56,6 +56,50 @@ server_stop s1
 server_stop s2
 server_stop s3
 
+# ---- Only reads, with the URL of one of three --------------------------------
+# A marker would declare the server to be a store of one.
+servers_start 3
+three="$URLS?max_ttl=10s"
+one="${SERVER_URL[s1]}?max_ttl=10s"
+servers_declare "$three"
+server_cli s1 flushall >"$W/log"
+read_only() { # TITLE CODES ARG...
+    local title=$1 codes=$2
+    shift 2
+    capture timeout 20 holdfast "$@"
+    like "$code" "^($codes)\$" "$title"
+    is "$(server_cli s1 exists hf:node)" 0 "$title: declares nothing"
+}
+for query in '' '&quarantine=off'; do
+    read_only "ls$query" 0 ls -u "$one$query"
+    read_only "ls NAME$query" '0|69' ls -u "$one$query" job
+    read_only "get$query" '69|1' get -u "$one$query" job
+    read_only "doctor$query" '1|2' doctor -u "$one$query"
+done
+timeout 20 holdfast ls --follow -u "$one" >"$W/followed" 2>&1 &
+follower=$!
+has_scanned() {
+    server_cli s1 client list | grep -q 'cmd=scan'
+}
+ok 'ls --follow has begun' wait_until 10 has_scanned
+is "$(server_cli s1 exists hf:node)" 0 'ls --follow: declares nothing'
+capture holdfast run -n -t 5s -u "$three" job -- echo ran
+is "$code:$out" 0:ran 'the URL of all three is right'
+is "$(server_cli s1 hget hf:node nodes)" 3 'and declares a store of three'
+kill $follower 2>/dev/null
+wait $follower
+server_cli s1 flushall >"$W/log"
+capture holdfast run -n -t 5s -u "$one&quarantine=off" job -- echo ran
+is "$code:$out" 0:ran 'a lock declares: quarantine=off'
+is "$(server_cli s1 hget hf:node nodes)" 1 'a store of one'
+server_cli s1 flushall >"$W/log"
+capture holdfast run -n -t 5s -u "$one" job -- echo ran
+is "$code:$out" 69: 'a lock declares, and waits for the quarantine'
+is "$(server_cli s1 hget hf:node nodes)" 1 'a store of one'
+server_stop s1
+server_stop s2
+server_stop s3
+
 # ---- A durable server needs no quarantine ----------------------------------
 
 server_start safe --aof always

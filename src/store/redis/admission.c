@@ -4,7 +4,11 @@
  *
  *     Sentinel, Cluster member, replica, listed twice   refused: HF_CONFIG
  *
- * The marker is the key hf:node. Only marker.lua writes it. */
+ * The marker is the key hf:node. Only marker.lua writes it. A client that only
+ * reads writes none where there is none: the marker would declare the server to
+ * be of the store that its URL names, for example of one server instead of
+ * three. Until a client writes, such a server is in quarantine, and its
+ * quarantine has not begun. */
 #include "store/redis/node.h"
 
 #include "io/clock.h"
@@ -100,11 +104,25 @@ void hf_redis_quarantine_text(const struct hf_redis_node *node, char *out,
     hf_admission_quarantine_text(&node->admission, causes, out, size);
 }
 
-/* The marker is up to date: open the node for requests. In quarantine these are
- * renewals and releases, and it has no vote. */
+/* Whether the server may not be declared: it has no marker, and this client
+ * only reads. */
+static bool is_only_read(const struct hf_redis_node *node)
+{
+    return !node->admission.marker.exists && !node->store->is_claimed &&
+           !hf_jobs_declare(&node->jobs);
+}
+
+/* The marker is up to date, or the server has none and is only read: open the
+ * node for requests. In quarantine these are renewals and releases, and it has
+ * no vote. */
 static void become_ready(struct hf_redis_node *node, struct hf_instant now)
 {
+    struct hf_known_server known = node->admission.known;
     bool is_quarantined = hf_admission_open(&node->admission);
+    if (!node->admission.marker.exists) { /* no proof of its state: keep ours */
+        known.value[0] = '\0';
+        node->admission.known = known;
+    }
     node->greet_fault = HF_OK;
     node->peek_at = hf_instant_add(now, hf_span_ms(HF_REDIS_PEEK_MS));
     node->phase = HF_REDIS_READY;
@@ -143,7 +161,11 @@ static void go_on(struct hf_redis_node *node)
         refuse_mismatch(node);
         break;
     case HF_ADMISSION_WRITE:
-        write_marker(node, now);
+        if (is_only_read(node)) {
+            become_ready(node, now);
+        } else {
+            write_marker(node, now);
+        }
         break;
     case HF_ADMISSION_OPEN:
         become_ready(node, now);
@@ -173,6 +195,13 @@ void hf_redis_judge(struct hf_redis_node *node)
         node->is_aof && node->is_fsync_always && node->is_rewrite_synced;
     hf_admission_read(&node->admission);
     go_on(node);
+}
+
+void hf_redis_claim(struct hf_redis_node *node, struct hf_instant now)
+{
+    if (hf_redis_is_unmarked(node)) {
+        hf_redis_handshake(node, false, now);
+    }
 }
 
 void hf_redis_marked(struct hf_redis_node *node, struct hf_instant now)

@@ -149,6 +149,8 @@ struct hf_redis {
     struct hf_span node_timeout;
     struct hf_span connect_timeout;
     bool strict;
+    bool is_claimed; /* a call that writes has begun: a server without a marker
+                        gets one */
     struct hf_endpoint *endpoints;
     struct hf_tls *tls;
     char channel[40]; /* channel on which grants are pushed (listen.h) */
@@ -218,6 +220,22 @@ void hf_redis_handshake_reply(struct hf_redis_node *node,
 /* The handshake is complete: decide whether the server is admitted, and whether
  * its replies count as votes. */
 void hf_redis_judge(struct hf_redis_node *node);
+
+/* A call that writes has begun: a server that was opened without a marker gets
+ * one now. */
+void hf_redis_claim(struct hf_redis_node *node, struct hf_instant now);
+
+/* Whether the server has no marker yet, and we have written none. */
+static inline bool hf_redis_is_unmarked(const struct hf_redis_node *node)
+{
+    return hf_redis_is_ready(node) && node->admission.known.value[0] == '\0';
+}
+
+/* Whether each write is on the server's disk before its reply. */
+static inline bool hf_redis_is_synced(const struct hf_redis_node *node)
+{
+    return node->is_aof && node->is_fsync_always && node->is_rewrite_synced;
+}
 
 /* Handle the reply to the marker script. */
 void hf_redis_marked(struct hf_redis_node *node, struct hf_instant now);

@@ -171,6 +171,7 @@ static enum hf_status redis_open(const struct hf_url *url,
     bool ok;
     store->base = (struct hf_store){&hf_store_redis, url->n_endpoints};
     store->env = *env;
+    store->is_claimed = !env->does_claim;
     store->endpoints = copy_endpoints(url, &ok);
     store->prefix = strdup(url->prefix);
     store->prefix_len = strlen(url->prefix);
@@ -224,6 +225,18 @@ static void redis_resume(struct hf_store *base, struct hf_instant now)
     }
 }
 
+static void redis_claim(struct hf_store *base, struct hf_instant now)
+{
+    struct hf_redis *store = redis_of(base);
+    if (store->is_claimed) {
+        return;
+    }
+    store->is_claimed = true;
+    for (unsigned i = 0; i < base->n_nodes; i++) {
+        hf_redis_claim(&store->nodes[i], now);
+    }
+}
+
 static const char *redis_refuse(const struct hf_store *base, const void *name,
                                 size_t name_len)
 {
@@ -243,7 +256,10 @@ static void redis_describe(const struct hf_store *base, unsigned index,
     if (node->standing.status == HF_NODE_STATUS_REPAIRING) {
         struct hf_span left =
             hf_instant_until(now, node->admission.quarantined_until);
-        out->quarantine_left_ms = hf_span_ms_ceil(left);
+        out->quarantine_left_ms =
+            hf_redis_is_unmarked(node)
+                ? 1000 * hf_admission_quarantine_s(&node->admission)
+                : hf_span_ms_ceil(left);
         hf_redis_quarantine_text(node, out->reason, sizeof(out->reason));
     } else if (node->standing.status == HF_NODE_STATUS_CONNECTING &&
                (node->phase == HF_REDIS_CONNECTING ||
@@ -291,6 +307,7 @@ const struct hf_store_ops hf_store_redis = {
     .ask = redis_ask,
     .flush = redis_flush,
     .resume = redis_resume,
+    .claim = redis_claim,
     .refuse = redis_refuse,
     .describe = redis_describe,
     .job = redis_job,
