@@ -7,6 +7,8 @@
  *   not whole      same, or durable    being watched               quarantine
  *   not whole      same, or durable    watched for a span          votes
  *   any            other               restarted, or promoted      quarantine
+ *   of another     any                 two places of the server    quarantine
+ *   place                              were exchanged
  *   none           any                 new, restarted, emptied     quarantine
  *
  * The operator may declare that a server has all locks, or has not: that writes
@@ -88,6 +90,14 @@ static bool is_named(const struct hf_identity *identity,
             !is_promoted(identity, marker));
 }
 
+/* False if the data of two places of the server were exchanged. */
+static bool is_in_place(const struct hf_identity *identity,
+                        const struct hf_marker *marker)
+{
+    return marker->place == 0 || identity->place == 0 ||
+           marker->place == identity->place;
+}
+
 /* True if the server restarted with all its data: every write was on disk
  * before its reply, when the marker was written and now. False if this client
  * knows a later run id than the marker's: then the marker is an old copy, and
@@ -119,6 +129,7 @@ void hf_quarantine_declare(const struct hf_identity *identity,
     out->exists = true;
     copy_id(out->run_id, identity->run_id);
     copy_id(out->replid, identity->replid);
+    out->place = identity->place;
     out->is_whole = is_whole;
     out->is_durable = identity->knows_durability && identity->is_durable;
     out->shape = *shape;
@@ -132,6 +143,7 @@ static void renew_marker(const struct hf_identity *identity,
     HF_ASSERT(old->exists);
     *out = *old;
     out->shape = *shape;
+    out->place = identity->place != 0 ? identity->place : old->place;
     if (identity->run_id[0] != '\0') {
         copy_id(out->run_id, identity->run_id);
         copy_id(out->replid, identity->replid);
@@ -145,7 +157,7 @@ static bool is_stale(const struct hf_marker *old, const struct hf_marker *fresh)
 {
     HF_ASSERT(old->exists && fresh->exists);
     return !same_id(old->run_id, fresh->run_id) ||
-           !same_id(old->replid, fresh->replid) ||
+           !same_id(old->replid, fresh->replid) || old->place != fresh->place ||
            old->is_durable != fresh->is_durable ||
            old->is_whole != fresh->is_whole ||
            old->has_entry != fresh->has_entry ||
@@ -216,8 +228,9 @@ void hf_quarantine_judge(const struct hf_identity *identity,
     }
     bool is_same = known->has_met && marker->exists &&
                    same_id(known->value, marker->value);
-    bool is_kept = marker->exists && (is_named(identity, marker) ||
-                                      is_durable(identity, marker, known));
+    bool is_kept =
+        marker->exists && is_in_place(identity, marker) &&
+        (is_named(identity, marker) || is_durable(identity, marker, known));
     out->is_reset = known->has_met && (!is_same || !is_kept);
     if (is_kept) {
         out->since = is_same ? hf_instant_min(known->since, now) : now;

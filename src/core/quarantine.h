@@ -26,8 +26,10 @@
 struct hf_identity {
     char run_id[HF_SERVER_ID_MAX]; /* empty: not reported */
     char replid[HF_SERVER_ID_MAX];
-    bool has_replid2;      /* another replid than the marker's is a promotion:
-                              the server had one before, or it is always so */
+    bool has_replid2; /* another replid than the marker's is a promotion:
+                         the server had one before, or it is always so */
+    int64_t place; /* of several in one server, from 1: the one that we use. 0:
+                      the store has no places */
     bool knows_durability; /* CONFIG GET is permitted */
     bool is_durable;       /* at present every write is on disk before its reply
                             */
@@ -48,6 +50,7 @@ struct hf_marker {
                                    */
     char run_id[HF_SERVER_ID_MAX];
     char replid[HF_SERVER_ID_MAX];
+    int64_t place;   /* in which it was written; 0: not known, or no places */
     bool is_whole;   /* no lock that is still held was lost */
     bool is_durable; /* the server was durable when the marker was written */
     struct hf_shape shape;

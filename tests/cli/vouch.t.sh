@@ -140,6 +140,36 @@ change='appendfsync everysec' look=1 durable \
 change='no-appendfsync-on-rewrite yes' look=1 durable \
     'set not to sync during a rewrite, likewise: no vote' 69 --
 
+# ---- Databases that change places --------------------------------------------------
+
+server_start swapped --tcp
+first=${SERVER_URL[swapped]}$query
+second=${SERVER_URL[swapped]}/1$query
+servers_declare "$first"
+servers_declare "$second"
+ok 'database 0 grants' hold "$first"
+capture holdfast run -n -t 5s -u "$second" held -- echo ran
+is "$code:$out" 0:ran 'database 1 has other locks'
+is "$(server_cli swapped swapdb 0 1)" OK 'the databases change places'
+refused "$first" 'a marker of database 1 in database 0: no vote'
+refused "$second" 'and the reverse'
+like "$err" 'was restarted or promoted since|being watched|database' 'and the reason'
+capture holdfast extend -t 9s -u "$first" held --owner "$owner"
+unlike "$code" '^0$' 'the holder of before learns it'
+is "$(server_cli swapped swapdb 0 1)" OK 'and back'
+refused "$second" 'no vote until it has been watched'
+server_cli swapped flushall >/dev/null
+servers_declare "$first"
+servers_declare "$second"
+is "$(server_cli swapped hget hf:node db)" 0 'the marker names its database'
+is "$(server_cli swapped -n 1 hget hf:node db)" 1 'so does the other one'
+# One of before this release names none. It still counts, and is completed.
+server_cli swapped hdel hf:node db >/dev/null
+capture holdfast run -n -t 5s -u "$first" held -- echo ran
+is "$code:$out" 0:ran 'a marker of an older release counts'
+is "$(server_cli swapped hget hf:node db)" 0 'and gets its database'
+server_stop swapped
+
 # ---- A span after it was first seen, the host's own entry ends it -------------------
 
 is_past() {

@@ -71,8 +71,8 @@ static bool is_eligible(const struct hf_redis_node *node, char *why,
  */
 static void write_marker(struct hf_redis_node *node, struct hf_instant now)
 {
-    enum { FIRST = 5 };
-    const char *argv[FIRST + HF_MARKER_TEXTS] = {
+    enum { FIRST = 5, LAST = FIRST + HF_MARKER_TEXTS, SIZE = LAST + 2 };
+    const char *argv[SIZE] = {
         "EVAL",
         hf_script_marker.text,
         "1",
@@ -83,9 +83,13 @@ static void write_marker(struct hf_redis_node *node, struct hf_instant now)
     hf_marker_write(&node->admission.verdict.marker, node->store->host,
                     &marker);
     memcpy(argv + FIRST, marker.texts, sizeof(marker.texts));
+    char db[16];
+    snprintf(db, sizeof(db), "%d", node->endpoint->db);
+    argv[LAST] = "db";
+    argv[LAST + 1] = db;
     node->phase = HF_REDIS_MARKING;
-    hf_redis_connection_ask(&node->connection, HF_REDIS_MARK,
-                            FIRST + HF_MARKER_TEXTS, argv, NULL, now);
+    hf_redis_connection_ask(&node->connection, HF_REDIS_MARK, SIZE, argv, NULL,
+                            now);
     hf_redis_connection_flush(&node->connection);
 }
 
@@ -191,8 +195,9 @@ void hf_redis_judge(struct hf_redis_node *node)
                "cannot be noticed; quarantine=off accepts that");
         return;
     }
+    node->admission.identity.place = node->endpoint->db + 1;
     node->admission.identity.is_durable =
-        node->is_aof && node->is_fsync_always && node->is_rewrite_synced;
+        hf_redis_is_synced(node);
     hf_admission_read(&node->admission);
     go_on(node);
 }

@@ -23,7 +23,7 @@
 
 /* Arguments of a request that is made of strings: above the longest, the
  * writing of the marker. */
-#define ARGS_MAX 24
+#define ARGS_MAX 26
 
 /* ---- The end ----------------------------------------------------------- */
 
