@@ -140,6 +140,38 @@ change='appendfsync everysec' look=1 durable \
 change='no-appendfsync-on-rewrite yes' look=1 durable \
     'set not to sync during a rewrite, likewise: no vote' 69 --
 
+# ---- A replica's files, started as the primary -----------------------------------
+
+# Its run id is new, like that of the primary after a restart.
+server_start primary --tcp --aof always
+server_start replica --aof always
+copied=redis://127.0.0.1:${SERVER_PORT[primary]}$query
+servers_declare "$copied"
+server_cli replica replicaof 127.0.0.1 "${SERVER_PORT[primary]}" >/dev/null
+ok 'a replica of a durable server follows' wait_until 10 has_link
+ok 'and has the marker' wait_until 10 has_marker
+capture holdfast run -n -t 5s -u "$copied" other -- echo ran
+is "$code:$out" 0:ran 'the primary grants'
+capture holdfast doctor -u "$copied"
+unlike "$out" 'a restart loses nothing' 'doctor does not call it durable'
+like "$out" 'has replicas' 'and says why'
+has_other() { # it has all that came before
+    [ "$(server_cli replica get hf:{lock:other}:fence)" = \
+        "$(server_cli primary get hf:{lock:other}:fence)" ]
+}
+ok 'the replica is up to date' wait_until 10 has_other
+server_pause replica
+ok 'the primary grants a lock that the replica does not get' hold "$copied"
+server_kill primary
+server_kill replica
+cp -r "$W/replica/appendonlydir" "$W/replica.files"
+rm -rf "$W/primary/appendonlydir"
+mv "$W/replica.files" "$W/primary/appendonlydir"
+server_restart primary
+is "$(server_cli primary exists lock:held)" 0 'its files have lost the lock'
+refused "$copied" 'the files of a replica on the address of its primary: no vote'
+server_stop primary
+
 # ---- Databases that change places --------------------------------------------------
 
 server_start swapped --tcp

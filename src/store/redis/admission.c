@@ -196,8 +196,12 @@ void hf_redis_judge(struct hf_redis_node *node)
         return;
     }
     node->admission.identity.place = node->endpoint->db + 1;
+    /* A replica's files, started on the address of their primary, look like the
+     * primary's own after a restart, but later locks are missing in them. So
+     * the marker of a server with replicas does not call it durable, and the
+     * replicas copy that. */
     node->admission.identity.is_durable =
-        hf_redis_is_synced(node);
+        hf_redis_is_synced(node) && node->replicas == 0;
     hf_admission_read(&node->admission);
     go_on(node);
 }

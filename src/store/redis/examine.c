@@ -156,6 +156,12 @@ static void find_durability(struct hf_redis_node *node)
     } else if (node->admission.identity.is_durable) {
         hf_jobs_find(&node->jobs, HF_FINDING_OK,
                      "appendfsync always: a restart loses nothing");
+    } else if (hf_redis_is_synced(node)) {
+        hf_jobs_find(&node->jobs, HF_FINDING_OK,
+                     "after a restart it does not count for %" PRId64
+                     " s: it has replicas, whose data could be started as its "
+                     "own",
+                     wait_s);
     } else {
         hf_jobs_find(
             &node->jobs, HF_FINDING_OK,
