@@ -156,8 +156,8 @@ capture holdfast doctor -u "$copied"
 unlike "$out" 'a restart loses nothing' 'doctor does not call it durable'
 like "$out" 'has replicas' 'and says why'
 has_other() { # it has all that came before
-    [ "$(server_cli replica get hf:{lock:other}:fence)" = \
-        "$(server_cli primary get hf:{lock:other}:fence)" ]
+    [ "$(server_cli replica get "hf:{lock:other}:fence")" = \
+        "$(server_cli primary get "hf:{lock:other}:fence")" ]
 }
 ok 'the replica is up to date' wait_until 10 has_other
 server_pause replica
