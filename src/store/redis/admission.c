@@ -177,6 +177,11 @@ static void go_on(struct hf_redis_node *node)
     }
 }
 
+bool hf_redis_is_synced(const struct hf_redis_node *node)
+{
+    return node->is_aof && node->is_fsync_always && node->is_rewrite_synced;
+}
+
 void hf_redis_judge(struct hf_redis_node *node)
 {
     char why[sizeof(node->standing.reason)];

@@ -232,10 +232,7 @@ static inline bool hf_redis_is_unmarked(const struct hf_redis_node *node)
 }
 
 /* Whether each write is on the server's disk before its reply. */
-static inline bool hf_redis_is_synced(const struct hf_redis_node *node)
-{
-    return node->is_aof && node->is_fsync_always && node->is_rewrite_synced;
-}
+bool hf_redis_is_synced(const struct hf_redis_node *node);
 
 /* Handle the reply to the marker script. */
 void hf_redis_marked(struct hf_redis_node *node, struct hf_instant now);
