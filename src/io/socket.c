@@ -456,6 +456,16 @@ ssize_t hf_socket_write(struct hf_socket *socket, const void *data, size_t len)
     return n;
 }
 
+size_t hf_socket_read_last(struct hf_socket *socket, void *data, size_t len)
+{
+    HF_ASSERT(socket->state == HF_SOCKET_FAILED && len > 0);
+    if (socket->tls != NULL || socket->watch.fd < 0) {
+        return 0;
+    }
+    ssize_t n = recv(socket->watch.fd, data, len, MSG_DONTWAIT);
+    return n > 0 ? (size_t)n : 0;
+}
+
 /* With TLS, unread bytes do not count as the end: they may be close_notify, but
  * also a session ticket. */
 bool hf_socket_is_dead(struct hf_socket *socket)

@@ -79,6 +79,10 @@ ssize_t hf_socket_read(struct hf_socket *socket, void *data, size_t len);
 /** @return bytes written; 0: none now, an event follows; -1: FAILED. */
 ssize_t hf_socket_write(struct hf_socket *socket, const void *data, size_t len);
 
+/** Read what a plain peer has sent before the connection FAILED, such as its
+ * reason. Does not block. @return bytes read; 0: none. */
+size_t hf_socket_read_last(struct hf_socket *socket, void *data, size_t len);
+
 /* Has the peer closed the connection? For connections that were idle. */
 bool hf_socket_is_dead(struct hf_socket *socket);
 

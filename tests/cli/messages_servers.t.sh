@@ -57,6 +57,24 @@ says 77 "a: $plain WRONGPASS invalid username-password pair or user is disabled.
     'a wrong one' holdfast run -n -u "redis://:wrong@$plain" a -- true
 redis-cli -p "${SERVER_PORT[plain]}" -a secret --no-auth-warning \
     config set requirepass '' >"$W/log"
+# A server that has no room for a client says so unasked, and closes: most often
+# before the client has written its first bytes.
+exec 9<>"/dev/tcp/127.0.0.1/${SERVER_PORT[plain]}"
+printf 'CONFIG SET maxclients 1\r\n' >&9
+read -r -t 10 reply <&9
+is "${reply%$'\r'}" +OK 'a server with one client at most, and this is it'
+for query in '' '?quarantine=off'; do
+    for try in {1..20}; do
+        capture holdfast run -n -u "redis://$plain$query" a -- true
+        echo "$code $err"
+    done >"$W/full"
+    is "$(sort "$W/full" | uniq -c | xargs)" \
+        "20 69 holdfast: a: $plain ERR max number of clients reached" \
+        "$query: no room for a client: each says so"
+done
+printf 'CONFIG SET maxclients 100\r\n' >&9
+read -r -t 10 reply <&9
+exec 9>&-
 listens() {
     (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null
 }

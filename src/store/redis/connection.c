@@ -56,20 +56,41 @@ void hf_redis_connection_shut(struct hf_redis_connection *connection)
     hf_reconnect_closed(&connection->reconnect);
 }
 
-/* The socket has failed. A TLS port closes a plain connection at its first
- * bytes. Its alert may be lost: it resets the connection if bytes are unread.
- */
-static void break_with_socket(struct hf_redis_connection *connection)
+/* The socket has failed before a reply. A server that has no room for a client
+ * says so unasked, and closes: our first bytes may find it closed. A TLS port
+ * closes a plain connection at its first bytes. Its alert may be lost: it
+ * resets the connection if bytes are unread. */
+static void break_unheard(struct hf_redis_connection *connection)
 {
-    const char *reason = connection->socket.reason;
-    if (connection->is_open && !connection->has_heard &&
-        connection->socket.tls == NULL) {
+    const char *reason;
+    enum hf_status fault = HF_UNAVAILABLE;
+    char words[160];
+    char line[160];
+    size_t len =
+        hf_socket_read_last(&connection->socket, line, sizeof(line) - 1);
+    line[len] = '\0';
+    if (line[0] == '-') { /* no room, or protected mode */
+        fault = hf_redis_fault(line + 1, words, sizeof(words));
+        reason = words;
+    } else {
         reason = connection->endpoint->is_unix
                      ? "closed the connection without an answer"
                      : "closed the connection without an answer (a TLS port? "
                        "use rediss://)";
     }
     hf_redis_connection_break(connection, reason);
+    connection->fault = fault;
+}
+
+static void break_with_socket(struct hf_redis_connection *connection)
+{
+    bool is_unheard = connection->is_open && !connection->has_heard &&
+                      connection->socket.tls == NULL;
+    if (is_unheard && !connection->is_broken) {
+        break_unheard(connection);
+    } else {
+        hf_redis_connection_break(connection, connection->socket.reason);
+    }
 }
 
 /* ---- Asking ------------------------------------------------------------ */

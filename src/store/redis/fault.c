@@ -152,6 +152,12 @@ enum hf_status hf_redis_fault(const char *text, char *out, size_t size)
     return hf_redis_fault_in(NULL, text, out, size);
 }
 
+bool hf_redis_fault_is_last(const char *text)
+{
+    return strncmp(text, "ERR max number of clients", 25) == 0 ||
+           strncmp(text, "DENIED", 6) == 0;
+}
+
 bool hf_redis_fault_is_identity(const char *text)
 {
     return says(text, "READONLY") || says(text, "MASTERDOWN") ||

@@ -189,16 +189,22 @@ static bool read_config(const struct hf_redis_node *node, const char *expected)
 
 /* ---- Replies ----------------------------------------------------------- */
 
+static bool is_optional_request(const struct hf_redis_node *node,
+                                uint8_t request)
+{
+    return request == HF_REDIS_APPENDONLY || request == HF_REDIS_APPENDFSYNC ||
+           request == HF_REDIS_REWRITE ||
+           ((request == HF_REDIS_INFO_SERVER ||
+             request == HF_REDIS_INFO_REPLICATION) &&
+            !node->store->strict);
+}
+
 /* Keep the first error only: it causes the others. */
 static void take_error(struct hf_redis_node *node, uint8_t request,
                        const char *text)
 {
-    bool is_optional = request == HF_REDIS_APPENDONLY ||
-                       request == HF_REDIS_APPENDFSYNC ||
-                       request == HF_REDIS_REWRITE ||
-                       ((request == HF_REDIS_INFO_SERVER ||
-                         request == HF_REDIS_INFO_REPLICATION) &&
-                        !node->store->strict);
+    bool is_optional =
+        is_optional_request(node, request) && !hf_redis_fault_is_last(text);
     if (is_optional || node->greet_fault != HF_OK) {
         return;
     }

@@ -274,6 +274,10 @@ enum hf_status hf_redis_fault_in(const struct hf_script *script,
 void hf_redis_right(const char *text, const struct hf_script *script,
                     const char *key, char *out, size_t size);
 
+/* Whether the server closes the connection with this error, which answers no
+ * request: it has no room for a client, or is in protected mode. */
+bool hf_redis_fault_is_last(const char *text);
+
 /* Whether the error shows that the server's identity has changed, as after a
  * failover. */
 bool hf_redis_fault_is_identity(const char *text);
