@@ -75,6 +75,16 @@ done
 printf 'CONFIG SET maxclients 100\r\n' >&9
 read -r -t 10 reply <&9
 exec 9>&-
+# A server repeats the arguments of a command that it does not have.
+server_start unauth -- --rename-command AUTH ''
+for command in 'run -n a -- true' 'ls' 'doctor'; do
+    # shellcheck disable=SC2086 # the words of a command
+    set -- $command
+    capture holdfast "$1" -u "redis+unix://:s3cret@${SERVER_SOCK[unauth]}" "${@:2}"
+    like "$out$err" "ERR unknown command 'AUTH'" "$1: a server without AUTH"
+    unlike "$out$err" 's3cret' "$1: the password is not shown"
+done
+server_stop unauth
 listens() {
     (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null
 }

@@ -127,16 +127,27 @@ void hf_redis_right(const char *text, const struct hf_script *script,
 
 /* ---- In a line --------------------------------------------------------- */
 
+/* Bytes of the error that are shown. Not the arguments of a command that the
+ * server does not have: those of AUTH are the password. */
+static size_t line_len(const char *text)
+{
+    static const char *const tails[] = {" script: ", ", with args beginning"};
+    size_t len = strcspn(text, "\r\n");
+    for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
+        const char *tail = strstr(text, tails[i]);
+        if (tail != NULL && (size_t)(tail - text) < len) {
+            len = (size_t)(tail - text);
+        }
+    }
+    return len;
+}
+
 enum hf_status hf_redis_fault_in(const struct hf_script *script,
                                  const char *text, char *out, size_t size)
 {
     char right[80];
     char needs[100] = "";
-    size_t len = strcspn(text, "\r\n");
-    const char *tail = strstr(text, " script: ");
-    if (tail != NULL && (size_t)(tail - text) < len) {
-        len = (size_t)(tail - text);
-    }
+    size_t len = line_len(text);
     hf_redis_right(text, script, "~hf:* and the prefix", right, sizeof(right));
     if (right[0] != '\0') {
         snprintf(needs, sizeof(needs), " (needs %s)", right);
