@@ -44,6 +44,7 @@ static int become(void *arg)
         return CLI_EXIT_INTERNAL;
     }
     (void)setpgid(0, 0);
+    atomic_store(&how->shared->terminal_group, getpid());
     (void)cli_term_move(how->term, how->foreground, getpid());
     cli_signals_restore(how->signals);
     /* All processes may have been stopped since the lock was acquired. So the

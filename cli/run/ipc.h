@@ -34,10 +34,12 @@ struct cli_ipc_word {
 struct cli_shared {
     _Atomic int32_t group;      /* the command's process group; 0: not yet */
     _Atomic int32_t exec_errno; /* why the command could not be started */
-    atomic_bool is_lent;        /* the terminal is with the wrapper's group,
-                                   until the command wants it */
-    atomic_bool frees_at_end;   /* the store watches the run's processes */
-    struct cli_line_gate line;  /* of the status line of a wait */
+    _Atomic int32_t terminal_group; /* the command's, until the keeper has given
+                                       the terminal back; 0: no command */
+    atomic_bool is_lent;            /* the terminal is with the wrapper's group,
+                                       until the command wants it */
+    atomic_bool frees_at_end;       /* the store watches the run's processes */
+    struct cli_line_gate line;      /* of the status line of a wait */
     struct cli_interrupt interrupt; /* set by the keeper when it ends */
 };
 

@@ -56,6 +56,7 @@ void cli_keeper_give_terminal(struct cli_keeper *keeper)
     int status = keeper->child.status;
     keeper->had_terminal = cli_term_move(&keeper->term, keeper->child.pid,
                                          keeper->run->link.wrapper_group);
+    atomic_store(&keeper->run->link.shared->terminal_group, 0);
     cli_term_close(&keeper->term);
     if (keeper->why == CLI_WHY_NONE && WIFSIGNALED(status)) {
         int number = WTERMSIG(status);

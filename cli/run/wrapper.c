@@ -41,7 +41,12 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+/* A shell that learns of our end before it learns that its other processes were
+ * continued takes the job for stopped. So long it gets to learn it. */
+#define LEARN_NS (50 * CLI_NS_PER_MS)
 
 /* How long to wait for killed processes to end. */
 #define KILL_NS (5000 * CLI_NS_PER_MS)
@@ -51,7 +56,8 @@ struct wrapper {
     int link; /* our end of the socket pair */
     int signals;
     pid_t keeper;
-    int code; /* the exit code; -1: still running */
+    int code;        /* the exit code; -1: still running */
+    int64_t lent_ns; /* when our group was given the terminal; 0: never */
 };
 
 static const char *name_of(const struct wrapper *wrapper)
@@ -156,7 +162,7 @@ static bool lend_terminal(const struct wrapper *wrapper)
 {
     struct cli_ipc *link = &wrapper->run->link;
     struct cli_term term;
-    pid_t group = atomic_load(&link->shared->group);
+    pid_t group = atomic_load(&link->shared->terminal_group);
     cli_term_find(&term, group);
     cli_term_open(&term);
     bool is_lent = cli_term_move(&term, group, link->wrapper_group);
@@ -165,15 +171,44 @@ static bool lend_terminal(const struct wrapper *wrapper)
     return is_ours;
 }
 
+/* SIGCONT would discard a Ctrl-Z that is pending, which stops the group anyway:
+ * fg continues it. */
+static void continue_group(struct wrapper *wrapper)
+{
+    sigset_t pending;
+    (void)sigpending(&pending);
+    if (sigismember(&pending, SIGTSTP) != 1) {
+        wrapper->lent_ns = cli_time_now_ns();
+        (void)kill(0, SIGCONT);
+    }
+}
+
 /* A process of our group was stopped since it is in the background. The signal
  * is ours to follow if the whole job is there. */
-static void on_wanted(const struct wrapper *wrapper, int number)
+static void on_wanted(struct wrapper *wrapper, int number)
 {
     if (lend_terminal(wrapper)) {
         atomic_store(&wrapper->run->link.shared->is_lent, true);
-        (void)kill(0, SIGCONT);
+        continue_group(wrapper);
     } else {
         (void)cli_signals_stop(getpid(), number);
+    }
+}
+
+/* The keeper has given the terminal back. A process of our group that wanted it
+ * before is not to stay stopped when we have ended. */
+static void end_wanted(struct wrapper *wrapper)
+{
+    struct signalfd_siginfo info;
+    while (read(wrapper->signals, &info, sizeof(info)) == sizeof(info)) {
+        bool is_wanted = info.ssi_signo == SIGTTIN || info.ssi_signo == SIGTTOU;
+        if (is_wanted && lend_terminal(wrapper)) {
+            continue_group(wrapper);
+        }
+    }
+    int64_t left_ns = wrapper->lent_ns + LEARN_NS - cli_time_now_ns();
+    if (wrapper->lent_ns > 0 && left_ns > 0) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = left_ns}, NULL);
     }
 }
 
@@ -233,6 +268,7 @@ static int watch(struct wrapper *wrapper)
             read_link(wrapper, &fds[2]);
         }
     }
+    end_wanted(wrapper);
     return wrapper->code;
 }
 
@@ -269,6 +305,16 @@ static int find_proc(struct cli_run *run)
                        "the /proc of this pid namespace");
 }
 
+/* Before there is a command that could have the terminal. SIGTTOU is blocked by
+ * cli_signals_block(). */
+static void block_reading(void)
+{
+    sigset_t reading;
+    (void)sigemptyset(&reading);
+    (void)sigaddset(&reading, SIGTTIN);
+    (void)sigprocmask(SIG_BLOCK, &reading, NULL);
+}
+
 int cli_wrapper(struct cli_run *run)
 {
     struct wrapper wrapper = {.run = run, .code = -1};
@@ -280,6 +326,7 @@ int cli_wrapper(struct cli_run *run)
         return cli_message_errno(CLI_EXIT_INTERNAL, "socketpair", errno);
     }
     cli_signals_block(&run->signals);
+    block_reading();
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     wrapper.keeper = fork();
     if (wrapper.keeper == 0) {
@@ -296,7 +343,6 @@ int cli_wrapper(struct cli_run *run)
     (void)sigaddset(&wanted, SIGCHLD);
     (void)sigaddset(&wanted, SIGTTIN);
     (void)sigaddset(&wanted, SIGTTOU);
-    (void)sigprocmask(SIG_BLOCK, &wanted, NULL);
     wrapper.signals = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
     code = wrapper.signals < 0 ? give_up(&wrapper, errno) : watch(&wrapper);
     pass_on_interrupt(run, code);

@@ -47,13 +47,15 @@ in a pipe: what reads the output may read the terminal, as a pager does
     $ Jane
     > got-Jane; ? [0]
 and after Ctrl-Z and fg
-    $ holdfast run job -- yes | (read x; printf "na""me?"; read y </dev/tty; echo "got-$y")
-    > name?; Z
+    $ holdfast run job -- yes | (read x; read y </dev/tty; echo "got-$y"; read y </dev/tty; echo "got-$y")
+    $ June
+    > got-June; Z
     $ fg
     $ Jane
     > got-Jane; ? [0]
 in a pipe: both read the terminal, one after the other
-    $ holdfast run job -- sh -c 'echo go; sleep 0.2; read y </dev/tty; echo "$y"' | (read x; read y; echo "got-$y"; printf "na""me?"; read z </dev/tty; echo "got-$z")
+    $ holdfast run job -- sh -c 'printf "fir""st?" >/dev/tty; read y </dev/tty; echo "$y"; until [ -e read ]; do sleep 0.05; done' | (read y; echo "got-$y"; printf "na""me?"; read z </dev/tty; echo "got-$z" | tee read)
+    > first?
     $ June
     > got-June; > name?
     $ Jane
