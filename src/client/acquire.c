@@ -6,6 +6,10 @@
  *   attempt 1 ── queued ── granted ── held
  *                   └ split: it releases itself, then attempt 2
  *
+ * A wait that ends is BUSY only if a majority has answered just before: so a
+ * waiter asks once more, a second before its end. Else a server that died, or
+ * hangs, would be reported as the holder that it named last.
+ *
  * For a try, on a store without queues, or if no majority was reached:
  *
  *   attempt 1 ── taken ── pause ── attempt 2 ── … ── held
@@ -28,6 +32,10 @@
 
 #include "base/assert.h"
 #include "base/fail.h"
+
+/* Of an answer, in milliseconds: longer than a retry of a store without queues
+ * takes, and than a busy server needs. */
+#define FRESH_MS 1000
 
 /* ---- One attempt --------------------------------------------------------- */
 
@@ -53,6 +61,7 @@ static void attempt(struct hf_op *op)
     op->has_dropped = false;
     op->leading = 0;
     op->is_queued = false;
+    op->has_asked = false;
     hf_timer_heap_set(&client->heap, &op->item, hf_retry_limit(&op->retry));
     struct hf_event event = {
         .kind = HF_EV_ACQUIRE,
@@ -133,6 +142,76 @@ static void fail_misfit(struct hf_op *op)
                (unsigned)op->rival_permits, (unsigned)op->order.permits);
 }
 
+/* ---- The end of a wait -------------------------------------------------- */
+
+/* The embedded store is in this process, and a wait without end has no end. */
+static bool can_be_silent(const struct hf_op *op)
+{
+    uint32_t capabilities = op->client->store->ops->capabilities;
+    return (capabilities & HF_CAP_LIVENESS) == 0 && op->order.wait_ms > 0;
+}
+
+static struct hf_span patience_of(const struct hf_op *op)
+{
+    return hf_nodes_patience(&op->client->nodes, hf_span_ms(op->order.ttl_ms));
+}
+
+/* What a node has said counts as its present state for so long. */
+static struct hf_span fresh_span(const struct hf_op *op)
+{
+    return hf_span_max(hf_span_ms(FRESH_MS), hf_span_scale(patience_of(op), 2));
+}
+
+/* The nodes that vote, and have answered lately. */
+static uint16_t live_nodes(const struct hf_op *op)
+{
+    const struct hf_client *client = op->client;
+    struct hf_instant since = op->is_queued
+                                  ? op->fresh_since
+                                  : hf_instant_sub(client->now, fresh_span(op));
+    uint16_t mask = 0;
+    for (unsigned i = 0; i < client->nodes.count; i++) {
+        if (!hf_instant_before(op->heard_at[i], since)) {
+            mask |= (uint16_t)(1U << i);
+        }
+    }
+    bool is_embedded =
+        (client->store->ops->capabilities & HF_CAP_LIVENESS) != 0;
+    return is_embedded ? hf_nodes_all(&client->nodes)
+                       : mask & client->nodes.voting;
+}
+
+/* A waiter asks seldom, so it asks once more before its end; in a short wait
+ * each answer counts. */
+static void plan_end(struct hf_op *op, struct hf_instant end)
+{
+    op->fresh_since = hf_instant_sub(end, fresh_span(op));
+    op->has_asked = !can_be_silent(op) ||
+                    !hf_instant_before(op->client->now, op->fresh_since);
+    hf_timer_heap_set(&op->client->heap, &op->item,
+                      op->has_asked ? end : op->fresh_since);
+}
+
+/* Later than planned if this process did not run: then the nodes have their
+ * time all the same. */
+static void ask_again(struct hf_op *op)
+{
+    struct hf_client *client = op->client;
+    struct hf_lock *lock = op->lock;
+    struct hf_instant answered_by = hf_instant_add(
+        client->now, hf_span_min(patience_of(op), hf_span_ms(FRESH_MS)));
+    struct hf_instant end =
+        hf_instant_max(hf_retry_limit(&op->retry), answered_by);
+    op->has_asked = true;
+    hf_timer_heap_set(&client->heap, &op->item, end);
+    for (unsigned i = 0;
+         i < client->nodes.count && !op->is_done && op->lock == lock; i++) {
+        struct hf_event event = {
+            .kind = HF_EV_NODE, .now = client->now, .node = (uint8_t)i};
+        hf_client_step(client, lock, &event);
+    }
+}
+
 /* ---- An attempt's outcome ---------------------------------------------- */
 
 static void win(struct hf_op *op, struct hf_lock *lock)
@@ -206,7 +285,7 @@ static void wait_in_queue(struct hf_op *op, struct hf_lock *lock)
         hf_retry_step(&op->retry, &client->nodes, hf_lock_lease(lock), &event);
     op->is_queued = true;
     client->has_reached = true;
-    hf_timer_heap_set(&client->heap, &op->item, verdict.at);
+    plan_end(op, verdict.at);
 }
 
 /* HELD ends the operation, and op->lock is the result; QUEUED lets it wait;
@@ -238,6 +317,20 @@ static void on_outcome(struct hf_op *op, struct hf_lock *lock,
     }
 }
 
+/* A wait without end gets here only if no majority can be reached, or a reply
+ * was dropped: so not HF_BUSY, even if one node named a holder. */
+static bool is_busy(struct hf_op *op)
+{
+    uint16_t live = live_nodes(op);
+    bool has_answer =
+        (unsigned)__builtin_popcount(live) >= op->client->nodes.quorum;
+    if (!has_answer) {
+        op->answered &= live; /* the others are missing now */
+    }
+    return has_answer && op->rival.is_known && op->order.wait_ms >= 0 &&
+           !op->has_dropped;
+}
+
 void hf_acquire_due(struct hf_op *op)
 {
     struct hf_lock *lock = op->lock;
@@ -248,15 +341,23 @@ void hf_acquire_due(struct hf_op *op)
     if (is_misfit(op)) {
         fail_misfit(op);
     } else {
-        /* A wait without end gets here only if no majority can be reached, or
-         * a reply was dropped: so not HF_BUSY, even if one node named a holder.
-         */
-        bool is_busy =
-            op->rival.is_known && op->order.wait_ms >= 0 && !op->has_dropped;
+        enum hf_retry_kind kind =
+            is_busy(op) ? HF_RETRY_BUSY : HF_RETRY_UNREACHED;
         hf_op_part(op);
-        finish_as(op, is_busy ? HF_RETRY_BUSY : HF_RETRY_UNREACHED);
+        finish_as(op, kind);
     }
     hf_client_signal(op->client, lock, HF_EV_RELEASE);
+}
+
+static void on_due(struct hf_op *op)
+{
+    bool asks = op->lock != NULL && op->is_queued && !op->has_asked &&
+                !is_misfit(op) && !op->has_dropped;
+    if (asks) {
+        ask_again(op);
+    } else {
+        hf_acquire_due(op);
+    }
 }
 
 /* ---- Other events ------------------------------------------------------- */
@@ -295,7 +396,7 @@ static void discard(struct hf_op *op)
 const struct hf_op_handlers hf_acquire_handlers = {
     .kind = HF_OP_ACQUIRE,
     .outcome = on_outcome,
-    .due = hf_acquire_due,
+    .due = on_due,
     .node = on_node,
     .abandon = abandon,
     .discard = discard,

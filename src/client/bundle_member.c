@@ -43,7 +43,8 @@ struct hf_part *hf_bundle_add_part(struct hf_bundle *bundle, unsigned count,
 
 /* ---- Beginning and dropping -------------------------------------------- */
 
-/* Keeps the counter hint and the known holder of the attempt before. */
+/* Keeps the counter hint and the known holder of the attempt before, and when
+ * the nodes named it. */
 void hf_member_begin(struct hf_member *member, int64_t wait_ms)
 {
     struct hf_op *op = &member->op;
@@ -51,6 +52,8 @@ void hf_member_begin(struct hf_member *member, int64_t wait_ms)
     struct hf_op *bundle = op->bundle;
     uint64_t counter = op->counter;
     bool is_known = op->rival.is_known;
+    struct hf_instant heard_at[HF_NODES_MAX];
+    memcpy(heard_at, op->heard_at, sizeof(heard_at));
     HF_ASSERT(!hf_member_is_asking(member) && op->lock == NULL);
     hf_op_init(op, op->client, &hf_acquire_handlers);
     op->order = order;
@@ -58,6 +61,7 @@ void hf_member_begin(struct hf_member *member, int64_t wait_ms)
     op->bundle = bundle;
     op->counter = counter;
     op->rival.is_known = is_known;
+    memcpy(op->heard_at, heard_at, sizeof(heard_at));
     member->is_begun = true;
     if (hf_op_list(op)) {
         hf_acquire_begin(op);

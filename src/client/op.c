@@ -276,11 +276,13 @@ void hf_op_note(struct hf_op *op, const struct hf_answer *answer)
     switch (answer->verdict) {
     case HF_VERDICT_OK:
         op->answered |= bit;
+        op->heard_at[answer->node] = op->client->now;
         op->leading |= answer->node_time_us > 0 ? bit : 0;
         break;
     case HF_VERDICT_REFUSED:
     case HF_VERDICT_QUEUED:
         op->answered |= bit;
+        op->heard_at[answer->node] = op->client->now;
         if (op->kind == HF_OP_ACQUIRE && (answer->verb == HF_VERB_ACQUIRE ||
                                           answer->verb == HF_VERB_YIELD)) {
             note_rival(op, answer);

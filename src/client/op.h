@@ -100,9 +100,14 @@ struct hf_op {
     uint16_t leading;  /* nodes that granted far ahead of their own time */
     bool has_dropped;  /* a reply was dropped: out of memory */
     bool is_queued;    /* this attempt waits in the nodes' queues */
+    bool has_asked;    /* ... and has asked once more before the end */
     bool is_split;     /* the attempt before was split among the nodes */
     uint32_t ahead;    /* waiters before it, per the last reply */
     uint16_t rival_permits; /* size of the name's semaphore, if not ours */
+    struct hf_instant fresh_since; /* is_queued: what is heard from then on
+                                      counts at the end */
+    struct hf_instant heard_at[HF_NODES_MAX]; /* ACQUIRE: the last grant or
+                                                 refusal of each */
 
     /* Of an asynchronous operation. `report` runs with the mutex if the status
      * is HF_OK: it delivers results, and may change the status; it returns
