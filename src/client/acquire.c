@@ -62,6 +62,7 @@ static void attempt(struct hf_op *op)
     op->leading = 0;
     op->is_queued = false;
     op->has_asked = false;
+    op->is_denied = false;
     hf_timer_heap_set(&client->heap, &op->item, hf_retry_limit(&op->retry));
     struct hf_event event = {
         .kind = HF_EV_ACQUIRE,
@@ -349,17 +350,6 @@ void hf_acquire_due(struct hf_op *op)
     hf_client_signal(op->client, lock, HF_EV_RELEASE);
 }
 
-static void on_due(struct hf_op *op)
-{
-    bool asks = op->lock != NULL && op->is_queued && !op->has_asked &&
-                !is_misfit(op) && !op->has_dropped;
-    if (asks) {
-        ask_again(op);
-    } else {
-        hf_acquire_due(op);
-    }
-}
-
 /* ---- Other events ------------------------------------------------------- */
 
 static void abandon(struct hf_op *op)
@@ -384,6 +374,36 @@ static void on_node(struct hf_op *op)
         if (lock != NULL) {
             hf_client_signal(op->client, lock, HF_EV_RELEASE);
         }
+    }
+}
+
+/** Refused by a node, in the queue: the end, unless a majority of others is
+ * left. @return false: it was due anyway. */
+static bool ends_denied(struct hf_op *op)
+{
+    struct hf_instant now = op->client->now;
+    struct hf_instant end = hf_retry_limit(&op->retry);
+    op->is_denied = false;
+    on_node(op);
+    if (op->is_done) {
+        return true;
+    }
+    struct hf_instant next = op->has_asked ? end : op->fresh_since;
+    hf_timer_heap_set(&op->client->heap, &op->item, next);
+    return hf_instant_before(now, next);
+}
+
+static void on_due(struct hf_op *op)
+{
+    if (op->is_denied && op->lock != NULL && ends_denied(op)) {
+        return;
+    }
+    bool asks = op->lock != NULL && op->is_queued && !op->has_asked &&
+                !is_misfit(op) && !op->has_dropped;
+    if (asks) {
+        ask_again(op);
+    } else {
+        hf_acquire_due(op);
     }
 }
 

@@ -256,6 +256,19 @@ static void note_rival(struct hf_op *op, const struct hf_answer *answer)
     }
 }
 
+/* The node let it wait before, and does not any more: its rights were taken, or
+ * its user was. A lease goes on asking, so its timer ends it (acquire.c). */
+static void note_refusal(struct hf_op *op, const struct hf_answer *answer)
+{
+    bool is_for_good = answer->fault == HF_DENIED || answer->fault == HF_CONFIG;
+    if (op->is_queued && is_for_good && answer->verb == HF_VERB_ACQUIRE &&
+        answer->verdict != HF_VERDICT_UNKNOWN) {
+        op->answered &= (uint16_t) ~(1U << answer->node);
+        op->is_denied = true;
+        hf_timer_heap_set(&op->client->heap, &op->item, op->client->now);
+    }
+}
+
 void hf_op_wake(struct hf_op *op)
 {
     if (op->waiter != NULL) {
@@ -292,6 +305,7 @@ void hf_op_note(struct hf_op *op, const struct hf_answer *answer)
     case HF_VERDICT_UNKNOWN:
     case HF_VERDICT_ERROR:
         op->refusing |= bit;
+        note_refusal(op, answer);
         break;
     }
 }

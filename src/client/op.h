@@ -101,6 +101,7 @@ struct hf_op {
     bool has_dropped;  /* a reply was dropped: out of memory */
     bool is_queued;    /* this attempt waits in the nodes' queues */
     bool has_asked;    /* ... and has asked once more before the end */
+    bool is_denied;    /* ... and was refused for good by a node since */
     bool is_split;     /* the attempt before was split among the nodes */
     uint32_t ahead;    /* waiters before it, per the last reply */
     uint16_t rival_permits; /* size of the name's semaphore, if not ours */

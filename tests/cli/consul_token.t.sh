@@ -109,6 +109,28 @@ ok 'is granted the lock' wait_until 20 holds waiter
 end waiter
 gives 0 'it is listed' ls
 
+# A token that is deleted while its client waits.
+revoked=$(token revoked "key_prefix \"lock:\" { policy = \"write\" } $sessions")
+begin holder revoked
+ok 'a holder' wait_until 20 holds holder
+CONSUL_HTTP_TOKEN=$revoked begin waiter -t 10s revoked
+waiter=$begun
+ok 'a waiter with a token of its own' wait_until 20 is_queued waiter
+revoke() {
+    local accessor
+    accessor=$(consul_api GET acl/tokens |
+        jq -r '.[] | select(.Policies[0].Name == "revoked") | .AccessorID')
+    [ -n "$accessor" ] && consul_api DELETE "acl/token/$accessor" >/dev/null
+}
+ok 'that is deleted' revoke
+ok '... the waiter ends' wait_until 15 is_gone "$waiter"
+if is_gone "$waiter"; then
+    wait "$waiter"
+    is $? 77 '... with exit 77'
+    like "$(<"$W/err.waiter")" 'ACL not found|denied' '... and the reason'
+fi
+end holder
+
 # ---- TLS -----------------------------------------------------------------------
 
 refused 69 'certificate' 'an authority that is not known' \

@@ -134,6 +134,22 @@ ok 'the lock is released by its holder, and granted to the waiter' \
 ok 'the token expires again' expire
 end waiter
 ok 'a release is not lost' wait_until 20 is_empty
+# A user that loses its rights while it waits.
+etcd_ctl user add carl:pw >/dev/null
+etcd_ctl user grant-role carl locks >/dev/null
+begin another nightly
+ok 'a holder' wait_until 20 holds another
+begin revoked -u "etcd://carl:pw@$at?$with" nightly
+revoked=$begun
+ok 'another user waits' wait_until 20 is_queued revoked
+ok 'its role is revoked' etcd_ctl user revoke-role carl locks
+ok '... it ends' wait_until 15 is_gone "$revoked"
+if is_gone "$revoked"; then
+    wait "$revoked"
+    is $? 77 '... with exit 77'
+    like "$(<"$W/err.revoked")" 'carl may not use the keys' '... and the reason'
+fi
+end another
 unlike "$(cat "$W"/events.holder "$W"/events.waiter)" '"event":"(lost|at_risk)"' \
     'no lock was lost'
 
