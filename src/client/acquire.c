@@ -56,6 +56,7 @@ static void attempt(struct hf_op *op)
     lock->op = op;
     op->lock = lock;
     op->answered = 0;
+    op->refused = op->refusing;
     op->refusing = 0;
     op->apart = 0;
     op->has_dropped = false;
@@ -327,6 +328,7 @@ static bool is_busy(struct hf_op *op)
         (unsigned)__builtin_popcount(live) >= op->client->nodes.quorum;
     if (!has_answer) {
         op->answered &= live; /* the others are missing now */
+        op->refusing |= op->is_queued ? 0 : op->refused & ~op->answered;
     }
     return has_answer && op->rival.is_known && op->order.wait_ms >= 0 &&
            !op->has_dropped;

@@ -95,6 +95,7 @@ struct hf_op {
     uint16_t spared;   /* RELEASE_FOREIGN: nodes to which no RELEASE is sent */
     uint16_t answered; /* nodes that replied, in this attempt */
     uint16_t refusing; /* nodes with a failed request */
+    uint16_t refused;  /* the same, of the attempt before */
     uint16_t apart;    /* nodes that granted, but with a counter too far
                           from the others': clock_apart.c */
     uint16_t leading;  /* nodes that granted far ahead of their own time */

@@ -10,7 +10,7 @@
 
 have_zookeeper || skip_all 'no ZooKeeper'
 # Its client port is that of all addresses.
-zookeeper_start -- 'clientPortAddress=::' ||
+zookeeper_start -- 'clientPortAddress=::' enforceQuota=true ||
     { fail 'ZooKeeper starts'; finish; }
 more='node_timeout=3s&connect_timeout=5s'
 denied='the user has no right'
@@ -41,6 +41,17 @@ refused 'beside its sessions' "$ZOOKEEPER_URL/shared" '/shared/lock:%sessions'
 end keeper
 gives 0 'doctor where all may be created: fit' doctor -u "$ZOOKEEPER_URL/new/a?$more"
 is "$(zookeeper_do tree | grep -E '^/new|probe')" '' '... and has created nothing'
+
+# ---- A quota ---------------------------------------------------------------------------
+
+ok 'a node' zookeeper_do put /full ''
+ok '... that may have none below it' zookeeper_do quota /full 1
+gives 69 'a try there' run -n -u "$ZOOKEEPER_URL/full?$more" job -- echo ran
+like "$err" 'a quota of nodes or bytes is used up' '... with the reason'
+gives 69 'a wait' run -w 2 -u "$ZOOKEEPER_URL/full?$more" job -- echo ran
+like "$err" 'a quota of nodes or bytes is used up' '... with the reason'
+gives 2 'doctor: not fit' doctor -u "$ZOOKEEPER_URL/full?$more"
+like "$out$err" 'a quota of nodes or bytes is used up' '... with the reason'
 
 # ---- The connection is cut ----------------------------------------------------------------
 

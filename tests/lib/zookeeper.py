@@ -17,6 +17,8 @@
 #   zookeeper.py HOSTS node PATH            an ephemeral node of just this name: as
 #                                           `lock`
 #   zookeeper.py HOSTS bare PATH            a node in which anyone may only read
+#   zookeeper.py HOSTS quota PATH N         no more than N nodes, with PATH, which is
+#                                           there; servers need enforceQuota=true
 #   zookeeper.py HOSTS cut TEXT PORTS       a proxy to the first host, until a line is
 #                                           read, with its port in the file PORTS. The
 #                                           first connection that sends the TEXT and a
@@ -226,6 +228,12 @@ def main():
     elif what == 'bare':
         client.create(rest[0], acl=[make_acl('world', 'anyone', read=True)],
                       makepath=True)
+    elif what == 'quota':
+        below = '/zookeeper/quota' + rest[0]
+        put(client, below + '/zookeeper_stats', b'count=1,bytes=0')
+        put(client, below + '/zookeeper_limits',
+            b'count=-1,bytes=-1=;byteHardLimit=-1;countHardLimit=' +
+            rest[1].encode())
     elif what in ('lock', 'try'):
         lock(client, what == 'lock', *rest)
     elif what == 'node':

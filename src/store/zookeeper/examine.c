@@ -59,6 +59,9 @@ static void finish(struct hf_zk_op *op, int rc, struct hf_instant now)
         hf_make_plain(where);
         hf_jobs_find(&zk->ordered.jobs, HF_FINDING_ERROR,
                      "the user has no right to create nodes in %s", where);
+    } else if (rc == HF_ZK_QUOTA_EXCEEDED) {
+        hf_jobs_find(&zk->ordered.jobs, HF_FINDING_ERROR,
+                     "no node can be created: %s", hf_zk_op_reason(rc));
     }
     hf_jobs_end(&zk->ordered.jobs, HF_OK, NULL);
     hf_zk_op_done(op, now);
@@ -93,6 +96,7 @@ static void on_probed(struct hf_zk_op *op, struct hf_instant now)
     zk->ordered.is_probing = false;
     bool is_answered = rc == ZOK || rc == ZNONODE || rc == ZNODEEXISTS ||
                        rc == ZNOAUTH || rc == ZBADVERSION ||
+                       rc == HF_ZK_QUOTA_EXCEEDED ||
                        rc == ZRUNTIMEINCONSISTENCY;
     if (!is_answered || !is_main) {
         hf_zk_op_done(op, now); /* another connection asks again */

@@ -107,9 +107,11 @@ static bool is_lost(int rc)
            rc == ZMARSHALLINGERROR;
 }
 
-static const char *reason_of(int rc)
+const char *hf_zk_op_reason(int rc)
 {
     switch (rc) {
+    case HF_ZK_QUOTA_EXCEEDED:
+        return "a quota of nodes or bytes is used up";
     case ZNOAUTH:
         return "the user has no rights to the nodes of this name";
     case ZAUTHFAILED:
@@ -133,7 +135,7 @@ void hf_zk_op_fail(struct hf_zk_op *op, int rc, struct hf_instant now)
     bool is_session =
         op->handle != NULL && !op->handle->is_main &&
         (rc == ZSESSIONEXPIRED || op->handle->life == HF_ZK_EXPIRED);
-    snprintf(op->why, sizeof(op->why), "%s", reason_of(rc));
+    snprintf(op->why, sizeof(op->why), "%s", hf_zk_op_reason(rc));
     reply->reason = op->why;
     reply->fault = HF_UNAVAILABLE;
     reply->entries = NULL;

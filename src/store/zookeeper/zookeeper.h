@@ -323,6 +323,12 @@ void hf_zk_op_done(struct hf_zk_op *op, struct hf_instant now);
 
 /* The same, for an error of the library. */
 void hf_zk_op_fail(struct hf_zk_op *op, int rc, struct hf_instant now);
+/** @return a constant; of an error of the library. */
+const char *hf_zk_op_reason(int rc);
+
+/* Of a server since 3.7; the library has no name for it. */
+#define HF_ZK_QUOTA_EXCEEDED (-125)
+
 void hf_zk_op_fail_memory(struct hf_zk_op *op, struct hf_instant now);
 
 /** A call that needs no request: done from the loop. @return false: no memory.
