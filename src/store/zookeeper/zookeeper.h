@@ -323,6 +323,7 @@ void hf_zk_op_done(struct hf_zk_op *op, struct hf_instant now);
 
 /* The same, for an error of the library. */
 void hf_zk_op_fail(struct hf_zk_op *op, int rc, struct hf_instant now);
+
 /** @return a constant; of an error of the library. */
 const char *hf_zk_op_reason(int rc);
 
