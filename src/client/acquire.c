@@ -164,7 +164,7 @@ static struct hf_span fresh_span(const struct hf_op *op)
     return hf_span_max(hf_span_ms(FRESH_MS), hf_span_scale(patience_of(op), 2));
 }
 
-/* The nodes that vote, and have answered lately. */
+/* The nodes that have answered lately, as voters. */
 static uint16_t live_nodes(const struct hf_op *op)
 {
     const struct hf_client *client = op->client;
@@ -179,8 +179,7 @@ static uint16_t live_nodes(const struct hf_op *op)
     }
     bool is_embedded =
         (client->store->ops->capabilities & HF_CAP_LIVENESS) != 0;
-    return is_embedded ? hf_nodes_all(&client->nodes)
-                       : mask & client->nodes.voting;
+    return is_embedded ? hf_nodes_all(&client->nodes) : mask;
 }
 
 /* A waiter asks seldom, so it asks once more before its end; in a short wait
@@ -320,7 +319,8 @@ static void on_outcome(struct hf_op *op, struct hf_lock *lock,
 }
 
 /* A wait without end gets here only if no majority can be reached, or a reply
- * was dropped: so not HF_BUSY, even if one node named a holder. */
+ * was dropped: so not HF_BUSY, even if one node named a holder. A try is over
+ * within a second: a holder that it has met is the present one. */
 static bool is_busy(struct hf_op *op)
 {
     uint16_t live = live_nodes(op);
@@ -330,8 +330,8 @@ static bool is_busy(struct hf_op *op)
         op->answered &= live; /* the others are missing now */
         op->refusing |= op->is_queued ? 0 : op->refused & ~op->answered;
     }
-    return has_answer && op->rival.is_known && op->order.wait_ms >= 0 &&
-           !op->has_dropped;
+    return (has_answer || !can_be_silent(op)) && op->rival.is_known &&
+           op->order.wait_ms >= 0 && !op->has_dropped;
 }
 
 void hf_acquire_due(struct hf_op *op)

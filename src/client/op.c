@@ -277,6 +277,16 @@ void hf_op_wake(struct hf_op *op)
     }
 }
 
+static void note_answer(struct hf_op *op, uint8_t node)
+{
+    const struct hf_client *client = op->client;
+    uint16_t bit = (uint16_t)(1U << node);
+    op->answered |= bit;
+    if ((client->nodes.voting & bit) != 0) {
+        op->heard_at[node] = client->now;
+    }
+}
+
 void hf_op_note(struct hf_op *op, const struct hf_answer *answer)
 {
     uint16_t bit = (uint16_t)(1U << answer->node);
@@ -288,14 +298,12 @@ void hf_op_note(struct hf_op *op, const struct hf_answer *answer)
     }
     switch (answer->verdict) {
     case HF_VERDICT_OK:
-        op->answered |= bit;
-        op->heard_at[answer->node] = op->client->now;
+        note_answer(op, answer->node);
         op->leading |= answer->node_time_us > 0 ? bit : 0;
         break;
     case HF_VERDICT_REFUSED:
     case HF_VERDICT_QUEUED:
-        op->answered |= bit;
-        op->heard_at[answer->node] = op->client->now;
+        note_answer(op, answer->node);
         if (op->kind == HF_OP_ACQUIRE && (answer->verb == HF_VERB_ACQUIRE ||
                                           answer->verb == HF_VERB_YIELD)) {
             note_rival(op, answer);

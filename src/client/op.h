@@ -109,7 +109,7 @@ struct hf_op {
     struct hf_instant fresh_since; /* is_queued: what is heard from then on
                                       counts at the end */
     struct hf_instant heard_at[HF_NODES_MAX]; /* ACQUIRE: the last grant or
-                                                 refusal of each */
+                                                 refusal of each voter */
 
     /* Of an asynchronous operation. `report` runs with the mutex if the status
      * is HF_OK: it delivers results, and may change the status; it returns
