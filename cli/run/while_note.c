@@ -24,8 +24,8 @@
 /* No descriptor reports a write to the note: it is read this often. */
 #define LOOK_MS 5
 
-/* Linux 6.3; a kernel that demands it may refuse files without it. */
 #ifndef MFD_NOEXEC_SEAL
+/* Linux 6.3; a kernel that demands it may refuse files without it. */
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
 
@@ -44,6 +44,8 @@
 /* "holdfast-keeper-" and the id; no other process can have a file of this name
  * unless it knows the owner. */
 static const char prefix[] = "holdfast-keeper-";
+
+/* Bytes, without the NUL. */
 #define TITLE_LEN (sizeof(prefix) - 1 + ID_LEN)
 
 static bool set_title(char title[TITLE_LEN + 1], const char *owner)

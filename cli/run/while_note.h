@@ -30,6 +30,7 @@ void cli_note_answer(const struct cli_note *note, int status);
  * name was found; CLI_NOTE_SILENT: it was asked, and did not answer. */
 int cli_note_ask(const char *owner, const char *name);
 
+/* Not a status, which is not negative. */
 #define CLI_NOTE_NONE (-1)
 #define CLI_NOTE_SILENT (-2)
 
