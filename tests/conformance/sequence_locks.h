@@ -371,14 +371,17 @@ static inline void do_mark(struct held *held)
 {
     struct hf_error error;
     bool can = held->slot < 0;
+    bool may_be_unmarked = held->was_unmarked;
     for (int i = 0; i < held->wish.n; i++) {
         can = can && held->wish.modes[i] == HF_EXCLUSIVE;
+        /* A break withdraws the mark, and the loss may not be known yet. */
+        may_be_unmarked |= world.names[held->wish.names[i]].is_broken;
     }
     calls("hf_lock_mark");
     enum hf_status status = hf_lock_mark(held->lock, 1 + draw(40), &error);
     expect(held->box, "hf_lock_mark",
            can ? ACQUIRED | BIT(HF_LOST) |
-                     (held->was_unmarked ? BIT(HF_INVALID) : 0U)
+                     (may_be_unmarked ? BIT(HF_INVALID) : 0U)
                : BIT(HF_INVALID),
            status, &error);
     held->was_unmarked = held->was_unmarked || status != HF_OK;
