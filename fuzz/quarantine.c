@@ -82,6 +82,8 @@ static void read_scene(struct fuzz_input *in, struct scene *scene)
     scene->known.since = (struct hf_instant){read_ms(in) * 1000};
     scene->strict = (bits & 128) == 0;
     scene->on_host = (more & 128) != 0;
+    scene->identity.place = fuzz_u8(in) % 4;
+    scene->marker.place = fuzz_u8(in) % 4;
 }
 
 static bool is_mismatch(const struct scene *s)
@@ -94,6 +96,12 @@ static bool is_mismatch(const struct scene *s)
                                  its->fence_keep_ms != s->shape.fence_keep_ms));
 }
 
+static bool is_exchanged(const struct scene *s)
+{
+    return s->identity.place != 0 && s->marker.place != 0 &&
+           s->identity.place != s->marker.place;
+}
+
 /* Sometimes the marker is this server's: its ids, durable before and now. */
 static bool may_be_kept(const struct scene *s)
 {
@@ -103,7 +111,7 @@ static bool may_be_kept(const struct scene *s)
     bool is_durable = s->marker.is_durable && s->identity.knows_durability &&
                       s->identity.is_durable;
     bool is_anonymous = s->identity.run_id[0] == '\0';
-    return s->marker.exists &&
+    return s->marker.exists && !is_exchanged(s) &&
            (is_anonymous || (!is_promoted && (is_named || is_durable)));
 }
 

@@ -137,6 +137,42 @@ static void a_restart_is_watched_anew(void **state)
     assert_watched_anew(&scene, HF_SUSPECT_REPLACED);
 }
 
+/* SWAPDB: the marker is that of another database of the same server. */
+static void exchanged_places_are_watched_anew(void **state)
+{
+    (void)state;
+    struct scene scene = untouched();
+    scene.identity.place = 1;
+    scene.marker.place = 2;
+    assert_watched_anew(&scene, HF_SUSPECT_REPLACED);
+    assert_int_equal(judge(&scene).marker.place, 1);
+    scene = restarted_durable();
+    scene.identity.place = 1;
+    scene.marker.place = 2;
+    assert_watched_anew(&scene, HF_SUSPECT_REPLACED);
+    scene.marker.place = 1;
+    assert_int_equal(judge(&scene).trust, HF_TRUST_VOTES);
+    assert_int_equal(judge(&scene).marker.place, 1);
+}
+
+/* One that was written before markers named their place. */
+static void a_marker_of_no_place_is_completed(void **state)
+{
+    (void)state;
+    struct scene scene = untouched();
+    scene.identity.place = 3;
+    struct hf_quarantine_verdict out = judge(&scene);
+    assert_int_equal(out.trust, HF_TRUST_VOTES);
+    assert_true(out.write);
+    assert_string_equal(out.marker.value, "v1");
+    assert_int_equal(out.marker.place, 3);
+    scene.identity.place = 0; /* a store without places */
+    scene.marker.place = 3;
+    out = judge(&scene);
+    assert_int_equal(out.trust, HF_TRUST_VOTES);
+    assert_false(out.write);
+}
+
 static void no_marker_is_watched_anew(void **state)
 {
     (void)state;
@@ -498,6 +534,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_server_votes),
         cmocka_unit_test(a_restart_is_watched_anew),
+        cmocka_unit_test(exchanged_places_are_watched_anew),
+        cmocka_unit_test(a_marker_of_no_place_is_completed),
         cmocka_unit_test(no_marker_is_watched_anew),
         cmocka_unit_test(a_promotion_in_place_is_watched_anew),
         cmocka_unit_test(an_old_primary_names_itself),
