@@ -1538,7 +1538,7 @@ HF_API const char *hf_node_address(const struct hf_node *node);
  * Threads: any. Blocks: never. */
 HF_API enum hf_health hf_node_health(const struct hf_node *node);
 
-/** The reason if it is not HF_NODE_UP; else empty.
+/** Why it is not HF_NODE_UP, or why its last request failed; else empty.
  * Owner: @p node. Threads: any. Blocks: never. */
 HF_API const char *hf_node_reason(const struct hf_node *node);
 

@@ -465,6 +465,21 @@ enum hf_status hf_client_quarantine_node(struct hf_client *client, int idx,
     return status;
 }
 
+/* Of a node that is up, but refuses or misses requests: the reason for which a
+ * lock could not be kept. */
+static void add_failure(const struct hf_client *client, int idx,
+                        struct hf_node *node)
+{
+    if (node->health != HF_NODE_UP || node->reason[0] != '\0') {
+        return;
+    }
+    bool is_silent = client->nodes.misses[idx] > 0;
+    snprintf(node->reason, sizeof(node->reason), "%.190s",
+             client->peers[idx].reason[0] == '\0' && is_silent
+                 ? "no answer in time"
+                 : client->peers[idx].reason);
+}
+
 enum hf_status hf_client_node(struct hf_client *client, int idx,
                               struct hf_node **out)
 {
@@ -481,6 +496,7 @@ enum hf_status hf_client_node(struct hf_client *client, int idx,
     if (node != NULL) {
         client->store->ops->describe(client->store, (unsigned)idx, client->now,
                                      node);
+        add_failure(client, idx, node);
         node->rtt_us = hf_span_us_floor(client->nodes.rtt[idx]);
     }
     hf_client_leave(client);

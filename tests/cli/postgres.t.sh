@@ -75,6 +75,16 @@ says 0 'ran' 'a role with the one right that it needs' \
     holdfast run -n -u "$app" job -- echo ran
 says 1 'PostgreSQL 1[2-9].*role app.*commits may be lost.*fit for locks' 'doctor, on fsync=off' \
     holdfast doctor -u "$app"
+holdfast run -t 3s -u "$app" kept -- sleep 60 2>"$W/err.kept" &
+holder=$!
+ok 'a holder whose rights are taken' wait_until 10 holdfast ls -q kept
+pg -c 'REVOKE USAGE ON SCHEMA holdfast FROM app'
+wait "$holder"
+is $? 76 '... is ended: exit 76'
+like "$(cat "$W/err.kept")" \
+    'kept: the lock could not be kept \(.*permission denied.*\); the command was ended' \
+    '... with the reason'
+pg -c 'GRANT USAGE ON SCHEMA holdfast TO app'
 pg -c 'ALTER ROLE app CONNECTION LIMIT 0'
 says 69 'too many connections for role "app"' 'a limit that passes is no refusal' \
     holdfast run -n -u "$app" job -- true
