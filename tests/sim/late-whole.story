@@ -15,6 +15,6 @@ turn p2 name b ttl 10s wait forever
 turn p3 name a ttl 10s hold 20s
 turn p4 name a ttl 10s think 14s wait none hold 3s
 at 0s flush n1
-at 10019ms silence p2 n1 for 2s
+at 10017ms silence p2 n1 for 2s
 at 11s silence p3 n1 for 15s
 at 11s flush n1
