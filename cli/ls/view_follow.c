@@ -53,9 +53,11 @@ struct follow {
 
 /* ---- Signals ----------------------------------------------------------- */
 
-static struct hf_client *to_interrupt;
+/* NULL and -1 once the client is about to be closed: a signal may be repeated,
+ * as `timeout` does, and then has nothing to do. */
+static struct hf_client *volatile to_interrupt;
 static volatile sig_atomic_t is_stopped;
-static int wake_fd;
+static volatile sig_atomic_t wake_fd;
 
 static void on_signal(int number)
 {
@@ -86,6 +88,14 @@ static bool catch_signals(struct hf_client *client)
     }
     (void)sigaction(SIGPIPE, &ignore, NULL);
     return true;
+}
+
+static void drop_signals(void)
+{
+    int fd = wake_fd;
+    to_interrupt = NULL;
+    wake_fd = -1;
+    (void)close(fd);
 }
 
 /* ---- Lines ------------------------------------------------------------- */
@@ -407,6 +417,6 @@ int cli_view_follow(struct hf_client *client, const struct cli_args *args,
     int code = go_on(&follow);
     cli_view_fini(&follow.views[0]);
     cli_view_fini(&follow.views[1]);
-    (void)close(wake_fd);
+    drop_signals();
     return code;
 }

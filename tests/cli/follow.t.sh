@@ -204,4 +204,22 @@ ok 'a name is looked at again and again' wait_until 10 looks
 unlike "$(server_cli one info commandstats)" 'cmdstat_scan' \
     'and for it no other name is'
 end_runs
+# `timeout` sends its signal twice, and an impatient user more often: it may come while
+# the client is being closed.
+export HOLDFAST_URL=local://$W/ended
+catches() {
+    local caught
+    caught=$(sed -n 's/^SigCgt:\t*//p' "/proc/${pids[follow]}/status")
+    (((0x$caught & 0x4000) != 0))
+}
+codes=''
+for i in {1..10}; do
+    follow "ended$i"
+    wait_until 10 catches
+    pid=${pids[follow]}
+    while kill -TERM $pid $pid $pid $pid $pid $pid 2>/dev/null; do :; done
+    wait "$pid"
+    codes+="$? "
+done
+is "$codes" '0 0 0 0 0 0 0 0 0 0 ' 'SIGTERM ends it, however often it is sent'
 finish
