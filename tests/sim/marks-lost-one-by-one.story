@@ -10,7 +10,8 @@ delay 200us
 jitter 0s
 calm 60s
 turn p1 name a ttl 2s hold 50ms once 1h
-turn p2 name b ttl 2s think 16s hold 50ms
+turn p2 name b ttl 2s think 3s hold 50ms
+turn p2 name b ttl 2s think 13s hold 50ms
 turn p2 name b ttl 2s think 24s hold 50ms
 turn p2 name a ttl 2s think 9s hold 50ms once 1h
 at 2s empty n1 for 100ms
