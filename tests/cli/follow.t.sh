@@ -207,8 +207,9 @@ end_runs
 # `timeout` sends its signal twice, and an impatient user more often: it may come while
 # the client is being closed.
 export HOLDFAST_URL=local://$W/ended
-catches() {
+catches() { # the command, not the shell before it
     local caught
+    [ "$(<"/proc/${pids[follow]}/comm")" = holdfast ] || return
     caught=$(sed -n 's/^SigCgt:\t*//p' "/proc/${pids[follow]}/status")
     (((0x$caught & 0x4000) != 0))
 }
