@@ -138,7 +138,7 @@ static inline void run_until_taken(struct hf_client *client,
     }
 }
 
-/* Wait until the store shows a renewal of `name`, which is held. */
+/* Wait until the store shows a renewal of `name`. */
 static inline void run_until_renewed(struct hf_client *client,
                                      struct hf_client *other, const char *name)
 {
