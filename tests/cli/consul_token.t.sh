@@ -123,12 +123,7 @@ revoke() {
     [ -n "$accessor" ] && consul_api DELETE "acl/token/$accessor" >/dev/null
 }
 ok 'that is deleted' revoke
-ok '... the waiter ends' wait_until 15 is_gone "$waiter"
-if is_gone "$waiter"; then
-    wait "$waiter"
-    is $? 77 '... with exit 77'
-    like "$(<"$W/err.waiter")" 'ACL not found|denied' '... and the reason'
-fi
+ends_denied waiter "$waiter" 'ACL not found|denied'
 end holder
 
 # ---- TLS -----------------------------------------------------------------------

@@ -143,12 +143,7 @@ begin revoked -u "etcd://carl:pw@$at?$with" nightly
 revoked=$begun
 ok 'another user waits' wait_until 20 is_queued revoked
 ok 'its role is revoked' etcd_ctl user revoke-role carl locks
-ok '... it ends' wait_until 15 is_gone "$revoked"
-if is_gone "$revoked"; then
-    wait "$revoked"
-    is $? 77 '... with exit 77'
-    like "$(<"$W/err.revoked")" 'carl may not use the keys' '... and the reason'
-fi
+ends_denied revoked "$revoked" 'carl may not use the keys'
 end another
 unlike "$(cat "$W"/events.holder "$W"/events.waiter)" '"event":"(lost|at_risk)"' \
     'no lock was lost'

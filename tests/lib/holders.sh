@@ -9,6 +9,7 @@
 #   has_said NAME EVENT   its --status-fd reported EVENT
 #   is_queued NAME        a server has its place; it may have said "waiting" before
 #   end NAME              its command ends
+#   ends_denied NAME PID LIKE   cases: it ends by itself, with exit 77 and this reason
 #   gives CODE TITLE ARG...    a case: `holdfast ARG...` ends with CODE within
 #                              $gives_s seconds (20)
 #
@@ -66,4 +67,12 @@ is_queued() {
 }
 end() {
     rm "$W/on.$1"
+}
+ends_denied() {
+    ok '... it ends by itself' wait_until 15 is_gone "$2"
+    if is_gone "$2"; then
+        wait "$2"
+        is $? 77 '... with exit 77'
+        like "$(<"$W/err.$1")" "$3" '... and the reason'
+    fi
 }
