@@ -6,7 +6,7 @@
 #define NODES 5
 
 struct five {
-    const char *node_timeout;
+    const char *node_timeout; /* and more of the URL's query */
     struct server servers[NODES];
     struct proxy proxies[3][NODES]; /* one for each of three actors */
 };
@@ -72,6 +72,31 @@ static bool are_all(struct five *five, condition_fn *is_so)
     return true;
 }
 
+static bool has_all_nodes(void *user)
+{
+    const struct actor *actor = user;
+    for (int i = 0; i < NODES; i++) {
+        struct hf_node *node;
+        if (hf_client_node(actor->client, i, &node) != HF_OK) {
+            return false;
+        }
+        bool is_up = hf_node_health(node) == HF_NODE_UP;
+        hf_node_free(node);
+        if (!is_up) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Only a client that has reached all servers asks all of them. */
+static struct actor *five_enter(struct five *five, int actor)
+{
+    struct actor *entered = enter(five_url(five, actor));
+    until(has_all_nodes, entered, PATIENCE_MS);
+    return entered;
+}
+
 static bool five_is_clean(void *user)
 {
     return are_all(user, is_clean);
@@ -112,19 +137,19 @@ static void hold_everywhere(struct five *five, struct actor *holder)
  * granted some votes, and none a majority. */
 static void test_different_heads(void)
 {
-    /* No server stops. If the test itself does not run for shorter than this,
-     * no request fails, and the order stays. */
-    struct five *five = five_start("5s");
+    /* No server stops. If the machine stands still for shorter than this, no
+     * request fails, and the order stays. */
+    struct five *five = five_start("60s&connect_timeout=60s");
     static const bool reaches[3][NODES] = {
         {true, true}, {false, false, true, true}, {[4] = true}};
-    struct actor *holder = enter(five_url(five, -1));
+    struct actor *holder = five_enter(five, -1);
     struct actor *waiters[3];
     hold_everywhere(five, holder);
     for (int w = 0; w < 3; w++) {
         for (int i = 0; i < NODES; i++) {
             atomic_store(&five->proxies[w][i].holds_asks, !reaches[w][i]);
         }
-        waiters[w] = enter(five_url(five, w));
+        waiters[w] = five_enter(five, w);
         five_ask(five, waiters[w]);
         ok(five_await(five, reaches[w], 1), "heads: %d waits at its servers",
            w);
@@ -157,9 +182,9 @@ static void test_different_heads(void)
 static void test_old_queue_comes_back(void)
 {
     struct five *five = five_start("500ms");
-    struct actor *holder = enter(five_url(five, -1));
-    struct actor *first = enter(five_url(five, -1));
-    struct actor *second = enter(five_url(five, -1));
+    struct actor *holder = five_enter(five, -1);
+    struct actor *first = five_enter(five, -1);
+    struct actor *second = five_enter(five, -1);
     hold_everywhere(five, holder);
     five_ask(five, first);
     five_await(five, NULL, 1);

@@ -337,19 +337,37 @@ static void test_silent(struct server *server)
     ears_close(&ears);
 }
 
+/* Ask to wait every 100 ms, for longer than a listener may be idle.
+ * @return the longest time in which the test did not ask. */
+static struct hf_span keep_asking(struct ears *ears, struct hf_instant *last)
+{
+    struct hf_span longest = hf_span_ms(0);
+    *last = hf_clock_now();
+    for (unsigned i = 0; i < 35; i++) {
+        struct hf_instant next = hf_instant_add(*last, hf_span_ms(100));
+        rig_until(&ears->rig, !hf_instant_before(hf_clock_now(), next), 1000);
+        heartbeat(ears);
+        struct hf_instant now = hf_clock_now();
+        longest = hf_span_max(longest, hf_instant_until(*last, now));
+        *last = now;
+    }
+    return longest;
+}
+
 static void test_idle(struct server *server)
 {
     struct ears ears;
-    ears_init(&ears, server);
-    ears_start(&ears);
-    redis_of(&ears)->listen_pace.idle = hf_span_ms(3000);
-    ears_wait(&ears, server);
-    struct hf_instant last = hf_clock_now();
-    for (unsigned i = 0; i < 35; i++) {
-        struct hf_instant next = hf_instant_add(last, hf_span_ms(100));
-        rig_until(&ears.rig, !hf_instant_before(hf_clock_now(), next), 1000);
-        last = hf_clock_now();
-        heartbeat(&ears);
+    struct hf_instant last;
+    const struct hf_span idle = hf_span_ms(3000);
+    for (;;) { /* once, unless the machine stands still for that long */
+        ears_init(&ears, server);
+        ears_start(&ears);
+        redis_of(&ears)->listen_pace.idle = idle;
+        ears_wait(&ears, server);
+        if (keep_asking(&ears, &last).ns < idle.ns) {
+            break;
+        }
+        ears_close(&ears);
     }
     ok(ears.n_ended == 0, "it stays as long as an operation waits");
     ok(ears_until(&ears, ears.n_ended == 1) &&
