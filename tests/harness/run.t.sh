@@ -62,6 +62,22 @@ like "$lines" 'ended with killed' "and that is the reason"
 trial 'echo "1..0 # SKIP no reason"'
 is "$code $out" "0 0 passed, 0 failed, 1 skipped" "a whole test skipped"
 
+# While the machine stands still, by its uptime, a failure is no test's own.
+echo 100.00 >"$W/uptime"
+export HF_UPTIME=$W/uptime
+stands='stand_still() { echo 107.50 >"$HF_UPTIME"; sleep 0.5; }' # sleeps: seen each 0.2 s
+trial "$stands"'
+[ -e ../../../once ] || { stand_still; touch ../../../once; echo "not ok 1 - a"; echo 1..1; exit 1; }
+echo "ok 1 - a"; echo 1..1'
+is "$code $out" "0 1 passed, 0 failed, 0 skipped" "the machine stands still: it runs again"
+like "$lines" 'again  cli/x  *failed, and the machine stood still for 7.5 s
+    | not ok 1 - a' "which is shown"
+echo 100.00 >"$W/uptime"
+trial "$stands"'
+stand_still; echo "not ok 1 - a"; echo 1..1; exit 1'
+is "$code $out" "1 0 passed, 1 failed, 0 skipped" "one that fails again has failed"
+unset HF_UPTIME
+
 # With a list of the cases that may be skipped.
 options=(-s 'cli/x: no reason' -s 'cli/x: none for *' -s 'cli/y: b')
 trial 'echo "1..0 # SKIP no reason"'
