@@ -5,9 +5,11 @@
  *                                 the grant back, serve the next waiter
  *
  * If a waiter's process has ended, its socket is gone, and sending fails at
- * once: a dead waiter costs a microsecond. A process that is alive but does not
- * read keeps its claim until the claim expires, since it may still read the
- * message. A releaser that is killed before it sends leaves a claim, too. */
+ * once: a dead waiter costs a microsecond. One without a socket (it was killed
+ * before it had one, or has no descriptor left) is looked for in /proc. A
+ * process that is alive but does not read keeps its claim until the claim
+ * expires, since it may still read the message. A releaser that is killed
+ * before it sends leaves a claim, too. */
 #include "io/clock.h"
 #include "store/local/local.h"
 
@@ -36,6 +38,14 @@ static size_t run_of(const struct hf_grants *grants, size_t first,
     return n;
 }
 
+static bool has_ended(struct hf_local *local, const struct hf_grant *grant,
+                      enum hf_wake_result result)
+{
+    return result == HF_WAKE_NOBODY ||
+           (result == HF_WAKE_UNSURE &&
+            hf_processes_are_over(&local->view, &grant->life));
+}
+
 /* Send all grants; keep those to processes that have ended. */
 static void send_all(struct hf_local *local)
 {
@@ -43,15 +53,14 @@ static void send_all(struct hf_local *local)
     struct hf_grants *grants = &local->grants;
     size_t kept = 0;
     for (size_t at = 0; at < grants->count;) {
-        size_t n = run_of(grants, at, notes);
-        enum hf_wake_result result =
-            hf_wake_send(&local->wake, &grants->of[at].address, notes, n);
-        if (result == HF_WAKE_NOBODY) {
-            memmove(&grants->of[kept], &grants->of[at],
-                    n * sizeof(grants->of[0]));
-            kept += n;
+        size_t end = at + run_of(grants, at, notes);
+        enum hf_wake_result result = hf_wake_send(
+            &local->wake, &grants->of[at].address, notes, end - at);
+        for (; at < end; at++) {
+            if (has_ended(local, &grants->of[at], result)) {
+                grants->of[kept++] = grants->of[at];
+            }
         }
-        at += n;
     }
     grants->count = kept;
 }

@@ -104,6 +104,7 @@ static void note_grant(struct hf_txn *txn, const struct hf_entry *entry,
     struct hf_grant *grant = &grants->of[grants->count++];
     grant->address = entry->address;
     grant->note = (struct hf_wake_note){entry->cookie, counter};
+    grant->life = entry->life;
     grant->owner_len = entry->owner_len;
     memcpy(grant->owner, entry->owner, entry->owner_len);
 }

@@ -46,6 +46,7 @@
 struct hf_grant {
     struct hf_address address;
     struct hf_wake_note note;
+    struct hf_processes life;
     uint16_t owner_len;
     char owner[HF_OWNER_MAX];
 };
