@@ -28,6 +28,9 @@
 SET NAMES utf8mb4;
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION';
 SET SESSION lock_wait_timeout = 10;
+-- Whatever an option file or the server has configured.
+SET SESSION sql_big_selects = 1 /*M! , SESSION max_statement_time = 0 */;
+SET SESSION TRANSACTION READ WRITE;
 
 CREATE DATABASE IF NOT EXISTS holdfast;
 

@@ -1,6 +1,11 @@
 SET NAMES utf8mb4;
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION';
 SET SESSION lock_wait_timeout = 10;
+-- Whatever an option file (safe-updates) or the server has configured: an error
+-- behind LOCK TABLES would leave the table closed.
+SET SESSION sql_safe_updates = 0, SESSION sql_big_selects = 1
+    /*M! , SESSION max_statement_time = 0 */;
+SET SESSION TRANSACTION READ WRITE;
 -- Fails if the guard or a column is missing.
 CALL holdfast.guard_table(@SCHEMA_TEXT@, '@TABLE_TEXT@', '@COLUMN_TEXT@',
     '@LOCK_TEXT@');

@@ -205,7 +205,7 @@ isnt $closed 0 'writes were refused between'
 is "$(sql -e 'SELECT balance, fence FROM accounts')" $'2\t-42' 'the row is whole'
 is "$(sql -e "SELECT COUNT(*) FROM information_schema.triggers
     WHERE trigger_name LIKE 'holdfast_close%'")" 0 'and no closing trigger is left'
-cut_at 12 '^LOCK TABLES' "${table[@]}"
+cut_at 14 '^LOCK TABLES' "${table[@]}"
 stale 'UPDATE accounts SET balance = 2, fence = 42 WHERE id = 7'
 like "$err" 'triggers of this table were not installed to their end: repeat that' \
     'until then writes are refused with the reason'
@@ -269,6 +269,20 @@ printf '[client]\nuser = root\nsocket = %s\n' "$W/maria/s" >"$W/.my.cnf"
 HOME=$W installs 'option files alone' 'was installed already'
 HOME=$W installs 'and a database' '.*the triggers of t are installed|.*were as' \
     other --table t --lock x
+# A client that is careful by its option file, and a server that reads by default.
+printf '[client]\nuser = root\nsocket = %s\n[mysql]\nsafe-updates\nselect-limit = 1\n' \
+    "$W/maria/s" >"$W/.my.cnf"
+HOME=$W installs 'with safe-updates' '.*the triggers of t are installed' \
+    other --table t --lock y
+sql -e "SET GLOBAL $(isolation_variable | sed s/isolation/read_only/) = 1"
+HOME=$W installs 'with transactions that only read' '.*the triggers of t are installed' \
+    other --table t --lock z
+holdfast guard mysql | sql 2>"$W/err"
+is "$?:$(<"$W/err")" 0: 'and the text, by hand'
+sql -e "SET GLOBAL $(isolation_variable | sed s/isolation/read_only/) = 0"
+is "$(sql -e "SELECT COUNT(*) FROM information_schema.triggers
+    WHERE event_object_table = 't' AND trigger_name LIKE 'holdfast\\_close%'")" 0 \
+    'the table is not closed'
 
 # ---- A binary log
 sql -e 'CREATE USER plain@localhost; GRANT ALL ON *.* TO plain@localhost;
