@@ -36,6 +36,7 @@ struct state {
     const char *grant;       /* that may have been missing, or "" */
     const char *table_grant; /* the same for the table */
     const char *triggers;
+    const char *taken; /* the table that has triggers of these names, or "" */
 };
 
 void cli_guard_install_begin(struct cli_out *out, const struct cli_guard *guard)
@@ -102,7 +103,7 @@ static void read_line(struct state *state, char *line)
     } texts[] = {
         {"note", &state->note},         {"missing", &state->missing},
         {"grant", &state->grant},       {"table_grant", &state->table_grant},
-        {"triggers", &state->triggers},
+        {"triggers", &state->triggers}, {"taken", &state->taken},
     };
     const char *value = value_of(line, "version");
     if (value != NULL && value[0] != '\0') {
@@ -128,7 +129,8 @@ static int read_state(struct cli_guard_client *client,
                             .missing = "",
                             .grant = "",
                             .table_grant = "",
-                            .triggers = ""};
+                            .triggers = "",
+                            .taken = ""};
     if (!run_texts(client, args, guard->state,
                    args->table != NULL ? guard->table_state : NULL)) {
         return cli_guard_install_fail(client, NULL);
@@ -166,6 +168,23 @@ static int refuse_missing(const struct cli_guard *guard, const char *grant)
     cli_out_text(&out, "this role may not install the guard: ");
     cli_out_plain(&out, grant);
     return cli_message_end(&out, CLI_EXIT_DENIED);
+}
+
+/* To replace these triggers would take the guard from the other table. */
+static int refuse_taken(const struct cli_guard *guard, const char *table,
+                        const char *taken)
+{
+    struct cli_out out;
+    cli_guard_install_begin(&out, guard);
+    cli_out_text(&out, "the table ");
+    (void)cli_out_shown(&out, taken, strlen(taken));
+    cli_out_text(&out, " has the triggers that are named after ");
+    (void)cli_out_shown(&out, table, strlen(table));
+    cli_out_text(&out, ", as it was renamed: nothing was changed; install "
+                       "with --table ");
+    (void)cli_out_shown(&out, taken, strlen(taken));
+    cli_out_text(&out, ", then drop those triggers, and repeat this");
+    return cli_message_end(&out, CLI_EXIT_CONFIG);
 }
 
 static void put_version(struct cli_out *out, const struct cli_guard *guard,
@@ -244,6 +263,9 @@ static int run_install(struct cli_guard_client *client,
     }
     if (!is_there && before->missing[0] != '\0') {
         return refuse_missing(guard, before->missing);
+    }
+    if (before->taken[0] != '\0') {
+        return refuse_taken(guard, args->table, before->taken);
     }
     if (!is_there && !run_texts(client, args, guard->base,
                                 before->is_newer ? guard->newer : NULL)) {

@@ -11,6 +11,19 @@ CALL holdfast.guard_table(@SCHEMA_TEXT@, '@TABLE_TEXT@', '@COLUMN_TEXT@',
     '@LOCK_TEXT@');
 SELECT T.@COLUMN@, @NAME_OF_T@ FROM @TABLE@ AS T LIMIT 0;
 
+-- RENAME TABLE takes triggers along and keeps their names: then these are of
+-- another table, and the text is no statement (error 1064).
+SET @AT@holdfast_taken = COALESCE((SELECT CONCAT('holdfast: the triggers of '
+        'this name belong to the table ', MIN(t.event_object_table))
+    FROM information_schema.triggers t
+    WHERE t.trigger_schema = @SCHEMA_TEXT@
+        AND t.event_object_table <> '@TABLE_TEXT@'
+        AND t.trigger_name IN ('holdfast_insert_@TABLE_TEXT@',
+            'holdfast_inserted_@TABLE_TEXT@', 'holdfast_update_@TABLE_TEXT@',
+            'holdfast_updated_@TABLE_TEXT@', 'holdfast_delete_@TABLE_TEXT@')),
+    'DO 0');
+PREPARE holdfast_taken FROM @AT@holdfast_taken;
+
 -- No write comes between: each of these statements is a transaction. If they
 -- end half-way, the first three triggers remain, and refuse all writes.
 LOCK TABLES @TABLE@ WRITE, @TABLE@ AS T WRITE;

@@ -2,6 +2,19 @@ BEGIN IMMEDIATE;
 -- Fails if the guard or a column is missing, or if the table is WITHOUT ROWID.
 SELECT T._rowid_, T.@COLUMN@, @NAME_OF_T@, G.is_deleting
     FROM @TABLE@ AS T, holdfast_guard AS G LIMIT 0;
+-- Fails if these names are of another table: ALTER TABLE ... RENAME takes
+-- triggers along and keeps their names.
+CREATE TEMP VIEW holdfast_taken AS SELECT tbl_name FROM main.sqlite_master
+    WHERE type = 'trigger' AND name IN ('holdfast_insert_@TABLE_TEXT@',
+            'holdfast_check_@TABLE_TEXT@', 'holdfast_update_@TABLE_TEXT@',
+            'holdfast_delete_@TABLE_TEXT@')
+        AND tbl_name <> '@TABLE_TEXT@' COLLATE NOCASE;
+CREATE TEMP TRIGGER holdfast_taken_by INSTEAD OF DELETE ON holdfast_taken
+BEGIN
+    SELECT RAISE(ROLLBACK, 'holdfast: the triggers of @TABLE_TEXT@ belong to another table, which was renamed: install those of that table, and drop these');
+END;
+DELETE FROM temp.holdfast_taken;
+DROP VIEW temp.holdfast_taken;
 DROP TRIGGER IF EXISTS @holdfast_insert_@;
 DROP TRIGGER IF EXISTS @holdfast_check_@;
 DROP TRIGGER IF EXISTS @holdfast_update_@;

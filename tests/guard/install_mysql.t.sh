@@ -111,6 +111,31 @@ installs 'the first name' '.*the triggers of accounts are installed' \
 refused 78 'MySQL: ERROR 1644 .*holdfast: no table none in app for this user; it may be half-way: mend this' \
     'no such table' "$url" --table none --lock x
 
+# RENAME TABLE takes the triggers along, with their names.
+sql -e 'RENAME TABLE accounts TO accounts_old;
+    CREATE TABLE accounts (id INT PRIMARY KEY, balance INT, fence BIGINT)'
+refused 78 'MySQL: the table accounts_old has the triggers that are named after accounts, '\
+'as it was renamed: nothing was changed; install with --table accounts_old, then drop' \
+    'a table in place of a renamed one' "$url" "${table[@]}"
+capture sql < <(holdfast guard mysql "${table[@]}")
+like "$err" 'the triggers of this name belong to the table accounts_old' \
+    'the text by hand is refused'
+capture sql -e 'INSERT INTO accounts VALUES (7, 1, NULL)'
+is "$code" 0 'its table is as it was'
+stale 'UPDATE accounts_old SET balance = 1, fence = 41 WHERE id = 7'
+like "$err" "fence 41 of 'account-7' is stale: 42" 'the renamed one has its guard'
+installs 'the renamed one' '.*the triggers of accounts_old are installed' \
+    "$url" --table accounts_old --lock 'account-{id}'
+sql -e "$(sql -e "SELECT CONCAT('DROP TRIGGER ', trigger_name, ';')
+    FROM information_schema.triggers WHERE trigger_name LIKE '%accounts'")"
+installs 'then the other' '.*the triggers of accounts are installed' "$url" "${table[@]}"
+stale 'UPDATE accounts_old SET balance = 1, fence = 41 WHERE id = 7'
+like "$err" "fence 41 of 'account-7' is stale: 42" 'both are guarded'
+sql -e 'DROP TABLE accounts; RENAME TABLE accounts_old TO accounts'
+installs 'and back' '.*the triggers of accounts are installed' "$url" "${table[@]}"
+sql -e "$(sql -e "SELECT CONCAT('DROP TRIGGER ', trigger_name, ';')
+    FROM information_schema.triggers WHERE trigger_name LIKE '%accounts_old'")"
+
 # ---- Half-way
 # The client reads the first $CUT statements, then both end.
 mkdir "$W/bin"
@@ -205,7 +230,7 @@ isnt $closed 0 'writes were refused between'
 is "$(sql -e 'SELECT balance, fence FROM accounts')" $'2\t-42' 'the row is whole'
 is "$(sql -e "SELECT COUNT(*) FROM information_schema.triggers
     WHERE trigger_name LIKE 'holdfast_close%'")" 0 'and no closing trigger is left'
-cut_at 14 '^LOCK TABLES' "${table[@]}"
+cut_at 16 '^LOCK TABLES' "${table[@]}"
 stale 'UPDATE accounts SET balance = 2, fence = 42 WHERE id = 7'
 like "$err" 'triggers of this table were not installed to their end: repeat that' \
     'until then writes are refused with the reason'

@@ -85,6 +85,26 @@ refused 78 'SQLite: Parse error near line [0-9]+: no such column: T.x; nothing w
     'no such column' "$DB" --table accounts --lock 'account-{x}'
 is "$(db .dump)" "$before" 'nothing was changed'
 
+# A table that is renamed takes its triggers along, with their names.
+installs 'the first name' '.*the triggers of accounts are installed' "$DB" "${table[@]}"
+db 'ALTER TABLE accounts RENAME TO accounts_old;
+    CREATE TABLE accounts (id INTEGER PRIMARY KEY, balance INTEGER, fence INTEGER)'
+before=$(db .dump)
+refused 78 'SQLite: the table accounts_old has the triggers that are named after accounts, '\
+'as it was renamed: nothing was changed; install with --table accounts_old, then drop' \
+    'a table in place of a renamed one' "$DB" "${table[@]}"
+capture sqlite3 -bail "$DB" < <(holdfast guard sqlite "${table[@]}")
+like "$code:$err" '1:.*the triggers of accounts belong to another table' \
+    'the text by hand is refused'
+is "$(db .dump)" "$before" 'nothing was changed'
+installs 'the renamed one' '.*the triggers of accounts_old are installed' \
+    "$DB" --table accounts_old --lock 'account-{id}'
+db 'DROP TRIGGER holdfast_insert_accounts; DROP TRIGGER holdfast_check_accounts;
+    DROP TRIGGER holdfast_update_accounts; DROP TRIGGER holdfast_delete_accounts'
+installs 'then the other' '.*the triggers of accounts are installed' "$DB" "${table[@]}"
+capture db 'UPDATE accounts_old SET balance = 1, fence = 41 WHERE id = 7'
+like "$err" 'stale fence' 'both are guarded'
+
 # ---- Files
 refused 64 'which file\? holdfast guard sqlite --install FILE$' 'no file'
 refused 78 '.*/none: No such file or directory$' 'a file that is not there' "$W/none"
