@@ -295,8 +295,13 @@ static void put_schema_text(const struct fill *fill, const char *place)
 {
     size_t len = schema_len(fill);
     (void)place;
+    bool is_mysql = fill->guard->quoting == CLI_GUARD_BACKSLASH_STRINGS;
     if (len == 0) {
-        cli_out_text(fill->out, "DATABASE()");
+        cli_out_text(fill->out, is_mysql ? "DATABASE()" : "NULL");
+        return;
+    }
+    if (!is_mysql) {
+        put_literal(fill->out, fill->guard->quoting, fill->args->table, len);
         return;
     }
     cli_out_text(fill->out, "'");

@@ -229,4 +229,25 @@ RETURNS int
 LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS 'SELECT 2';
+
+-- Default privileges may have taken these from PUBLIC. What was granted to
+-- chosen roles since then is left as it is.
+DO $do$
+DECLARE
+    closed pg_catalog.regprocedure;
+BEGIN
+    FOR closed IN SELECT p.oid
+        FROM pg_catalog.pg_proc p
+        JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+        WHERE n.nspname = 'holdfast' AND p.proname IN ('guard_check', 'fence',
+                'guard_presented', 'guard_row', 'guard_version')
+            AND p.proacl IS NOT NULL
+            AND NOT EXISTS (SELECT FROM pg_catalog.aclexplode(p.proacl) a
+                WHERE a.grantee <> p.proowner)
+    LOOP
+        EXECUTE pg_catalog.format('GRANT EXECUTE ON FUNCTION %s TO PUBLIC',
+            closed);
+    END LOOP;
+END
+$do$;
 COMMIT;

@@ -9,7 +9,14 @@ SELECT 'version=' || coalesce((
     SELECT '0' FROM pg_catalog.pg_class c
         JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
         WHERE n.nspname = 'holdfast' AND c.relname = 'guard'), '');
-SELECT 'whole=' || (count(*) = 5)::int
+SELECT 'whole=' || (count(*) = 5 AND NOT EXISTS (
+        SELECT FROM pg_catalog.pg_proc p
+        JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+        WHERE n.nspname = 'holdfast' AND p.proname IN ('guard_check', 'fence',
+                'guard_presented', 'guard_row', 'guard_version')
+            AND p.proacl IS NOT NULL
+            AND NOT EXISTS (SELECT FROM pg_catalog.aclexplode(p.proacl) a
+                WHERE a.grantee <> p.proowner)))::int
     FROM (SELECT proname, pronamespace FROM pg_catalog.pg_proc
             WHERE proname IN ('guard_check', 'fence', 'guard_presented',
                 'guard_row')

@@ -124,9 +124,39 @@ refused 77 'PostgreSQL: 42501: permission denied for table t; GRANT SELECT, UPDA
 PGDATABASE=other pg -c 'GRANT SELECT, UPDATE, TRIGGER ON t TO app'
 installs 'with that right' '.*the triggers of t are installed' \
     "postgres://app@/other?host=$W/pg" --table t --lock x
+refused 77 'PostgreSQL: 42501: must be owner of relation t; only its owner may replace the '\
+'trigger: install as postgres$' 'a trigger of a table of another role' \
+    "postgres://app@/other?host=$W/pg" --table t --lock y
+PGDATABASE=other pg -c 'CREATE SCHEMA "Sales"' -c 'GRANT USAGE ON SCHEMA "Sales" TO app' \
+    -c 'CREATE TABLE "Sales".t (id int, fence bigint)'
+refused 77 'PostgreSQL: 42501: permission denied for table t; GRANT SELECT, UPDATE, TRIGGER ON '\
+'"Sales".t TO app$' 'no right at a table of another schema' \
+    "postgres://app@/other?host=$W/pg" --table Sales.t --lock x
 refused 78 'PostgreSQL: schema holdfast belongs to app, not to postgres' \
     'as another role, an older one' \
     "$(PGDATABASE=other pg -c 'DROP FUNCTION holdfast.guard_version()' && echo other)"
+
+# Default privileges that take functions from PUBLIC: USAGE on the schema suffices.
+usage() { # TITLE
+    capture pg_as writer -c "SELECT holdfast.fence('a', 42)" hard
+    is "$code:$out" 0:t "$1"
+}
+pg -c 'CREATE DATABASE hard' -c 'CREATE ROLE writer LOGIN' -c 'CREATE ROLE auditor LOGIN'
+PGDATABASE=hard pg \
+    -c 'ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC'
+installs 'after REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC' 'is installed' hard
+PGDATABASE=hard pg -c 'GRANT USAGE ON SCHEMA holdfast TO writer, auditor'
+usage 'a role with USAGE may present fences'
+PGDATABASE=hard pg -c 'REVOKE EXECUTE ON FUNCTION holdfast.fence FROM PUBLIC'
+installs 'functions that only their owner may execute' 'is installed, in place of an inc' hard
+usage 'and again'
+PGDATABASE=hard pg -c 'REVOKE EXECUTE ON FUNCTION holdfast.fence FROM PUBLIC' \
+    -c 'GRANT EXECUTE ON FUNCTION holdfast.fence TO writer'
+installs 'functions for chosen roles' 'was installed already' hard
+holdfast guard postgres | PGDATABASE=hard pg
+usage 'the chosen one may'
+capture pg_as auditor -c "SELECT holdfast.fence('a', 42)" hard
+like "$err" 'permission denied for function fence' 'and no other, after each installation'
 refused 69 'PostgreSQL: connection to server .*No such file' 'no server' \
     "postgres://u@/db?host=$W/none"
 refused 78 'PostgreSQL: .*database "none" does not exist' 'no database' none
