@@ -4,6 +4,7 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/mariadb.sh"
 . "$(dirname "$0")/../lib/drawn.sh"
+. "$(dirname "$0")/../lib/servers.sh"
 # timeout: 600
 mariadb_start || skip_all "$(lacks_server)"
 url="mysql://root@localhost/app?socket=$W/maria/s"
@@ -316,4 +317,17 @@ mariadb_restart --log-bin=log --binlog-format=ROW || fail 'it restarts'
 refused 77 'MySQL: ERROR 1419 .*; SET GLOBAL log_bin_trust_function_creators = 1, or install '\
 'as an account with SUPER$' 'error 1419' \
     "mysql://plain@localhost?socket=$W/maria/s"
+
+# ---- A server of several that are written to
+sql -e 'DROP DATABASE IF EXISTS holdfast'
+url="mysql://root@localhost/?socket=$W/maria/s"
+cluster_note='is installed; in a cluster it refuses only among the writers of one node: '\
+'let all writers of a guarded table use the same node: CALL'
+if is_mysql; then
+    ok 'the server is of a group' mariadb_restart_grouped
+    installs 'in a group' "$cluster_note" "$url"
+else
+    ok 'the server is one of a Galera cluster' mariadb_restart_clustered
+    installs 'in a Galera cluster' "$cluster_note" "$url"
+fi
 finish
