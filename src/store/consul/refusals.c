@@ -4,7 +4,8 @@
  * Consul has a status, and a line of text. A status of 500 may be anything: a
  * request that a server could not forward, an entry of the log that was not
  * confirmed, or a setting that the leader does not allow. All but the last may
- * be executed yet. */
+ * be executed yet. A page of HTML, or a status of 200 without JSON, is a
+ * proxy's or another server's. */
 #include "base/fail.h"
 #include "store/consul/consul.h"
 
@@ -12,6 +13,7 @@
 #include <string.h>
 
 enum {
+    STATUS_OK = 200,
     STATUS_BAD = 400,
     STATUS_UNAUTHORIZED = 401,
     STATUS_DENIED = 403,
@@ -64,10 +66,13 @@ void hf_consul_refused(struct hf_consul *consul,
                        const struct hf_http_reply *http,
                        struct hf_wire_reply *reply)
 {
-    snprintf(consul->node.why, sizeof(consul->node.why), "%.150s", http->body);
-    if (http->body_len == 0) {
+    const char *text = http->body + strspn(http->body, " \t\r\n");
+    if (http->status == STATUS_OK || *text == '\0' || *text == '<') {
         snprintf(consul->node.why, sizeof(consul->node.why),
-                 "answers with HTTP status %u: is it Consul?", http->status);
+                 "answers with HTTP status %u%s: is it Consul?", http->status,
+                 http->status == STATUS_OK ? " and no JSON" : "");
+    } else {
+        snprintf(consul->node.why, sizeof(consul->node.why), "%.150s", text);
     }
     consul->node.why[strcspn(consul->node.why, "\r\n")] = '\0';
     hf_make_plain(consul->node.why);

@@ -445,16 +445,21 @@ static bool take_body(struct hf_consul *consul,
     return true;
 }
 
-/** Is it one that the step reads? */
-static bool is_expected(enum hf_consul_step step, unsigned status)
+/** Is it one that the step reads? Consul names its index also where there is no
+ * key; a proxy that has no such page does not. */
+static bool is_expected(enum hf_consul_step step,
+                        const struct hf_http_reply *http, const json_t *body)
 {
+    unsigned status = http->status;
+    bool is_ok = status == STATUS_OK && body != NULL;
     switch (step) {
-    case HF_CONSUL_ASK_RENEW:
     case HF_CONSUL_ASK_LIST:
     case HF_CONSUL_ASK_OWNED:
     case HF_CONSUL_ASK_SCAN:
     case HF_CONSUL_ASK_MARK:
-        return status == STATUS_OK || status == STATUS_NONE;
+        return is_ok || (status == STATUS_NONE && hf_consul_index(http) != 0);
+    case HF_CONSUL_ASK_RENEW:
+        return is_ok || status == STATUS_NONE;
     case HF_CONSUL_ASK_CREATE:
     case HF_CONSUL_ASK_REPLACE:
     case HF_CONSUL_ASK_REMOVE:
@@ -462,7 +467,7 @@ static bool is_expected(enum hf_consul_step step, unsigned status)
     case HF_CONSUL_ASK_MARK_WRITE:
     case HF_CONSUL_ASK_PROBE:
     case HF_CONSUL_ASK_PROBE_VALUES:
-        return status == STATUS_OK || status == STATUS_CONFLICT;
+        return is_ok || status == STATUS_CONFLICT;
     case HF_CONSUL_ASK_LEADER:
     case HF_CONSUL_ASK_SELF:
     case HF_CONSUL_ASK_PROBE_SESSION:
@@ -472,7 +477,7 @@ static bool is_expected(enum hf_consul_step step, unsigned status)
     case HF_CONSUL_ASK_READ:
         break;
     }
-    return status == STATUS_OK;
+    return is_ok;
 }
 
 /* The job is over: give its reply to the call, and free it. */
@@ -546,7 +551,7 @@ void hf_consul_take(struct hf_consul *consul,
     enum hf_consul_step step = (enum hf_consul_step)request->cookie;
     json_t *body =
         json_loadb(http->body, http->body_len, JSON_DECODE_ANY, NULL);
-    if (!is_expected(step, http->status)) {
+    if (!is_expected(step, http, body)) {
         hf_consul_refused(consul, http, &reply);
     } else if (is_conflict(http) && is_denied(body)) {
         hf_consul_denied(consul, error_of(body), &reply);

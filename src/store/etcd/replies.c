@@ -63,8 +63,8 @@ static void take_error(struct hf_etcd *etcd, const json_t *body,
     bool is_certificate = false;
     if (text == NULL) {
         snprintf(etcd->node.why, sizeof(etcd->node.why),
-                 "answers with HTTP status %u: is it etcd 3.4 or later?",
-                 http->status);
+                 "answers with HTTP status %u%s: is it etcd 3.4 or later?",
+                 http->status, http->status == 200 ? " and no JSON" : "");
         is_certificate = hf_etcd_login_is_certificate(etcd, http->body);
     } else {
         snprintf(etcd->node.why, sizeof(etcd->node.why), "%s", text);
@@ -531,8 +531,8 @@ static void read_reply(struct hf_etcd *etcd,
                        const struct hf_http_reply *http, const json_t *body,
                        struct hf_wire_reply *reply)
 {
-    bool is_error =
-        http->status != 200 || json_object_get(body, "error") != NULL;
+    bool is_error = http->status != 200 || !json_is_object(body) ||
+                    json_object_get(body, "error") != NULL;
     if (is_error) {
         const json_t *error = json_object_get(body, "error");
         take_error(etcd, json_is_object(error) ? error : body, http, reply);

@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 300
+# What is at an address of etcd or Consul that is no etcd or Consul, or not the one
+# that is meant: a web server, a proxy, a peer that drips, another cluster.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/servers.sh"
+. "$(dirname "$0")/../lib/etcd.sh"
+. "$(dirname "$0")/../lib/consul.sh"
+
+have_etcd || skip_all 'no etcd'
+peers=()
+stop_peers() {
+    local peer
+    for peer in "${peers[@]}"; do
+        kill "$peer"
+        pkill -P "$peer"
+        wait "$peer"
+    done 2>/dev/null
+}
+at_exit stop_peers
+listens() {
+    (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null
+}
+# Set $peer: an address at which the script $W/KIND serves each connection. Its
+# head of a request is read up to its blank line; the body is the next line's begin.
+begin_peer() { # KIND
+    local port
+    port=$(free_port)
+    timeout 280 socat "TCP-LISTEN:$port,bind=127.0.0.1,fork,reuseaddr" \
+        "EXEC:bash $W/$1" >/dev/null 2>&1 &
+    peers+=($!)
+    wait_until 10 listens "$port"
+    peer=127.0.0.1:$port
+}
+begin_web() { # KIND STATUS: the same page for each request
+    local page='<html><title>Welcome</title></html>'
+    cat >"$W/$1" <<END
+while IFS= read -r line; do
+    [ "\$line" != $'\\r' ] ||
+        printf 'HTTP/1.1 $2 Reason\\r\\nContent-Length: ${#page}\\r\\n\\r\\n$page'
+done
+END
+    begin_peer "$1"
+}
+
+# ---- A web server --------------------------------------------------------------------
+
+for status in 200 301 404 502; do
+    begin_web "web.$status" "$status"
+    for store in 'etcd:etcd 3.4 or later' consul:Consul; do
+        why="$peer answers with HTTP status $status.*: is it ${store#*:}\\?"
+        for command in 'run -n job -- echo ran' 'ls' 'get job'; do
+            # shellcheck disable=SC2086 # the words of a command
+            set -- $command
+            capture timeout 60 holdfast "$1" -u "${store%:*}://$peer" "${@:2}"
+            is "$code:$out" 69: "${store%:*}, a page with $status: $1 fails"
+            like "$err" "^holdfast: [a-z]+: $why\$" '... and says why'
+        done
+        capture timeout 60 holdfast doctor -u "${store%:*}://$peer"
+        like "$code:$out$err" "^2:unfit: $peer: cannot be examined: ${why#* }" \
+            '... doctor, too'
+    done
+done
+# A proxy before Consul that has lost its way to the keys: an answer of its own is
+# no list without names.
+page='<html><title>Not here</title></html>'
+cat >"$W/astray" <<END
+while IFS= read -r line; do
+    case \$line in
+    *status/leader*) answer='200 OK' body='"127.0.0.1:8300"' ;;
+    *' HTTP/1.1'*) answer='404 Not Found' body='$page' ;;
+    \$'\\r') printf 'HTTP/1.1 %s\\r\\nContent-Length: %d\\r\\n\\r\\n%s' \
+        "\$answer" "\${#body}" "\$body" ;;
+    esac
+done
+END
+begin_peer astray
+for command in 'ls' 'ls job' 'run -n job -- echo ran' 'get job' 'break --now job'; do
+    # shellcheck disable=SC2086 # the words of a command
+    set -- $command
+    capture timeout 60 holdfast "$1" -u "consul://$peer" "${@:2}"
+    is "$code:$out" 69: "a proxy without the keys: $command fails"
+    like "$err" 'answers with HTTP status 404: is it Consul\?' '... and says why'
+done
+finish
