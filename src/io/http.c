@@ -15,10 +15,11 @@
  * connection, break the connection: the reply to a request about one lock would
  * be taken for that about another.
  *
- * A server hangs if nothing arrives for the timeout of the oldest request.
- * Progress counts, not the age of a request: of many requests the last one
- * waits long at a server that works. After its head a stream may be silent for
- * ever. */
+ * A server hangs if no reply is complete for the timeout of the oldest request.
+ * Replies count, not the age of a request: of many requests the last one waits
+ * long at a server that works. The bytes of a reply that is not complete extend
+ * the time by what they take on a slow line; a byte now and then does not.
+ * After its head a stream may be silent for ever. */
 #include "io/http.h"
 
 #include "base/assert.h"
@@ -29,6 +30,10 @@
 
 /* Bytes for one recv(), on the stack. */
 #define READ_BYTES 16384
+
+/* Nanoseconds for a byte, of 64 KiB a second: a list of 4 MB may take a minute
+ * longer than a short reply. */
+#define BYTE_NS 15259
 
 #define UNASKED "the server sent an HTTP reply without a request"
 
@@ -94,8 +99,9 @@ static struct hf_instant silent_until(const struct hf_http *http)
     if (oldest == NULL || oldest->timeout.ns == 0 || http->parser.is_stream) {
         return HF_NEVER;
     }
-    return hf_instant_add(hf_instant_max(oldest->sent, http->heard_at),
-                          oldest->timeout);
+    struct hf_instant since = hf_instant_max(oldest->sent, http->heard_at);
+    struct hf_span bytes = {BYTE_NS * (int64_t)http->n_heard};
+    return hf_instant_add(hf_instant_add(since, bytes), oldest->timeout);
 }
 
 static void set_timer(struct hf_http *http)
@@ -191,6 +197,7 @@ static void look_at_socket(struct hf_http *http, struct hf_instant now)
     } else if (http->socket.state == HF_SOCKET_OPEN && !http->is_open) {
         http->is_open = true;
         http->heard_at = now;
+        http->n_heard = 0;
         hf_http_queue_restamp(&http->queue, now);
         http->events->opened(http, now);
     }
@@ -255,6 +262,8 @@ static void take_reply(struct hf_http *http, struct hf_instant now)
     const struct hf_http_reply *reply = &http->parser.reply;
     struct hf_http_pending request = hf_http_queue_pop(&http->queue);
     bool is_cut = request.end > http->queue.n_written;
+    http->heard_at = now;
+    http->n_heard = 0;
     http->events->replied(http, &request, reply, now);
     if (http->n_closed != n_closed) {
         return;
@@ -355,7 +364,7 @@ static void read_all(struct hf_http *http, struct hf_instant now)
         if (n <= 0) {
             return;
         }
-        http->heard_at = now;
+        http->n_heard += (size_t)n;
         http->has_heard = true;
         /* A short read has emptied a plain socket. If epoll has reported the
          * end of the stream, read on until that. */

@@ -88,7 +88,8 @@ struct hf_http {
     struct hf_http_parser parser;
     struct hf_instant deadline; /* of opening */
     struct hf_span timeout;     /* of opening, for the message */
-    struct hf_instant heard_at; /* opened, or last received */
+    struct hf_instant heard_at; /* opened, or a reply was complete */
+    size_t n_heard;             /* bytes since */
     char host[280];             /* the value of the header "Host" */
     unsigned n_closed;          /* how often: a callback may close it */
     bool is_open;               /* `opened` has been called */

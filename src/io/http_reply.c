@@ -29,6 +29,10 @@ static struct hf_http_parser *owner_of(const http_parser *parser)
     return parser->data;
 }
 
+/* Of the shortest interim reply, "HTTP/1.1 100" and two ends of a line: it has
+ * nothing that the parser reports. */
+#define INTERIM_BYTES 16
+
 /* A callback returns this to stop the parser; 1 means something else to it when
  * the head is complete. The first fault is kept. */
 #define STOP (-1)
@@ -279,7 +283,7 @@ static int on_complete(http_parser *http)
     if (http->status_code / 100 == 1) { /* the reply itself follows */
         hf_http_parser_take(parser);
         begin_reply(parser);
-        return 0;
+        return count_head(parser, INTERIM_BYTES);
     }
     parser->is_done = true;
     parser->reply.is_last = !http_should_keep_alive(http);

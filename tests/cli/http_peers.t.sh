@@ -83,4 +83,28 @@ for command in 'ls' 'ls job' 'run -n job -- echo ran' 'get job' 'break --now job
     is "$code:$out" 69: "a proxy without the keys: $command fails"
     like "$err" 'answers with HTTP status 404: is it Consul\?' '... and says why'
 done
+
+# ---- A peer that drips ---------------------------------------------------------------
+
+ok 'etcd starts' etcd_start
+etcd=127.0.0.1:${ETCD_PORT[e1]}
+cat >"$W/drip" <<'END'
+while IFS= read -r line && [ "$line" != $'\r' ]; do :; done
+printf 'HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n'
+while printf x; do
+    sleep 0.05 # sleeps: a byte now and then
+done
+END
+begin_peer drip
+# Half of the clients begin at each.
+for try in {1..8}; do
+    capture timeout 60 holdfast run -w 20 -u "etcd://$peer,$etcd?connect_timeout=1s" \
+        job -- echo ran
+    echo "$code:$out"
+done >"$W/dripped"
+is "$(sort "$W/dripped" | uniq -c | xargs)" '8 0:ran' \
+    'a peer that drips: the next endpoint is used'
+capture timeout 60 holdfast run -w 3 -u "etcd://$peer?connect_timeout=1s" job -- echo ran
+is "$code:$out" 69: '... and if there is none, it fails'
+like "$err" "$peer no answer within 1000 ms" '... with the reason'
 finish

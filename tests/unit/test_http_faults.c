@@ -212,6 +212,16 @@ static void interim_replies_are_limited(void **state)
     await(&f, "closed: ");
     expect(&f, "1 lost, unknown\nclosed: the head of the HTTP reply exceeds "
                "2048 bytes\n");
+    peer_closes(&f);
+
+    open_again(&f); /* also where they have neither reason nor header */
+    assert_true(ask(&f, 2, false));
+    for (int i = 0; i < 1000 && f.len == 0; i++) {
+        peer_says(&f, "HTTP/1.1 100\r\n\r\n");
+    }
+    await(&f, "closed: ");
+    expect(&f, "2 lost, unknown\nclosed: the head of the HTTP reply exceeds "
+               "2048 bytes\n");
     end(&f);
 }
 
@@ -298,9 +308,9 @@ static void a_silent_server(void **state)
     pass_ms(&f, 1000); /* idle: no limit */
     assert_true(ask(&f, 1, false));
     assert_true(ask(&f, 2, false));
-    pass_ms(&f, 99);
+    pass_ms(&f, 98);
     peer_says(&f, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n1");
-    pass_ms(&f, 99);
+    pass_ms(&f, 1);
     peer_says(&f, "1");
     expect(&f, "1: 200 11 [|]\n");
     pass_ms(&f, 99);
@@ -318,6 +328,38 @@ static void a_silent_server(void **state)
     end(&f);
 }
 
+/* Bytes extend the time by what they take at 64 KiB a second: a byte now and
+ * then is no answer. */
+static void a_server_that_drips(void **state)
+{
+    struct fixture f;
+    (void)state;
+    begin(&f);
+    timeout = hf_span_ms(100);
+    assert_true(ask(&f, 1, false));
+    peer_says(&f, "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n");
+    for (int i = 0; i < 20 && f.len == 0; i++) {
+        pass_ms(&f, 10);
+        if (f.len == 0) {
+            peer_says(&f, "x");
+        }
+    }
+    expect(&f, "1 lost, unknown\nclosed: no answer within 100 ms\n");
+    peer_closes(&f);
+
+    char body[1000] = {0};
+    memset(body, 'x', 995);
+    open_again(&f);
+    assert_true(ask(&f, 2, false));
+    peer_says(&f, "HTTP/1.1 200 OK\r\nContent-Length: 996\r\n\r\n");
+    peer_says(&f, body);
+    pass_ms(&f, 110);
+    expect(&f, "");
+    pass_ms(&f, 10);
+    expect(&f, "2 lost, unknown\nclosed: no answer within 100 ms\n");
+    end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -332,6 +374,7 @@ int main(void)
         cmocka_unit_test(a_reply_without_a_request),
         cmocka_unit_test(an_idle_connection_has_ended),
         cmocka_unit_test(a_silent_server),
+        cmocka_unit_test(a_server_that_drips),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
