@@ -107,4 +107,57 @@ is "$(sort "$W/dripped" | uniq -c | xargs)" '8 0:ran' \
 capture timeout 60 holdfast run -w 3 -u "etcd://$peer?connect_timeout=1s" job -- echo ran
 is "$code:$out" 69: '... and if there is none, it fails'
 like "$err" "$peer no answer within 1000 ms" '... with the reason'
+
+# ---- Another cluster -----------------------------------------------------------------
+#
+# Clients that begin at one do not see the locks of the other, so doctor looks at each.
+
+ETCD_PORT[e2]=$(free_port) ETCD_MEMBERS=e2=unix://e2:1
+mkdir "$W/e2"
+etcd_launch e2
+ok 'another etcd starts' wait_until 30 etcd_answers e2
+other=127.0.0.1:${ETCD_PORT[e2]}
+for try in 1 2 3 4; do
+    capture timeout 60 holdfast doctor -u "etcd://$etcd,$other"
+    like "$code:$out" '^2:(.*
+)*unfit: .*: endpoint 127.0.0.1:[0-9]+ is of another cluster \([0-9a-f]+\)' \
+        "etcd: doctor finds another cluster ($try)"
+done
+capture timeout 60 holdfast doctor -u "etcd://$etcd,$other,$etcd"
+like "$code:$out" '^2:.*another cluster' '... among three'
+capture timeout 60 holdfast doctor -u "etcd://$etcd,localhost:${ETCD_PORT[e1]}"
+unlike "$code:$out" '^2:|: endpoint ' 'the same cluster twice: nothing to find'
+for try in 1 2 3 4; do
+    capture timeout 60 holdfast doctor -u "etcd://$etcd,127.0.0.1:1"
+    like "$code:$out" '^1:(.*
+)*warning: .*: endpoint 127.0.0.1:1 .*Connection refused' \
+        "an endpoint that refuses: doctor warns ($try)"
+done
+begin_peer drip
+took=$(now_ms)
+capture timeout 60 holdfast doctor -u "etcd://$etcd,$peer?connect_timeout=1s"
+took=$(($(now_ms) - took))
+like "$code:$out" "^1:(.*
+)*warning: .*: endpoint $peer .*no answer" "one that drips ($took ms)"
+begin_web web 200
+capture timeout 60 holdfast doctor -u "etcd://$etcd,$peer"
+like "$code:$out" "^1:(.*
+)*warning: .*: endpoint $peer .*HTTP status 200" 'a web server'
+
+if have_consul; then
+    ok 'Consul starts' consul_start
+    consul=127.0.0.1:${CONSUL_PORT[c1]}
+    begin_peer astray
+    for try in 1 2 3 4; do
+        capture timeout 60 holdfast doctor -u "consul://$consul,$peer"
+        like "$code:$out" "^2:(.*
+)*unfit: .*: endpoint $peer has 127.0.0.1:8300 for its leader, not 127.0.0.1:" \
+            "Consul: doctor finds another cluster ($try)"
+    done
+    capture timeout 60 holdfast doctor -u "consul://$consul,localhost:${CONSUL_PORT[c1]}"
+    like "$code:$out" '^0:' 'the same cluster twice: fit'
+    unlike "$out" ': endpoint ' '... and nothing to find'
+else
+    skip 'Consul' 'no Consul'
+fi
 finish

@@ -224,7 +224,8 @@ struct hf_consul {
     struct hf_wire_text body;   /* the same */
     struct hf_consul_list list; /* of the reply that is being read */
     struct hf_consul_list heard; /* the same, of watches */
-    char shown[200];             /* the agent, as EXAMINE has found it */
+    char leader[80];      /* as the endpoint in use names it, for a tour */
+    char shown[200];      /* the agent, as EXAMINE has found it */
     int64_t shown_min_ms; /* the same: its shortest session; 0: unknown */
     bool is_client;       /* the agent is no server */
 };
@@ -436,6 +437,8 @@ void hf_consul_examined(struct hf_consul *consul, enum hf_consul_step step,
                         const struct json_t *body,
                         const struct hf_wire_reply *reply,
                         struct hf_instant now);
+hf_endpoints_visit_fn hf_consul_visit;
+hf_endpoints_judge_fn hf_consul_judge;
 
 /* ---- store.c ------------------------------------------------------------- */
 

@@ -11,7 +11,9 @@
  *
  * Consul checks the rights of all operations of a transaction before it does
  * any. So one whose condition is never true tells of the right to write, and
- * writes nothing. It checks the right to a session before its ttl. */
+ * writes nothing. It checks the right to a session before its ttl.
+ *
+ * Then each endpoint names its leader. */
 #include "base/duration.h"
 #include "base/fail.h"
 #include "store/consul/consul.h"
@@ -217,6 +219,64 @@ void hf_consul_examined(struct hf_consul *consul, enum hf_consul_step step,
     } else {
         describe(consul);
         find_fault(consul, step, reply);
-        end(consul, HF_OK);
+        hf_endpoints_tour_begin(&consul->node, now);
     }
+}
+
+/* ---- The other endpoints ------------------------------------------------- */
+
+/* Consul does not name its cluster, but its leader, to all who ask. */
+bool hf_consul_visit(struct hf_endpoints *node, struct hf_http_request *out)
+{
+    struct hf_consul *consul = hf_consul_of(node);
+    struct hf_wire_text *path = hf_consul_path(consul, "status/leader");
+    hf_consul_path_query(consul, path, "");
+    hf_wire_text_add(path, "", 1);
+    if (node->tour.at == node->tour.first) {
+        consul->leader[0] = '\0';
+    }
+    *out = (struct hf_http_request){.method = "GET", .path = path->bytes};
+    return !path->has_failed;
+}
+
+static enum hf_severity judge(struct hf_consul *consul, const char *leader,
+                              unsigned status, char *out, size_t size)
+{
+    if (leader == NULL) {
+        snprintf(out, size, "answers with HTTP status %u: is it Consul?",
+                 status);
+        return HF_FINDING_WARNING;
+    }
+    if (*leader == '\0') {
+        snprintf(out, size, "has no leader");
+        return HF_FINDING_WARNING;
+    }
+    if (consul->leader[0] == '\0') {
+        snprintf(consul->leader, sizeof(consul->leader), "%s", leader);
+        hf_make_plain(consul->leader);
+    }
+    if (strncmp(leader, consul->leader, sizeof(consul->leader) - 1) != 0) {
+        snprintf(out, size,
+                 "has %.40s for its leader, not %.40s: if there was no "
+                 "election just now it is another cluster, whose clients are "
+                 "granted locks that are held here",
+                 leader, consul->leader);
+        hf_make_plain(out);
+        return HF_FINDING_ERROR;
+    }
+    return HF_FINDING_OK;
+}
+
+enum hf_severity hf_consul_judge(struct hf_endpoints *node,
+                                 const struct hf_http_reply *reply, char *out,
+                                 size_t size)
+{
+    json_t *body =
+        json_loadb(reply->body, reply->body_len, JSON_DECODE_ANY, NULL);
+    enum hf_severity severity =
+        judge(hf_consul_of(node),
+              reply->status == 200 ? json_string_value(body) : NULL,
+              reply->status, out, size);
+    json_decref(body);
+    return severity;
 }

@@ -98,5 +98,7 @@ const struct hf_endpoints_ops hf_consul_endpoints = {
     .replied = on_replied,
     .lost = on_lost,
     .examine = on_examine,
+    .visit = hf_consul_visit,
+    .judge = hf_consul_judge,
     .watch_fini = hf_consul_watch_fini,
 };

@@ -280,6 +280,7 @@ void hf_endpoints_close(struct hf_store *base, bool forked)
         hf_ordered_close(&node->ordered, hf_clock_now());
     }
     hf_endpoints_watches_free(node, true, forked);
+    hf_endpoints_tour_fini(node, forked);
     hf_loop_drop_timer(node->ordered.env.loop, &node->timer);
     hf_http_fini(&node->http, forked);
     node_free(node);

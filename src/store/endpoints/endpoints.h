@@ -15,7 +15,8 @@
  * one endpoint, until it fails.
  *
  *     endpoints.c  the connection, the endpoints in turn
- *     watch.c      watches: their connections */
+ *     watch.c      watches: their connections
+ *     tour.c       the other endpoints, for doctor */
 #ifndef HF_ENDPOINTS_ENDPOINTS_H
 #define HF_ENDPOINTS_ENDPOINTS_H
 
@@ -67,6 +68,19 @@ typedef void hf_endpoints_lost_fn(struct hf_endpoints *node,
                                   const struct hf_http_pending *request,
                                   bool is_unsent, struct hf_instant now);
 
+/** For doctor: what any endpoint is asked, to compare it with that in use. Its
+ * texts are borrowed until it is sent. @return false: no memory. */
+typedef bool hf_endpoints_visit_fn(struct hf_endpoints *node,
+                                   struct hf_http_request *out);
+
+/** The answer to that: is it of the same cluster, and does it serve?
+ * @param out  what is wrong, as a predicate of the endpoint.
+ * @return HF_FINDING_OK: nothing is. */
+typedef enum hf_severity
+hf_endpoints_judge_fn(struct hf_endpoints *node,
+                      const struct hf_http_reply *reply, char *out,
+                      size_t size);
+
 /* Free the other fields of the store's struct. */
 typedef void hf_endpoints_watch_fn(struct hf_endpoints_watch *watch);
 
@@ -83,7 +97,18 @@ struct hf_endpoints_ops {
     hf_endpoints_lost_fn *lost;
     hf_endpoints_fn *closed; /* NULL: nothing */
     hf_endpoints_fn *examine;
+    hf_endpoints_visit_fn *visit;
+    hf_endpoints_judge_fn *judge;
     hf_endpoints_watch_fn *watch_fini;
+};
+
+/* Of tour.c. */
+struct hf_endpoints_tour {
+    struct hf_http http;       /* first */
+    struct hf_endpoints *node; /* NULL: there was none yet */
+    const void *user;          /* of the job's sink, which it is for */
+    unsigned first, at;
+    bool has_found; /* the endpoint was judged */
 };
 
 struct hf_endpoints {
@@ -92,6 +117,7 @@ struct hf_endpoints {
     struct hf_http http;
     struct hf_timer timer; /* reconnects; frees watches; serves jobs */
     struct hf_endpoints_watch *watches;
+    struct hf_endpoints_tour tour;
     enum hf_endpoints_phase phase;
     struct hf_reconnect reconnect;
     uint64_t seed;
@@ -146,6 +172,12 @@ void hf_endpoints_describe(const struct hf_store *base, unsigned index,
                            struct hf_instant now, struct hf_node *out);
 void hf_endpoints_job(struct hf_store *base, unsigned index, enum hf_job job,
                       const struct hf_job_sink *sink);
+
+/* ---- tour.c -------------------------------------------------------------- */
+
+/* The endpoint in use is examined: look at the others, then end the jobs. */
+void hf_endpoints_tour_begin(struct hf_endpoints *node, struct hf_instant now);
+void hf_endpoints_tour_fini(struct hf_endpoints *node, bool forked);
 
 /* ---- watch.c ------------------------------------------------------------- */
 

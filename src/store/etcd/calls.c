@@ -118,7 +118,7 @@ static bool post(struct hf_etcd *etcd, enum hf_etcd_kind kind, const char *path,
 bool hf_etcd_greet(struct hf_etcd *etcd, struct hf_instant now)
 {
     hf_wire_text_say(begin(etcd), "{}");
-    return post(etcd, HF_ETCD_GREET, "/v3/maintenance/status", NULL, now);
+    return post(etcd, HF_ETCD_GREET, HF_ETCD_STATUS_PATH, NULL, now);
 }
 
 /* ---- Sessions ------------------------------------------------------------ */

@@ -139,6 +139,9 @@ enum hf_etcd_kind {
 
 extern const struct hf_wire_ops hf_etcd_wire;
 
+/* The request for version, leader and cluster. */
+#define HF_ETCD_STATUS_PATH "/v3/maintenance/status"
+
 /** Ask for the server's version and cluster. @return false: no memory. */
 bool hf_etcd_greet(struct hf_etcd *etcd, struct hf_instant now);
 
@@ -224,7 +227,10 @@ void hf_etcd_watches_resume(struct hf_etcd *etcd, struct hf_instant now);
 void hf_etcd_examine(struct hf_etcd *etcd, struct hf_instant now);
 
 /* The reply to the probe of that. */
-void hf_etcd_examined(struct hf_etcd *etcd, const struct hf_wire_reply *reply);
+void hf_etcd_examined(struct hf_etcd *etcd, const struct hf_wire_reply *reply,
+                      struct hf_instant now);
+hf_endpoints_visit_fn hf_etcd_visit;
+hf_endpoints_judge_fn hf_etcd_judge;
 
 /* ---- store.c ------------------------------------------------------------- */
 

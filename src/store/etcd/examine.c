@@ -8,6 +8,7 @@
 #include "base/fail.h"
 #include "store/etcd/etcd.h"
 
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +108,8 @@ void hf_etcd_examine(struct hf_etcd *etcd, struct hf_instant now)
     }
 }
 
-void hf_etcd_examined(struct hf_etcd *etcd, const struct hf_wire_reply *reply)
+void hf_etcd_examined(struct hf_etcd *etcd, const struct hf_wire_reply *reply,
+                      struct hf_instant now)
 {
     etcd->node.ordered.is_probing = false;
     if (reply->outcome == HF_WIRE_DONE || reply->outcome == HF_WIRE_ERROR) {
@@ -116,6 +118,60 @@ void hf_etcd_examined(struct hf_etcd *etcd, const struct hf_wire_reply *reply)
             hf_jobs_find(&etcd->node.ordered.jobs, HF_FINDING_ERROR, "%s",
                          etcd->node.why);
         }
-        hf_jobs_end(&etcd->node.ordered.jobs, HF_OK, NULL);
+        hf_endpoints_tour_begin(&etcd->node, now);
     } /* else: another connection, or another login, asks again */
+}
+
+/* ---- The other endpoints ------------------------------------------------- */
+
+/* Without the token, which is of one member. */
+bool hf_etcd_visit(struct hf_endpoints *node, struct hf_http_request *out)
+{
+    (void)node;
+    *out = (struct hf_http_request){
+        .method = "POST",
+        .path = HF_ETCD_STATUS_PATH,
+        .headers = HF_ETCD_HEADERS_PLAIN,
+        .body = "{}",
+        .body_len = 2,
+    };
+    return true;
+}
+
+static enum hf_severity judge(const struct hf_etcd *etcd, const json_t *body,
+                              unsigned status, char *out, size_t size)
+{
+    const json_t *header = json_object_get(body, "header");
+    uint64_t cluster = hf_etcd_number(header, "cluster_id");
+    if (cluster == 0) {
+        snprintf(out, size, "answers with HTTP status %u: is it etcd?", status);
+        return HF_FINDING_WARNING;
+    }
+    if (cluster != etcd->cluster) {
+        snprintf(out, size,
+                 "is of another cluster (%llx): clients that use it are "
+                 "granted locks that are held here. Name one cluster's members",
+                 (unsigned long long)cluster);
+        return HF_FINDING_ERROR;
+    }
+    if (json_is_true(json_object_get(body, "isLearner"))) {
+        snprintf(out, size, "is a learner, which serves no client");
+        return HF_FINDING_WARNING;
+    }
+    if (hf_etcd_number(body, "leader") == 0) {
+        snprintf(out, size, "has no leader");
+        return HF_FINDING_WARNING;
+    }
+    return HF_FINDING_OK;
+}
+
+enum hf_severity hf_etcd_judge(struct hf_endpoints *node,
+                               const struct hf_http_reply *reply, char *out,
+                               size_t size)
+{
+    json_t *body = json_loadb(reply->body, reply->body_len, 0, NULL);
+    enum hf_severity severity =
+        judge(hf_etcd_of(node), body, reply->status, out, size);
+    json_decref(body);
+    return severity;
 }

@@ -126,5 +126,7 @@ const struct hf_endpoints_ops hf_etcd_endpoints = {
     .lost = on_lost,
     .closed = on_closed,
     .examine = on_examine,
+    .visit = hf_etcd_visit,
+    .judge = hf_etcd_judge,
     .watch_fini = hf_etcd_watch_fini,
 };

@@ -560,7 +560,7 @@ static void deliver(struct hf_etcd *etcd, const struct hf_http_pending *request,
     } else if (request->cookie == HF_ETCD_GREET) {
         hf_etcd_node_greeted(etcd, is_done ? body : NULL, reply->fault, now);
     } else if (request->cookie == HF_ETCD_PROBE) {
-        hf_etcd_examined(etcd, reply);
+        hf_etcd_examined(etcd, reply, now);
     } else {
         if (is_done) {
             etcd->n_expired =
