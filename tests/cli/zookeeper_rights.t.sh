@@ -42,6 +42,11 @@ end keeper
 gives 0 'doctor where all may be created: fit' doctor -u "$ZOOKEEPER_URL/new/a?$more"
 is "$(zookeeper_do tree | grep -E '^/new|probe')" '' '... and has created nothing'
 
+# Servers that run standalone are no ensemble, and each grants locks of its own.
+gives 2 'doctor: a standalone server among others is not fit' \
+    doctor -u "$ZOOKEEPER_URL,127.0.0.1:1?$more"
+like "$out$err" 'unfit: .* runs standalone, but the URL names 2 servers' '... and why'
+
 # ---- A quota ---------------------------------------------------------------------------
 
 ok 'a node' zookeeper_do put /full ''

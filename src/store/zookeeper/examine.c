@@ -9,13 +9,19 @@
  *   BASE%probe                  where a name's container would be made; then,
  *                               while there is no node above it, the chroot's
  *                               nodes, from the last
- *   BASE%sessions/%probe        where a session's own would be made */
+ *   BASE%sessions/%probe        where a session's own would be made
+ *
+ * The members of an ensemble are in a node of the server's own, which is empty
+ * where it runs standalone. */
 #include "base/fail.h"
 #include "store/zookeeper/zookeeper.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Since ZooKeeper 3.5. */
+#define CONFIG "/zookeeper/config"
 
 /* Bytes of a probe's node behind the base. */
 #define NODE_MAX 32
@@ -51,6 +57,13 @@ static void finish(struct hf_zk_op *op, int rc, struct hf_instant now)
 {
     struct hf_zk *zk = op->zk;
     describe(zk);
+    if (op->is_alone && zk->n_servers > 1) {
+        hf_jobs_find(&zk->ordered.jobs, HF_FINDING_ERROR,
+                     "it runs standalone, but the URL names %u servers: each "
+                     "such server grants locks that the others have granted. "
+                     "Name it alone, or make them an ensemble",
+                     zk->n_servers);
+    }
     if (rc == ZNOAUTH) {
         char where[120];
         size_t len = (size_t)(strrchr(op->text, '/') - op->text);
@@ -129,6 +142,16 @@ static void ask(struct hf_zk_op *op)
     }
 }
 
+static void on_config(int rc, const char *value, int len,
+                      const struct Stat *stat, const void *data)
+{
+    struct hf_zk_op *op = (struct hf_zk_op *)(uintptr_t)data;
+    (void)value;
+    (void)stat;
+    op->is_alone = rc == ZOK && len <= 0;
+    hf_zk_op_answered(op, ZOK);
+}
+
 void hf_zk_examine(struct hf_zk *zk, struct hf_instant now)
 {
     struct hf_zk_op *op = NULL;
@@ -145,6 +168,8 @@ void hf_zk_examine(struct hf_zk *zk, struct hf_instant now)
     op->text = size == 0 ? NULL : malloc(size);
     if (op->text != NULL) {
         snprintf(op->text, size, "%s%%probe", op->folder);
+        (void)hf_zk_op_asked(
+            op, zoo_aget(zk->main->library, CONFIG, 0, on_config, op));
         ask(op);
     }
     zk->ordered.is_probing = hf_zk_op_begin(op, on_probed);

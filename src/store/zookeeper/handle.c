@@ -73,8 +73,8 @@ static _Thread_local struct hf_zk_handle *driven;
 static const char *closed_text(const struct hf_zk_handle *handle)
 {
     return zoo_state(handle->library) == ZOO_ASSOCIATING_STATE
-               ? "refuses a session (it is starting, has too many connections, "
-                 "or its data are older than this client has seen)"
+               ? "refuses a session (it is starting, has no majority or too "
+                 "many connections, or older data than this client has seen)"
                : "closed the connection";
 }
 

@@ -275,6 +275,7 @@ struct hf_zk_op {
     bool has_note;
     bool is_create;
     bool is_withdrawn; /* CREATE: a REMOVE came after it: create nothing */
+    bool is_alone;     /* EXAMINE: its server is of no ensemble */
     bool is_last;      /* CREATE: its own entry has the last sequence */
     hf_zk_step_fn *after_folder;
     unsigned made_rounds;
