@@ -129,6 +129,23 @@ static void end_event(struct hf_http *http, struct hf_instant now)
     }
 }
 
+/* ---- The server's end ---------------------------------------------------- */
+
+/* A TLS port closes a plain connection at its first bytes, also with a reset. A
+ * server that is full may close any, also before the first request. */
+static void break_at_end(struct hf_http *http)
+{
+    char why[sizeof(http->reason)];
+    const char *hint = http->limits->full == NULL ? "" : http->limits->full;
+    bool is_silent = !http->has_heard && http->socket.tls == NULL &&
+                     (hf_http_oldest(http) != NULL || *hint != '\0');
+    snprintf(why, sizeof(why),
+             "the server closed the connection without an answer (%sa TLS "
+             "port? use %ss://)",
+             hint, http->limits->scheme);
+    hf_http_break(http, is_silent ? why : http->socket.reason);
+}
+
 /* ---- Writing ----------------------------------------------------------- */
 
 /* A callback may ask when the socket has failed, with the last reply of it. */
@@ -146,7 +163,7 @@ static void flush(struct hf_http *http)
            (len = hf_http_queue_unsent(&http->queue, &bytes)) > 0) {
         ssize_t n = hf_socket_write(&http->socket, bytes, len);
         if (n < 0) {
-            hf_http_break(http, http->socket.reason);
+            break_at_end(http);
         }
         if (n <= 0) {
             return;
@@ -162,8 +179,10 @@ static void check_idle(struct hf_http *http)
     char byte;
     if (is_usable(http) && hf_http_oldest(http) == NULL) {
         ssize_t n = hf_socket_read(&http->socket, &byte, 1);
-        if (n != 0) {
-            hf_http_break(http, n < 0 ? http->socket.reason : UNASKED);
+        if (n < 0) {
+            break_at_end(http);
+        } else if (n > 0) {
+            hf_http_break(http, UNASKED);
         }
     }
 }
@@ -322,20 +341,6 @@ static void take_bytes(struct hf_http *http, const char *data, size_t len,
         len -= used;
         take(http, fed, now);
     }
-}
-
-/* A TLS port closes a plain connection at its first bytes, also with a reset.
- */
-static void break_at_end(struct hf_http *http)
-{
-    char why[120];
-    bool is_silent = !http->has_heard && hf_http_oldest(http) != NULL &&
-                     http->socket.tls == NULL;
-    snprintf(why, sizeof(why),
-             "the server closed the connection without an answer (a TLS port? "
-             "use %ss://)",
-             http->limits->scheme);
-    hf_http_break(http, is_silent ? why : http->socket.reason);
 }
 
 /* The connection has ended, which completes a reply without a length. */

@@ -77,6 +77,8 @@ struct hf_http_limits {
     size_t output_max;       /* of requests that are not written yet */
     const char *scheme; /* of the store's URLs without TLS, for messages; an 's'
                            follows where it has TLS */
+    const char *full;   /* a question for the message where a server closes a
+                           connection without an answer; NULL: none */
 };
 
 struct hf_http {

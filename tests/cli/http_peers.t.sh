@@ -145,7 +145,7 @@ like "$code:$out" "^1:(.*
 )*warning: .*: endpoint $peer .*HTTP status 200" 'a web server'
 
 if have_consul; then
-    ok 'Consul starts' consul_start
+    ok 'Consul starts' consul_start -- -hcl 'limits { http_max_conns_per_client = 40 }'
     consul=127.0.0.1:${CONSUL_PORT[c1]}
     begin_peer astray
     for try in 1 2 3 4; do
@@ -157,6 +157,19 @@ if have_consul; then
     capture timeout 60 holdfast doctor -u "consul://$consul,localhost:${CONSUL_PORT[c1]}"
     like "$code:$out" '^0:' 'the same cluster twice: fit'
     unlike "$out" ': endpoint ' '... and nothing to find'
+    # Consul closes the connections above its limit without a word.
+    for i in {1..40}; do
+        exec {taken[i]}<>"/dev/tcp/127.0.0.1/${CONSUL_PORT[c1]}"
+    done
+    for try in {1..10}; do
+        capture timeout 60 holdfast run -n -u "consul://$consul" job -- echo ran
+        echo "$code $err"
+    done >"$W/full"
+    like "$(sort -u "$W/full")" "^69 holdfast: job: $consul [^$]*http_max_conns_per_client" \
+        'Consul has no more connections for this host: it says so'
+    is "$(grep -c http_max_conns_per_client "$W/full")" 10 '... each time'
+    capture timeout 60 holdfast doctor -u "consul://$consul"
+    like "$code:$out" '^2:.*http_max_conns_per_client' '... doctor, too'
 else
     skip 'Consul' 'no Consul'
 fi

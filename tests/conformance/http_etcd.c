@@ -22,7 +22,8 @@ struct client {
 };
 
 static const char *const kept[] = {"Content-Type", NULL};
-static const struct hf_http_limits limits = {kept, 65536, 65536, 65536, "etcd"};
+static const struct hf_http_limits limits = {kept,  65536,  65536,
+                                             65536, "etcd", NULL};
 
 static void on_opened(struct hf_http *http, struct hf_instant now)
 {

@@ -14,8 +14,12 @@
 
 static const char *const kept[] = {"X-Consul-Index", NULL};
 const struct hf_http_limits hf_consul_limits = {
-    kept, HF_ENDPOINTS_HEAD_MAX, HF_ENDPOINTS_BODY_MAX, HF_ENDPOINTS_OUTPUT_MAX,
-    HF_CONSUL_SCHEME};
+    kept,
+    HF_ENDPOINTS_HEAD_MAX,
+    HF_ENDPOINTS_BODY_MAX,
+    HF_ENDPOINTS_OUTPUT_MAX,
+    HF_CONSUL_SCHEME,
+    "http_max_conns_per_client reached? "};
 
 /* ---- Connecting ---------------------------------------------------------- */
 

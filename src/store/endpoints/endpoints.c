@@ -152,7 +152,7 @@ static void on_closed(struct hf_http *http, struct hf_instant now)
     node->fault = HF_OK;
     node->phase = HF_ENDPOINTS_WAITING;
     if (node->n > 1) {
-        snprintf(why, sizeof(why), "%.80s: %.100s", hf_endpoints_shown(node),
+        snprintf(why, sizeof(why), "%.80s: %.115s", hf_endpoints_shown(node),
                  http->reason);
     } else {
         snprintf(why, sizeof(why), "%s", http->reason);

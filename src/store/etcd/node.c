@@ -110,9 +110,12 @@ static void on_examine(struct hf_endpoints *node, struct hf_instant now)
 }
 
 static const char *const kept[] = {NULL};
-static const struct hf_http_limits limits = {
-    kept, HF_ENDPOINTS_HEAD_MAX, HF_ENDPOINTS_BODY_MAX, HF_ENDPOINTS_OUTPUT_MAX,
-    HF_ETCD_SCHEME};
+static const struct hf_http_limits limits = {kept,
+                                             HF_ENDPOINTS_HEAD_MAX,
+                                             HF_ENDPOINTS_BODY_MAX,
+                                             HF_ENDPOINTS_OUTPUT_MAX,
+                                             HF_ETCD_SCHEME,
+                                             NULL};
 
 const struct hf_endpoints_ops hf_etcd_endpoints = {
     .size = sizeof(struct hf_etcd),

@@ -33,7 +33,8 @@
 
 static const char *const kept[] = {NULL};
 static const struct hf_http_limits limits = {
-    kept, HF_ENDPOINTS_HEAD_MAX, LINE_MAX_BYTES, OUTPUT_MAX, HF_ETCD_SCHEME};
+    kept,       HF_ENDPOINTS_HEAD_MAX, LINE_MAX_BYTES,
+    OUTPUT_MAX, HF_ETCD_SCHEME,        NULL};
 
 static struct hf_etcd_watch *watch_of(struct hf_http *http)
 {
