@@ -144,6 +144,17 @@ capture timeout 60 holdfast doctor -u "etcd://$etcd,$peer"
 like "$code:$out" "^1:(.*
 )*warning: .*: endpoint $peer .*HTTP status 200" 'a web server'
 
+# Members that are there, and refuse all but the greeting.
+curl -sSf --noproxy '*' -m 10 "http://$other/v3/maintenance/alarm" >"$W/alarm" \
+    -d '{"action":"ACTIVATE","memberID":"1","alarm":"CORRUPT"}'
+like "$(cat "$W/alarm")" CORRUPT 'an alarm'
+capture timeout 60 holdfast doctor -u "etcd://$other,localhost:${other#*:},$other"
+like "$code:$out" '^2:unfit: .*: cannot be examined: .*corrupt cluster' \
+    'doctor: three endpoints of a corrupt cluster, and why'
+capture timeout 60 holdfast run -w 2 -u "etcd://$other,localhost:${other#*:}" job -- echo ran
+is "$code:$out" 69: '... a wait fails'
+like "$err" 'corrupt cluster' '... with the reason'
+
 if have_consul; then
     ok 'Consul starts' consul_start -- -hcl 'limits { http_max_conns_per_client = 40 }'
     consul=127.0.0.1:${CONSUL_PORT[c1]}

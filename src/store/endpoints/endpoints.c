@@ -62,7 +62,6 @@ static void connect_now(struct hf_endpoints *node, struct hf_instant now)
 void hf_endpoints_ready(struct hf_endpoints *node, struct hf_instant now)
 {
     node->phase = HF_ENDPOINTS_READY;
-    node->failed = 0;
     hf_reconnect_served(&node->reconnect, now);
     hf_ordered_up(&node->ordered, now);
 }
@@ -102,7 +101,11 @@ static void on_replied(struct hf_http *http,
                        const struct hf_http_reply *reply, struct hf_instant now)
 {
     struct hf_endpoints *node = node_of(http);
+    bool was_ready = node->phase == HF_ENDPOINTS_READY;
     node->ops->replied(node, request, reply, now);
+    if (was_ready && node->phase == HF_ENDPOINTS_READY) {
+        node->failed = 0; /* a greeting proves less: a learner answers it */
+    }
     hf_ordered_check(&node->ordered);
     arm(node);
 }
