@@ -169,8 +169,10 @@ if have_consul; then
     like "$code:$out" '^0:' 'the same cluster twice: fit'
     unlike "$out" ': endpoint ' '... and nothing to find'
     # Consul closes the connections above its limit without a word.
-    for i in {1..40}; do
-        exec {taken[i]}<>"/dev/tcp/127.0.0.1/${CONSUL_PORT[c1]}"
+    taken=()
+    for _ in {1..40}; do
+        exec {fd}<>"/dev/tcp/127.0.0.1/${CONSUL_PORT[c1]}"
+        taken+=("$fd")
     done
     for try in {1..10}; do
         capture timeout 60 holdfast run -n -u "consul://$consul" job -- echo ran
@@ -181,6 +183,9 @@ if have_consul; then
     is "$(grep -c http_max_conns_per_client "$W/full")" 10 '... each time'
     capture timeout 60 holdfast doctor -u "consul://$consul"
     like "$code:$out" '^2:.*http_max_conns_per_client' '... doctor, too'
+    for fd in "${taken[@]}"; do
+        exec {fd}>&-
+    done
 else
     skip 'Consul' 'no Consul'
 fi
