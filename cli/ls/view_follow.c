@@ -336,10 +336,12 @@ static void compare(struct follow *follow)
     follow->has_view = true;
 }
 
-/* True if the error may be temporary. */
-static bool is_outage(enum hf_status status)
+/* True if the error may be temporary. A server that has been of use, and is not
+ * now, may be a primary again: of a fail-over, or with its settings back. */
+static bool is_outage(const struct follow *follow, enum hf_status status)
 {
-    return status == HF_UNAVAILABLE || status == HF_QUARANTINED;
+    return status == HF_UNAVAILABLE || status == HF_QUARANTINED ||
+           (status == HF_CONFIG && follow->has_view);
 }
 
 /* @return 0, or the exit code. */
@@ -360,7 +362,7 @@ static int look(struct follow *follow)
     if (is_stopped || status == HF_CANCELLED) {
         return 0;
     }
-    if (!is_outage(status)) {
+    if (!is_outage(follow, status)) {
         return cli_store_fail(status, "ls", &error);
     }
     if (!follow->is_away) {

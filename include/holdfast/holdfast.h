@@ -627,7 +627,7 @@ HF_API enum hf_status hf_lock_release_reserved(struct hf_lock *lock,
  * @param error     The reason of a failure, or NULL.
  *
  * @return HF_OK, also without a mark; HF_UNAVAILABLE, HF_QUARANTINED - no
- *         majority replied; HF_DENIED; HF_INVALID; HF_CANCELLED;
+ *         majority replied; HF_DENIED; HF_CONFIG; HF_INVALID; HF_CANCELLED;
  *         HF_NO_MEMORY.
  *
  * Threads: any number at once. Blocks: 0.9 s, or 1.8 s if it writes missing
@@ -653,8 +653,8 @@ hf_client_marked(struct hf_client *client, const void *name, size_t name_len,
  *         HF_LOST - the lock is lost, and not marked; HF_UNAVAILABLE,
  *         HF_QUARANTINED - no majority has the mark: it was withdrawn at the
  *         nodes that could be reached, the others may still have it;
- *         HF_DENIED; HF_INVALID - also a shared lock or a permit, or a lock
- *         whose mark was withdrawn; HF_CANCELLED; HF_NO_MEMORY.
+ *         HF_DENIED; HF_CONFIG; HF_INVALID - also a shared lock or a permit,
+ *         or a lock whose mark was withdrawn; HF_CANCELLED; HF_NO_MEMORY.
  *
  * Threads: the lock's. Blocks: for some rounds of 0.9 s for each name.
  */
@@ -670,9 +670,8 @@ hf_lock_mark(struct hf_lock *lock, int64_t period_ms, struct hf_error *error);
  *
  * @return HF_OK - withdrawn at a majority of the nodes that vote, or the mark
  *         is of another owner or has expired; HF_UNAVAILABLE - the mark may
- *         still be in force;
- *         HF_QUARANTINED; HF_DENIED; HF_INVALID; HF_CANCELLED;
- *         HF_NO_MEMORY.
+ *         still be in force; HF_QUARANTINED; HF_DENIED; HF_CONFIG; HF_INVALID;
+ *         HF_CANCELLED; HF_NO_MEMORY.
  *
  * Threads: the lock's. Blocks: for two rounds of 0.9 s for each name.
  */
@@ -821,9 +820,9 @@ HF_API HF_NODISCARD enum hf_status hf_lock_detach(struct hf_lock *lock,
  *
  * @return HF_OK - a majority confirmed that it is still held; HF_LOST;
  *         HF_UNAVAILABLE, HF_QUARANTINED - no majority replied; HF_DENIED;
- *         HF_INVALID - malformed owner or request; HF_UNSUPPORTED - several
- *         names or a semaphore, or a request of a later version; HF_CANCELLED;
- *         HF_NO_MEMORY.
+ *         HF_CONFIG; HF_INVALID - malformed owner or request; HF_UNSUPPORTED -
+ *         several names or a semaphore, or a request of a later version;
+ *         HF_CANCELLED; HF_NO_MEMORY.
  *
  * Owner: the caller. Threads: any. Blocks: 0.9 s.
  */
@@ -836,8 +835,8 @@ hf_lock_adopt(struct hf_client *client, const struct hf_request *request,
  *
  * @return HF_OK; HF_LOST - that owner had lost it; HF_UNKNOWN - not confirmed:
  *         the end of the lease frees it at the latest; HF_UNAVAILABLE,
- *         HF_QUARANTINED - no node replied; HF_DENIED; HF_INVALID - also a
- *         malformed owner; HF_CANCELLED; HF_NO_MEMORY.
+ *         HF_QUARANTINED - no node replied; HF_DENIED; HF_CONFIG; HF_INVALID -
+ *         also a malformed owner; HF_CANCELLED; HF_NO_MEMORY.
  *
  * Threads: any. Blocks: 0.9 s.
  */
@@ -1062,7 +1061,7 @@ HF_API void hf_value_free(struct hf_value *value);
  * @param error     The reason of a failure, or NULL.
  *
  * @return HF_OK - also if there is none; HF_UNAVAILABLE - no reply, or the
- *         server's error; HF_DENIED; HF_INVALID; HF_UNSUPPORTED -
+ *         server's error; HF_DENIED; HF_CONFIG; HF_INVALID; HF_UNSUPPORTED -
  *         this store keeps no values, e.g. since it has several servers;
  *         HF_CANCELLED; HF_NO_MEMORY.
  *
@@ -1097,8 +1096,8 @@ hf_value_get(struct hf_client *client, const void *name, size_t name_len,
  *
  * @return HF_OK - written; HF_BUSY - it has another version: nothing was
  *         written; HF_UNKNOWN - it may have been written, or still be;
- *         HF_UNAVAILABLE, HF_DENIED - nothing was written; HF_INVALID;
- *         HF_UNSUPPORTED - this store keeps no values; HF_CANCELLED,
+ *         HF_UNAVAILABLE, HF_DENIED, HF_CONFIG - nothing was written;
+ *         HF_INVALID; HF_UNSUPPORTED - no values here; HF_CANCELLED,
  *         HF_NO_MEMORY - it may have been written.
  *
  * Threads: any number at once. Blocks: 5 s.
@@ -1148,8 +1147,8 @@ typedef enum hf_status hf_value_change_fn(void *user,
  *
  * @return HF_OK; HF_BUSY - other clients wrote it during each try; HF_UNKNOWN -
  *         it may have been written, and is not retried; HF_UNAVAILABLE,
- *         HF_DENIED;
- *         HF_INVALID; HF_UNSUPPORTED - this store keeps no values;
+ *         HF_DENIED; HF_CONFIG; HF_INVALID;
+ *         HF_UNSUPPORTED - this store keeps no values;
  *         HF_CANCELLED, HF_NO_MEMORY - it may have been written; or the status
  *         that @p change returned.
  *
@@ -1279,7 +1278,7 @@ HF_API void hf_info_free(struct hf_info *info);
 
 /** Read the holder of @p name. Free @p out with hf_info_free().
  * @return HF_OK; HF_UNAVAILABLE, HF_QUARANTINED - no majority replied;
- *         HF_DENIED; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
+ *         HF_DENIED; HF_CONFIG; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
  * Owner: the caller. Threads: any. Blocks: 0.9 s. */
 HF_API HF_NODISCARD enum hf_status
 hf_client_inspect(struct hf_client *client, const void *name, size_t name_len,
@@ -1348,7 +1347,7 @@ typedef bool hf_queue_fn(void *user, const struct hf_queue_entry *entry);
  * first. At most 1,000 of each at each node.
  *
  * @return HF_OK; HF_UNAVAILABLE, HF_QUARANTINED - no majority replied;
- *         HF_DENIED; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
+ *         HF_DENIED; HF_CONFIG; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
  *
  * Threads: any. Blocks: 0.9 s.
  */
@@ -1392,7 +1391,7 @@ typedef bool hf_list_fn(void *user, const void *name, size_t name_len,
  * @param error    The reason of a failure, or NULL.
  *
  * @return HF_OK; HF_UNAVAILABLE, HF_QUARANTINED - no majority replied;
- *         HF_DENIED; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
+ *         HF_DENIED; HF_CONFIG; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
  *
  * Threads: any. Blocks: 0.9 s for each page of names without a reply.
  * Source: redis.io, SCAN, for @p pattern.
@@ -1436,7 +1435,8 @@ hf_op_start_list(struct hf_client *client, const char *pattern,
  * @return HF_OK - free now; HF_BUSY - @p now is false and the holder is a
  *         foreign key without expiry; HF_UNKNOWN - the name becomes free, but
  *         no majority confirmed it; HF_UNAVAILABLE, HF_QUARANTINED - no
- *         majority replied; HF_DENIED; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
+ *         majority replied; HF_DENIED; HF_CONFIG; HF_INVALID; HF_CANCELLED;
+ *         HF_NO_MEMORY.
  *
  * Threads: any. Blocks: for some rounds of 0.9 s; without @p now also until
  * the holder's lease has expired.

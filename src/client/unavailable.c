@@ -187,6 +187,14 @@ static void write_line(struct hf_op *op)
         __builtin_popcount(missing) == 1 ? __builtin_ctz(missing) : -1;
 }
 
+/* Whether all nodes that are missing failed so. */
+static bool is_of_all(const struct hf_op *op, uint16_t missing,
+                      enum hf_status fault)
+{
+    return missing != 0 &&
+           count(op, missing, fault) == (unsigned)__builtin_popcount(missing);
+}
+
 enum hf_status hf_unavailable_write(struct hf_op *op)
 {
     const struct hf_nodes *nodes = &op->client->nodes;
@@ -195,14 +203,15 @@ enum hf_status hf_unavailable_write(struct hf_op *op)
     unsigned answered = nodes->count - (unsigned)__builtin_popcount(missing);
     lacking -= answered < lacking ? answered : lacking;
     enum hf_status status = HF_UNAVAILABLE;
-    if (missing != 0 && count(op, missing, HF_DENIED) ==
-                            (unsigned)__builtin_popcount(missing)) {
+    if (is_of_all(op, missing, HF_DENIED)) {
         status = HF_DENIED;
     } else if (op->has_dropped ||
                (lacking > 0 && count(op, missing, HF_NO_MEMORY) >= lacking)) {
         status = HF_NO_MEMORY; /* of this process */
     } else if (lacking > 0 && count(op, missing, HF_QUARANTINED) >= lacking) {
         status = HF_QUARANTINED;
+    } else if (lacking > 0 && is_of_all(op, missing, HF_CONFIG)) {
+        status = HF_CONFIG; /* reached, and of no use to this client */
     }
     write_line(op);
     return status;

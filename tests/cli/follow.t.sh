@@ -158,6 +158,16 @@ says away '\(back\)$' 'outage: and that it is over'
 is "$(grep -c unreachable "$W/away")" 1 'outage: once'
 ok 'outage: it was the last line' test "$before" -gt 0
 end_runs
+# A server that is of no use for a while, as in a fail-over: no end of it.
+follow demoted
+run A job
+says demoted 'job +(acquired|held) by' 'a replica: followed before'
+server_cli one replicaof 127.0.0.1 1 >/dev/null
+server_cli one client kill type normal >/dev/null
+says demoted '\(unreachable: .*is a replica of .+\)$' 'a replica: said'
+server_cli one replicaof no one >/dev/null
+says demoted '\(back\)$' 'a primary again: said'
+end_runs
 HOLDFAST_URL=redis+unix://$W/absent follow never
 says never '\(unreachable: .+\)$' 'never reached: said, and goes on'
 ok 'never reached: still there' kill -0 "${pids[follow]}"

@@ -113,6 +113,40 @@ like "$err" 'no majority: 127\.0\.0\.1:[0-9]+: NOREPLICAS [^'$'\n'']*; try 2 ' \
 ends 78 1500 'DB index is out of range' 'a database that is not there' \
     holdfast run -n --on-unreachable run -u "${short/\?//99?}" x -- echo no
 
+# A server that can never serve this URL: one of a store of three. It is reached,
+# and a later try is of no use, whatever the command asks.
+server_start part
+part="${SERVER_URL[part]}?quarantine=off&node_timeout=3s"
+server_start second
+server_start third
+holdfast run -n -u "$part ${SERVER_URL[second]} ${SERVER_URL[third]}" x -- true
+belongs='/s belongs to a store of 3 servers'
+owner="$(printf '0%.0s' {1..32}):h:1:1@5/30000"
+ends 78 3500 "$belongs" 'one of three: --on-unreachable run' \
+    holdfast run -n --on-unreachable run -u "$part" x -- echo no
+ends 78 3500 "$belongs" 'one of three: --once --on-unreachable run' \
+    holdfast run --once 1h --on-unreachable run -u "$part" x -- echo no
+ends 78 3500 "$belongs" 'one of three: --once' \
+    holdfast run --once 1h -u "$part" x -- echo no
+while read -r title arguments; do
+    # shellcheck disable=SC2086 # several words
+    ends 78 3500 "$belongs" "one of three: $title" \
+        holdfast -u "$part" $arguments
+done <<END
+ls ls
+ls-of-a-name ls x
+ls-q ls -q x
+ls-json ls --json
+ls-follow ls --follow
+break break x
+break-now break --now x
+get get x
+put put x 1
+acquire acquire -n x
+extend extend x --owner $owner
+release release x --owner $owner
+END
+
 # A minority that is down costs no time.
 servers_start 3
 export HOLDFAST_URL="$URLS?quarantine=off"
