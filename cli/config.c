@@ -325,7 +325,18 @@ static int take_line(struct file *file, char *line)
     return wrong != NULL ? complain(file, wrong) : take_pair(file, key, value);
 }
 
-/* Append the file's parameters to those of its URL. */
+/* The last URL in a text of several, separated by blanks. */
+static const char *last_url(const char *text)
+{
+    size_t at = strlen(text);
+    while (at > 0 && text[at - 1] != ' ' && text[at - 1] != '\t') {
+        at--;
+    }
+    return text + at;
+}
+
+/* Append the file's parameters to those of its URL: of several to the last, as
+ * the parameters of any are those of all. */
 static int join(struct file *file)
 {
     struct cli_config *config = file->config;
@@ -339,7 +350,7 @@ static int join(struct file *file)
         return 0;
     }
     cli_out_init_text(&out, config->url + len, sizeof(config->url) - len);
-    cli_out_text(&out, strchr(config->url, '?') != NULL ? "&" : "?");
+    cli_out_text(&out, strchr(last_url(config->url), '?') != NULL ? "&" : "?");
     cli_out_text(&out, file->params);
     return 0;
 }
@@ -445,6 +456,20 @@ static int load_any(struct cli_config *config)
     return code >= 0 ? code : load_in(config, "/etc", "/holdfast/config");
 }
 
+/* With the code of a malformed URL (store.c). */
+static int refuse_length(const struct cli_config *config, size_t len)
+{
+    struct cli_out out;
+    bool is_option = config->source == CLI_FROM_OPTION;
+    cli_message_begin(&out);
+    cli_out_text(&out, is_option ? "-u" : "HOLDFAST_URL");
+    cli_out_text(&out, ": a store URL has at most ");
+    cli_out_int(&out, sizeof(config->url) - 1);
+    cli_out_text(&out, " bytes; this one has ");
+    cli_out_int(&out, (int64_t)len);
+    return cli_message_end(&out, is_option ? CLI_EXIT_USAGE : CLI_EXIT_CONFIG);
+}
+
 /* @return -1: from no URL that was given, else 0 or the exit code. */
 static int take_url(struct cli_config *config, const struct cli_args *args)
 {
@@ -459,11 +484,11 @@ static int take_url(struct cli_config *config, const struct cli_args *args)
         config->source = CLI_FROM_NOWHERE;
         return -1;
     }
-    if (strlen(url) >= sizeof(config->url)) {
-        return cli_message(CLI_EXIT_CONFIG, NULL,
-                           "the store's URL is too long");
+    size_t len = strlen(url);
+    if (len >= sizeof(config->url)) {
+        return refuse_length(config, len);
     }
-    memcpy(config->url, url, strlen(url) + 1);
+    memcpy(config->url, url, len + 1);
     cli_config_hide_passwords(args->url);
     return 0;
 }

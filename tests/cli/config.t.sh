@@ -44,6 +44,14 @@ is "$code" 64 'a parameter of the file counts'
 like "$err" '6.*5' 'and is named with the asked one'
 printf 'url = local://%s?max_ttl=10s\nnode_timeout = 20ms\n' "$W/params2" >"$file"
 ok 'parameters in the URL and in the file' holdfast run -t 10s x -- true
+# Parameters of the file follow the last of several URLs, which may have none.
+servers_start 3
+printf 'url = %s?quarantine=off %s %s\nmax_ttl = 5s\n' "${SERVER_URL[s1]}" \
+    "${SERVER_URL[s2]}" "${SERVER_URL[s3]}" >"$file"
+capture holdfast run -t 5s x -- true
+is "$code:$err" 0: 'several URLs, the first with parameters'
+capture holdfast run -t 6s x -- true
+like "$code:$err" '64:.*5s' 'and a parameter of the file counts'
 
 echo 'url = ' >"$file"
 refused "$file: has no .url" 'no url'

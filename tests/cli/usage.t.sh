@@ -73,6 +73,16 @@ for command in acquire extend release break; do
         "$command with two names" holdfast $command a b
 done
 
+# An argument that is no URL, and one that is too long for one.
+endless=local:///$(head -c 8192 /dev/zero | tr '\0' x)
+refused 64 '-u: not a store URL' '-u that is no URL' holdfast ls -u x
+refused 64 '-u: .*8191 bytes; this one has 8201' 'a URL of -u that is too long' \
+    holdfast ls -u "$endless"
+HOLDFAST_URL=x refused 78 'HOLDFAST_URL: not a store URL' 'of the environment' \
+    holdfast ls
+HOLDFAST_URL=$endless refused 78 'HOLDFAST_URL: .*8191 bytes; this one has 8201' \
+    'too long, of the environment' holdfast ls
+
 for value in '' abc 5x 1h30 30m1h -5 1..5 1s1s 0.0001; do
     refused 64 "not a duration|not negative" "--wait '$value'" \
         holdfast run --wait="$value" x -- true
