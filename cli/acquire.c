@@ -11,9 +11,6 @@
 #include <poll.h>
 #include <string.h>
 
-/* The lease without --ttl, if the store's max_ttl allows it. */
-#define TTL_MS 30000
-
 static void on_done(void *user, struct hf_lock *lock, enum hf_status status,
                     const struct hf_error *error)
 {
@@ -115,7 +112,7 @@ int cli_acquire_ttl(struct hf_request *request, const struct hf_client *client,
         return refuse_ttl(args, max_ms);
     }
     if (args->ttl_ms == CLI_UNSET) {
-        request->ttl_ms = TTL_MS < max_ms ? TTL_MS : max_ms;
+        request->ttl_ms = CLI_TTL_MS < max_ms ? CLI_TTL_MS : max_ms;
     }
     return 0;
 }

@@ -17,6 +17,9 @@
  * or 0 to continue. */
 typedef int cli_acquire_stop_fn(void *user);
 
+/* The lease without --ttl, if the store's max_ttl allows it. */
+#define CLI_TTL_MS 30000
+
 struct cli_acquire {
     struct hf_client *client;
     const struct hf_request *request;

@@ -65,8 +65,8 @@ static int failed_in_file(int code, const struct cli_config *config,
     return cli_message_end(&out, code);
 }
 
-static int open_failed(const struct cli_config *config, enum hf_status status,
-                       const struct hf_error *error)
+int cli_store_open_failed(const struct cli_config *config,
+                          enum hf_status status, const struct hf_error *error)
 {
     int code = open_code(status, config->source);
     switch (config->source) {
@@ -114,11 +114,11 @@ bool cli_store_frees_at_end(const struct cli_config *config)
            (can & HF_CAP_LIVENESS) != 0;
 }
 
-int cli_store_open(struct cli_config *config, const struct cli_args *args,
-                   struct hf_client **out)
+enum hf_status cli_store_try(struct cli_config *config,
+                             const struct cli_args *args,
+                             struct hf_client **out, struct hf_error *error)
 {
     struct hf_client_options options;
-    struct hf_error error = {.text = ""};
     hf_client_options_init(&options);
     options.thread = HF_THREAD_NONE;
     if (config->password[0] != '\0') {
@@ -132,9 +132,17 @@ int cli_store_open(struct cli_config *config, const struct cli_args *args,
     options.log_user = (void *)(uintptr_t)&args->n_verbose;
     options.is_for_setup = args->is_for_setup;
     enum hf_status status =
-        hf_client_open(url_of(config), &options, out, &error);
+        hf_client_open(url_of(config), &options, out, error);
     cli_config_wipe(config);
-    return status == HF_OK ? 0 : open_failed(config, status, &error);
+    return status;
+}
+
+int cli_store_open(struct cli_config *config, const struct cli_args *args,
+                   struct hf_client **out)
+{
+    struct hf_error error = {.text = ""};
+    enum hf_status status = cli_store_try(config, args, out, &error);
+    return status == HF_OK ? 0 : cli_store_open_failed(config, status, &error);
 }
 
 /* True if the notice must be printed: the file that records it was not there,

@@ -15,6 +15,13 @@
 int cli_store_open(struct cli_config *config, const struct cli_args *args,
                    struct hf_client **out);
 
+/* The same without the line: that is cli_store_open_failed(). */
+enum hf_status cli_store_try(struct cli_config *config,
+                             const struct cli_args *args,
+                             struct hf_client **out, struct hf_error *error);
+int cli_store_open_failed(const struct cli_config *config,
+                          enum hf_status status, const struct hf_error *error);
+
 /* Whether the store frees a lock when the processes that have it end, and not
  * only with its lease. Before it is opened; the store is not asked. */
 bool cli_store_frees_at_end(const struct cli_config *config);

@@ -51,14 +51,13 @@ static int set_up(struct cli_keeper *keeper)
 /* ---- Acquiring the lock -------------------------------------------------- */
 
 /* --on-unreachable run: print a line, and continue without the lock. */
-static int go_without(const struct cli_keeper *keeper,
-                      const struct cli_acquire *take)
+static int go_without(const struct cli_keeper *keeper, const char *why)
 {
     struct cli_out out;
     cli_message_begin(&out);
     (void)cli_out_shown(&out, keeper->args->name, strlen(keeper->args->name));
     cli_out_text(&out, ": running WITHOUT the lock: ");
-    cli_out_plain(&out, take->error.text);
+    cli_out_plain(&out, why);
     return cli_message_end(&out, START);
 }
 
@@ -86,7 +85,7 @@ static int refuse(struct cli_keeper *keeper, const struct cli_acquire *take)
     return take->outcome == HF_UNAVAILABLE &&
                    keeper->args->on_unreachable == CLI_UNREACHABLE_RUN &&
                    !is_reached(keeper)
-               ? go_without(keeper, take)
+               ? go_without(keeper, take->error.text)
                : cli_acquire_failed(take, keeper->args);
 }
 
@@ -242,8 +241,11 @@ static void watch(struct cli_keeper *keeper)
         {.fd = keeper->timer, .events = POLLIN},
         {.fd = keeper->signals, .events = POLLIN},
         {.fd = keeper->link, .events = POLLIN},
-        {.fd = hf_client_fd(keeper->client), .events = POLLIN},
+        {.fd = -1, .events = POLLIN},
     };
+    if (keeper->client != NULL) { /* else there is no store to hear from */
+        fds[3].fd = hf_client_fd(keeper->client);
+    }
     while (!keeper->child.is_over) {
         set_timer(keeper);
         int n = poll(fds, 4, -1);
@@ -371,6 +373,37 @@ int cli_keeper_round(struct cli_keeper *keeper)
     return run_command(keeper);
 }
 
+/* --on-unreachable run, of a store that cannot be opened. */
+static int run_without_store(struct cli_keeper *keeper, const char *why)
+{
+    int64_t ttl_ms =
+        keeper->args->ttl_ms != CLI_UNSET ? keeper->args->ttl_ms : CLI_TTL_MS;
+    int code = check_grace(keeper->args, ttl_ms);
+    if (code != 0) {
+        return code;
+    }
+    (void)go_without(keeper, why);
+    cli_keeper_begin(keeper, ttl_ms);
+    return run_command(keeper);
+}
+
+/* Of the embedded store: on a disk that is full or read-only, it is no more
+ * reached than a server that is away. */
+static int run_with_store(struct cli_keeper *keeper)
+{
+    struct hf_error error = {.text = ""};
+    struct cli_config *config = &keeper->run->config;
+    enum hf_status status =
+        cli_store_try(config, keeper->args, &keeper->client, &error);
+    if (status == HF_OK) {
+        return cli_keeper_again(keeper);
+    }
+    return status == HF_UNAVAILABLE &&
+                   keeper->args->on_unreachable == CLI_UNREACHABLE_RUN
+               ? run_without_store(keeper, error.text)
+               : cli_store_open_failed(config, status, &error);
+}
+
 void cli_keeper(struct cli_run *run)
 {
     struct cli_keeper keeper = {
@@ -384,10 +417,7 @@ void cli_keeper(struct cli_run *run)
     if (code == 0) {
         atomic_store(&run->link.shared->frees_at_end,
                      cli_store_frees_at_end(&run->config));
-        code = cli_store_open(&run->config, run->args, &keeper.client);
-    }
-    if (code == 0) {
-        code = cli_keeper_again(&keeper);
+        code = run_with_store(&keeper);
     }
     hf_client_close(keeper.client);
     run->link.shared->interrupt = keeper.interrupt;

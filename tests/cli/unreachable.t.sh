@@ -113,6 +113,37 @@ like "$err" 'no majority: 127\.0\.0\.1:[0-9]+: NOREPLICAS [^'$'\n'']*; try 2 ' \
 ends 78 1500 'DB index is out of range' 'a database that is not there' \
     holdfast run -n --on-unreachable run -u "${short/\?//99?}" x -- echo no
 
+# The embedded store on a disk that is full, or read-only, as after an error.
+disk() { # OPTIONS-OF-A-REMOUNT COMMAND : in a mount namespace
+    capture timeout 30 unshare -m sh -c '
+        mount -t tmpfs -o size=64k,mode=700 none "$0" && shift 0 &&
+        { [ "$1" = full ] || mount -o remount,"$1" "$0"; } && eval "$2"' \
+        "$W/disk" "$1" "$2"
+}
+mkdir "$W/disk"
+if unshare -m true 2>/dev/null; then
+    for how in full ro; do
+        disk $how 'holdfast run -u "local://$0/store" x -- echo no'
+        is "$code:$out" 69: "$how: the store cannot be used"
+        disk $how 'holdfast run --on-unreachable run -u "local://$0/store" \
+            x -- sh -c "echo ran \$HOLDFAST_FENCE [\$HOLDFAST_OWNER]; exit 3"'
+        is "$code:$out" '3:ran 0 []' "$how: --on-unreachable run"
+        like "$err" '^holdfast: x: running WITHOUT the lock: cannot [^'$'\n'']*$' \
+            "$how: says so"
+        disk $how 'holdfast run --on-unreachable run --once 1h --min-hold 1h \
+            -u "local://$0/store" x -- echo ran'
+        is "$code:$out" '0:ran' "$how: with a period and a reservation"
+        disk $how 'holdfast run --on-unreachable run --max-hold 100ms \
+            -u "local://$0/store" x -- sleep 60'
+        is "$code" 124 "$how: with a limit"
+        disk $how 'holdfast run --on-unreachable run -t 4s --kill-grace 3s \
+            -u "local://$0/store" x -- echo no'
+        is "$code:$out" 64: "$how: options that do not fit"
+    done
+else
+    skip 'a disk that cannot be written' 'needs mount namespaces'
+fi
+
 # A server that can never serve this URL: one of a store of three. It is reached,
 # and a later try is of no use, whatever the command asks.
 server_start part
