@@ -367,5 +367,21 @@ drawn (L1)
 drawn s3/s: down
 send q
 S
+
+# The URL of one of the three: its locks are not shown as if it were all.
+one="${SERVER_URL[s1]}"
+for width in 80 200; do
+    top "one of three servers ($width columns)" \
+        "stty cols $width; holdfast top -u '$one'" <<S
+drawn no answer:
+drawn 0 of 1 node up, 1 down
+drawn belongs to a store of 3
+screen $W/screen
+send \n?\x1b
+send q
+S
+    is "$(grep -c '^job' "$W/screen")" 0 "... shows no lock ($width columns)"
+done
+ok '... while one is held' state job held 0
 end_runs
 finish
