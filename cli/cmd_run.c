@@ -139,7 +139,8 @@ static const char *cannot_run_once(const struct cli_args *args)
         return "--once starts one command in a period, --permits lets several "
                "run: give one of them";
     }
-    return NULL;
+    return args->once_ms > HF_PERIOD_MS_MAX ? "--once is ten years at most"
+                                            : NULL;
 }
 
 static const char *cannot_reserve(const struct cli_args *args)

@@ -73,6 +73,9 @@ for command in acquire extend release break; do
         "$command with two names" holdfast $command a b
 done
 
+refused 64 '--once is ten years at most' 'a period that is too long' \
+    holdfast run --once 3651d x -- true
+
 # An argument that is no URL, and one that is too long for one.
 endless=local:///$(head -c 8192 /dev/zero | tr '\0' x)
 refused 64 '-u: not a store URL' '-u that is no URL' holdfast ls -u x
