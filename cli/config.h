@@ -33,8 +33,8 @@ struct cli_config {
 };
 
 /* Determine the store. A password in a URL of the command line is overwritten
- * in argv, so that ps no longer shows it. @return 0, or the exit code after a line
- * on stderr. */
+ * in argv, so that ps no longer shows it. @return 0, or the exit code after a
+ * line on stderr. */
 int cli_config_find(struct cli_config *config, const struct cli_args *args);
 
 /* Read a password file. @return NULL, or the reason why it cannot be used. */

@@ -19,6 +19,10 @@ test_store() { # TITLE
     answers 0 'held' job
     holdfast release job --owner "$owner"
     answers 1 'released' job
+    owner=$(holdfast acquire -t 30s 'job[1]' | cut -d' ' -f1)
+    answers 0 'held, with a bracket' --name='job[1]'
+    holdfast release 'job[1]' --owner "$owner"
+    answers 1 'released, with a bracket' --name='job[1]'
     owner=$(holdfast acquire -s -t 30s job | cut -d' ' -f1)
     answers 0 'shared' job
     holdfast release job --owner "$owner"

@@ -75,6 +75,24 @@ of_two() { # URL TITLE
         "$title: is refused"
 }
 
+# A permit that is reserved has a name, and is broken by it. The name of the
+# semaphore is free meanwhile.
+reserved() { # URL TITLE
+    local title=$2
+    export HOLDFAST_URL=$1
+    gives 0 "$title: a permit is reserved" run -p 1 --min-hold 1h rate -- true
+    gives 75 "$title: for others" run -n -p 1 rate -- true
+    like "$err" 'rate: the only permit is kept taken after its end' \
+        "$title: says so"
+    gives 1 "$title: is not held" ls -q rate
+    gives 0 "$title: break of the semaphore" break rate
+    gives 75 "$title: leaves it" run -n -p 1 rate -- true
+    gives 0 "$title: break of the permit" break -n 'rate#0'
+    like "$out" '^rate#0 was kept taken after the end of .* and is free' \
+        "$title: names it"
+    gives 0 "$title: frees it" run -n -p 1 rate -- true
+}
+
 crowd() { # URL TITLE N
     local title=$2 n=$3 who i pid waits=()
     export HOLDFAST_URL=$1
@@ -142,6 +160,7 @@ for store in "local://$W/store embedded" \
     url=${store%% *}
     url=${url//%/ }
     of_two "$url" "${store#* }"
+    reserved "$url" "${store#* }"
     crowd "$url" "${store#* }" 2
 done
 of_many "${SERVER_URL[one]}$query"
