@@ -157,6 +157,18 @@ static const char *cannot_reserve(const struct cli_args *args)
                : NULL;
 }
 
+static int check_status(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0) {
+        return cli_message_errno(CLI_EXIT_USAGE, "--status-fd", errno);
+    }
+    return (flags & O_ACCMODE) != O_RDONLY
+               ? 0
+               : cli_message(CLI_EXIT_USAGE, "--status-fd",
+                             "it is open for reading only");
+}
+
 static int check(const struct cli_args *args)
 {
     const char *wrong = cli_acquire_check(args);
@@ -176,11 +188,8 @@ static int check(const struct cli_args *args)
         return cli_message(CLI_EXIT_USAGE, NULL,
                            "run prints nothing: --status-fd has JSON");
     }
-    if (args->status_fd != CLI_UNSET &&
-        fcntl((int)args->status_fd, F_GETFD) < 0) {
-        return cli_message_errno(CLI_EXIT_USAGE, "--status-fd", errno);
-    }
-    return 0;
+    return args->status_fd == CLI_UNSET ? 0
+                                        : check_status((int)args->status_fd);
 }
 
 static int run(struct cli_args *args)

@@ -113,6 +113,8 @@ refused 64 'from 0 to 255' '-E' holdfast run -E 256 x -- true
 refused 64 'from 0 to 255' '-E word' holdfast run -E x x -- true
 refused 64 'status-fd: Bad file' '--status-fd closed' \
     holdfast run --status-fd 77 x -- true
+refused 64 'status-fd: it is open for reading only' '--status-fd to read from' \
+    holdfast run --status-fd 7 x -- true 7</dev/null
 refused 64 '31 days at most' 'a --min-hold of 32 days' \
     holdfast run --min-hold 32d x -- true
 refused 64 'min-hold keeps others out' '--min-hold with --shared' \
