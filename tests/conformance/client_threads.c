@@ -109,6 +109,7 @@ static void *watcher(void *arg)
             hf_lock_remaining_ms(lock) <= 0) {
             return lock;
         }
+        pause_ms(1);
     }
     return NULL;
 }
@@ -196,6 +197,9 @@ static void on_lost(void *user, struct hf_lock *lock, enum hf_state state)
     }
 }
 
+/* Before a deadline they read without a pause. */
+#define NEAR_MS 20
+
 /* Until all are LOST. */
 static void *ask_all(void *arg)
 {
@@ -203,11 +207,17 @@ static void *ask_all(void *arg)
     int64_t end = now_ms() + PATIENCE_MS;
     int lost = 0;
     while (lost < WATCHED && now_ms() < end) {
+        int64_t least_ms = PATIENCE_MS;
         lost = 0;
         for (int i = 0; i < WATCHED; i++) {
             struct hf_lock *lock = watch->locks[i];
             lost += hf_lock_state(lock) == HF_STATE_LOST &&
                     hf_lock_fence(lock) != 0 && hf_lock_remaining_ms(lock) == 0;
+            int64_t left_ms = hf_lock_remaining_ms(lock);
+            least_ms = left_ms < least_ms ? left_ms : least_ms;
+        }
+        if (least_ms > NEAR_MS) {
+            pause_ms(1);
         }
     }
     return lost == WATCHED ? NULL : arg;
