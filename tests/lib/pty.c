@@ -17,7 +17,8 @@
  *     touch FILE      create it: a process outside that waits for it goes on
  *     close           hang up
  * Each step has 30 s. Exit 0: all done; 1: not, and the transcript is printed
- * as TAP comments. COMMAND is killed at the end by hanging up. */
+ * as TAP comments, with the processes at the terminal. COMMAND is killed at the
+ * end by hanging up. */
 #include "screen.h"
 
 #include <errno.h>
@@ -225,6 +226,20 @@ static void show(const char *step)
     printf("\n# pty: matched up to byte %zu of %zu\n", matched, n_seen);
 }
 
+/* The processes at the terminal: which group has it, and which are stopped. */
+static void show_processes(int master)
+{
+    char command[200];
+    const char *name = ptsname(master);
+    snprintf(command, sizeof(command),
+             "ps -o pid,pgid,tpgid,stat,args -t %s | sed 's/^/# | /'",
+             name == NULL ? "none" : name);
+    fflush(stdout);
+    if (system(command) != 0) {
+        printf("# pty: no ps\n");
+    }
+}
+
 static bool resize(int master, const char *text)
 {
     char *rest;
@@ -286,6 +301,7 @@ int main(int argc, char **argv)
         memcpy(copy, line, sizeof(copy));
         if (!step(&master, line)) {
             show(copy);
+            show_processes(master);
             code = 1;
         }
     }
