@@ -156,7 +156,9 @@ like "$lines" $'\n4 programs' "two builds of two tests"
 unlike "$lines" 'FAILED cli/y' "what is alone waits for the rest, and for quiet"
 rm "$W/tree/tests/cli/y.t.sh"
 
-# More at a time while a processor is free, by a /proc/stat that counts up.
+# More at a time while half of a processor is free, by a /proc/stat that counts up. On
+# one processor, so that half of it is half of all.
+one=$(sed -nE 's/^Cpus_allowed_list:\s*([0-9]+).*/\1/p' /proc/self/status)
 processors() { # IDLE-TICKS BUSY-TICKS
     local i n=0
     while :; do
@@ -189,19 +191,19 @@ echo 1..1
 END
         chmod +x "$W/tree/tests/cli/p$i.t.sh"
     done
-    HF_STAT=$W/stat "$W/tree/tests/run" -b "$W/tree/build" "$@" cli/p >"$W/out"
+    HF_STAT=$W/stat taskset -c "$one" "$W/tree/tests/run" -b "$W/tree/build" "$@" cli/p >"$W/out"
     sort -n "$W/peak" | tail -n 1
 }
-processors 10 0 &
+processors 6 4 &
 ticking=$!
 wait_until 10 test -e "$W/stat"
 is "$(peak 2 -j 2)" 2 "no more than -j without -J"
-is "$(peak 4 -j 1 -J 4)" 4 "up to -J while a processor is free"
+is "$(peak 4 -j 1 -J 4)" 4 "up to -J while more than half of one is free"
 kill $ticking
 wait
-processors 0 10 &
+processors 4 6 &
 ticking=$!
-is "$(peak 1 -j 1 -J 4)" 1 "-j while none is"
+is "$(peak 1 -j 1 -J 4)" 1 "-j while less is"
 kill $ticking
 wait
 finish
