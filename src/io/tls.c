@@ -17,9 +17,55 @@ struct hf_tls {
 /* The module if the program links it (holdfast-tls.pc), else NULL. */
 extern const struct hf_tls_ops hf_tls_module __attribute__((weak));
 
+/* The first operation that is not set; NULL: all are set. The struct is of this
+ * ABI, so a member that is NULL was left out by the module's author: it would
+ * crash at its first call, perhaps only when a connection closes. */
+static const char *missing(const struct hf_tls_ops *ops)
+{
+    const struct {
+        const char *name;
+        bool is_there;
+    } members[] = {
+        {"context_new", ops->context_new != NULL},
+        {"context_free", ops->context_free != NULL},
+        {"open", ops->open != NULL},
+        {"handshake", ops->handshake != NULL},
+        {"read", ops->read != NULL},
+        {"turn", ops->turn != NULL},
+        {"is_cut", ops->is_cut != NULL},
+        {"write", ops->write != NULL},
+        {"close", ops->close != NULL},
+        {"clear", ops->clear != NULL},
+        {"authorities", ops->authorities != NULL},
+    };
+    for (unsigned i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        if (!members[i].is_there) {
+            return members[i].name;
+        }
+    }
+    return NULL;
+}
+
+/* Only `abi` may be read of a table of another version. */
+static bool is_usable(const struct hf_tls_ops *ops, const char *file,
+                      char *reason, size_t size)
+{
+    if (ops == NULL || ops->abi != HF_TLS_ABI) {
+        snprintf(reason, size, "TLS: %s is of another version", file);
+        return false;
+    }
+    const char *member = missing(ops);
+    if (member != NULL) {
+        snprintf(reason, size, "TLS: %s is incomplete: it lacks \"%s\"", file,
+                 member);
+        return false;
+    }
+    return true;
+}
+
 static bool find_ops(struct hf_tls *tls, char *reason, size_t size)
 {
-    char path[HF_MODULE_PATH_MAX], why[512];
+    char path[HF_MODULE_PATH_MAX] = MODULE_FILE, why[512];
     if (&hf_tls_module != NULL) {
         tls->ops = &hf_tls_module;
     } else {
@@ -30,11 +76,7 @@ static bool find_ops(struct hf_tls *tls, char *reason, size_t size)
         }
         tls->ops = dlsym(module, "hf_tls_module");
     }
-    if (tls->ops == NULL || tls->ops->abi != HF_TLS_ABI) {
-        snprintf(reason, size, "TLS: %s is of another version", MODULE_FILE);
-        return false;
-    }
-    return true;
+    return is_usable(tls->ops, path, reason, size);
 }
 
 bool hf_tls_is_there(void)

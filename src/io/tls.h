@@ -21,36 +21,86 @@ struct hf_tls_settings {
     const char *scheme; /* of URLs without TLS, for messages: a constant */
 };
 
-/* read() and write() return the number of bytes; 0: none now; -1: failed, and
- * `reason` is set. */
+/* A `reason` is one line, written only if the operation fails; `size` counts
+ * its NUL. On a non-blocking descriptor no operation blocks. A context and its
+ * connections are used by one thread at a time. */
+
+/** Set up a context for many connections; reads the files of @p settings.
+ * @param settings  borrowed for the call, but for `scheme`.
+ * @return the caller's; NULL with a reason. */
+typedef void *hf_tls_context_new_fn(const struct hf_tls_settings *settings,
+                                    char *reason, size_t size);
+
+/** Free a context. @param context  its connections are closed. */
+typedef void hf_tls_context_free_fn(void *context);
+
+/** Begin a connection as client; sends nothing yet.
+ * @param context  outlives the connection.
+ * @param fd    connected, non-blocking; stays the caller's.
+ * @param host  the server's certificate must be valid for this name or
+ *              address; borrowed for the call.
+ * @return the caller's, to close(); NULL with a reason. */
+typedef void *hf_tls_open_fn(void *context, int fd, const char *host,
+                             char *reason, size_t size);
+
+/** Continue the handshake, within the turn().
+ * @param tls  from open(), and so below.
+ * @return 1: done; 0: not now; -1: failed, with a reason. */
+typedef int hf_tls_handshake_fn(void *tls, char *reason, size_t size);
+
+/** Read decrypted bytes.
+ * @param data  room for @p len bytes, at least 1.
+ * @return their number; 0: none now; -1: failed, or the server closed the
+ *         connection, with a reason. */
+typedef ssize_t hf_tls_read_fn(void *tls, void *data, size_t len, char *reason,
+                               size_t size);
+
+/** Begin a turn, so that one peer cannot occupy the thread. The first comes
+ * before the first handshake().
+ * @param bytes  at most so many are read from the descriptor in this turn;
+ *               after them handshake() and read() return 0. */
+typedef void hf_tls_turn_fn(void *tls, size_t bytes);
+
+/** @return true: the turn has reached its limit. The descriptor may have unread
+ * bytes, for which epoll reports no further edge. */
+typedef bool hf_tls_is_cut_fn(const void *tls);
+
+/** Encrypt and write.
+ * @param data  borrowed for the call: a retry may pass another address, with
+ *              the same bytes first.
+ * @return number of bytes taken; 0: none now; -1: failed, with a reason. */
+typedef ssize_t hf_tls_write_fn(void *tls, const void *data, size_t len,
+                                char *reason, size_t size);
+
+/** Free the connection; its descriptor stays open.
+ * @param quiet  true: send nothing to the peer, as in a forked child. */
+typedef void hf_tls_close_fn(void *tls, bool quiet);
+
+/** Empty this thread's queue of errors, for libraries that take what is in it
+ * for their own. */
+typedef void hf_tls_clear_fn(void);
+
+/** The system's authorities, for libraries that must be given some.
+ * @param file    NULL: it cannot be read.
+ * @param folder  may be missing. Both are borrowed: of the environment, or
+ *                constants. */
+typedef void hf_tls_authorities_fn(const char **file, const char **folder);
+
+/* The table of the module. All members must be set: one that is not refuses
+ * the module. */
 struct hf_tls_ops {
-    unsigned abi;
-    /** A context for many connections. @return NULL with a reason. */
-    void *(*context_new)(const struct hf_tls_settings *settings, char *reason,
-                         size_t size);
-    void (*context_free)(void *context);
-    /* The server's certificate must be valid for `host`; borrowed. */
-    void *(*open)(void *context, int fd, const char *host, char *reason,
-                  size_t size);
-    /* 1: done, 0: not now, -1: failed. */
-    int (*handshake)(void *tls, char *reason, size_t size);
-    ssize_t (*read)(void *tls, void *data, size_t len, char *reason,
-                    size_t size);
-    /* From now on read at most `bytes` from the descriptor: then handshake and
-     * read return 0. is_cut: they did so, and the descriptor may have unread
-     * bytes, for which epoll reports no further edge. */
-    void (*turn)(void *tls, size_t bytes);
-    bool (*is_cut)(const void *tls);
-    ssize_t (*write)(void *tls, const void *data, size_t len, char *reason,
-                     size_t size);
-    /* `quiet`: send nothing to the peer. Leaves the descriptor open. */
-    void (*close)(void *tls, bool quiet);
-    /* Empty this thread's queue of errors, for libraries that take what is in
-     * it for their own. */
-    void (*clear)(void);
-    /* The system's authorities, for libraries that must be given some: a file,
-     * NULL if it cannot be read, and a folder, which may be missing. */
-    void (*authorities)(const char **file, const char **folder);
+    unsigned abi; /* HF_TLS_ABI; read first, and stays the first member */
+    hf_tls_context_new_fn *context_new;
+    hf_tls_context_free_fn *context_free;
+    hf_tls_open_fn *open;
+    hf_tls_handshake_fn *handshake;
+    hf_tls_read_fn *read;
+    hf_tls_turn_fn *turn;
+    hf_tls_is_cut_fn *is_cut;
+    hf_tls_write_fn *write;
+    hf_tls_close_fn *close;
+    hf_tls_clear_fn *clear;
+    hf_tls_authorities_fn *authorities;
 };
 
 struct hf_tls;

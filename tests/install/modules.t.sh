@@ -95,6 +95,30 @@ void call(void)
 END
 refused lacks: "the store \"lacks:\" cannot be loaded: .*hf_is_nowhere" \
     'a function that is nowhere'
+
+# TLS is such a module too: of another build, or with an operation less, it is
+# refused before its first call.
+tls() { # ABI OPERATIONS: a module with that number and those operations
+    gcc -shared -fPIC -D_GNU_SOURCE "-I$HF_SOURCE/src" "-I$HF_SOURCE/include" \
+        -o "$HOLDFAST_MODULE_DIR/holdfast-tls.so" -x c - <<<"
+#include \"io/tls.h\"
+static void x(void) {}
+extern const struct hf_tls_ops hf_tls_module;
+const struct hf_tls_ops hf_tls_module = {.abi = $1$(printf ', .%s = (void *)x' $2)};" ||
+        exit
+}
+tls_file="TLS: $HOLDFAST_MODULE_DIR/holdfast-tls.so"
+operations=$(sed -nE 's/^    hf_tls_[a-z_]+_fn \*([a-z_]+);.*/\1/p' "$HF_SOURCE/src/io/tls.h")
+is "$(wc -w <<<"$operations")" 11 'the operations of TLS'
+tls HF_TLS_ABI-1 "$operations"
+refused rediss://127.0.0.1:1 "$tls_file is of another version$" 'TLS of another version' 78
+for less in $operations; do
+    tls HF_TLS_ABI "$(grep -vx "$less" <<<"$operations")"
+    refused rediss://127.0.0.1:1 "$tls_file is incomplete: it lacks \"$less\"$" \
+        "TLS without $less" 78
+done
+rm "$HOLDFAST_MODULE_DIR/holdfast-tls.so"
+
 refused ../spy: 'not a store URL' 'a scheme is no path'
 refused "spy: redis://a redis://b" '"spy:" cannot be given with other URLs' \
     'beside other URLs' 78
