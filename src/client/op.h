@@ -29,36 +29,63 @@ enum hf_op_kind {
     HF_OP_SEIZURE /* struct hf_seizure begins with it: never listed */
 };
 
-/* The handlers of one kind of operation; the file of the kind has the only
- * instance. NULL: the event is ignored, unless the comment says otherwise. */
+/* The handlers of a kind of operation run with the client's mutex locked, in
+ * the thread that has it: of a call, of the event loop, or the library's. They
+ * must not call the user. */
+
+/** The lock of the attempt has an outcome, in a step of that lock. The
+ * operation is not done.
+ * @param lock     lock->op is @p op. Its step is on the stack, so a step that
+ *                 must follow is only requested here: HF_LOCK_GIVE_UP.
+ * @param outcome  not HF_OUT_NONE. */
+typedef void hf_op_outcome_fn(struct hf_op *op, struct hf_lock *lock,
+                              enum hf_outcome outcome);
+
+/** That lock had a step, with an outcome or without; after `outcome`.
+ * @param op  may be done, by this step's outcome. */
+typedef void hf_op_stepped_fn(struct hf_op *op);
+
+/** The timer of the operation went off. The handler sets it anew, or off, or
+ * ends the operation. Otherwise it goes off again after a millisecond.
+ * @param op  not done. */
+typedef void hf_op_due_fn(struct hf_op *op);
+
+/** The status of a node has changed: client->nodes has the new one. Each
+ * lock had a step for it before.
+ * @param op  listed in client->ops. It may end here. */
+typedef void hf_op_node_fn(struct hf_op *op);
+
+/** The last of its children is done.
+ * @param op  n_children is 0. It may start others, or end. */
+typedef void hf_op_children_done_fn(struct hf_op *op);
+
+/** A member of a bundle is done; or has lost its lock since; or its attempt was
+ * split. Called from a step of the member's lock, so it may only take note.
+ * @param op      the bundle.
+ * @param member  an operation whose `bundle` is @p op. */
+typedef void hf_op_member_fn(struct hf_op *op, struct hf_op *member);
+
+/** The operation is cancelled: undo the part that has begun. hf_op_abandon()
+ * takes it from the tables and sets its status afterwards.
+ * @param op  not done. */
+typedef void hf_op_abandon_fn(struct hf_op *op);
+
+/** The result is not wanted: undo it. The callback is never called.
+ * @param op  done with HF_OK. */
+typedef void hf_op_discard_fn(struct hf_op *op);
+
+/* The table of one kind; the file of the kind has the only instance. NULL: the
+ * event is ignored, unless the comment says otherwise. */
 struct hf_op_handlers {
     enum hf_op_kind kind;
-
-    /* The lock of its attempt has an outcome. NULL: it has no attempt. */
-    void (*outcome)(struct hf_op *op, struct hf_lock *lock,
-                    enum hf_outcome outcome);
-
-    /* That lock had a step, with an outcome or without. */
-    void (*stepped)(struct hf_op *op);
-
-    /* Its timer went off. NULL: it sets none. */
-    void (*due)(struct hf_op *op);
-
-    /* The status of a node changed; the operation is listed. */
-    void (*node)(struct hf_op *op);
-
-    /* Its last child is done. NULL: it ends with HF_OK. */
-    void (*children_done)(struct hf_op *op);
-
-    /* A member of this bundle is done, or has lost its lock since. */
-    void (*member)(struct hf_op *op, struct hf_op *member);
-
-    /* The operation ends before it is done: undo the part that has begun. */
-    void (*abandon)(struct hf_op *op);
-
-    /* The operation is done with HF_OK, and its result is not wanted: undo it.
-     */
-    void (*discard)(struct hf_op *op);
+    hf_op_outcome_fn *outcome; /* NULL: the kind has no attempt */
+    hf_op_stepped_fn *stepped;
+    hf_op_due_fn *due;                     /* NULL: the kind sets no timer */
+    hf_op_node_fn *node;                   /* NULL: it waits for no node */
+    hf_op_children_done_fn *children_done; /* NULL: it ends with HF_OK */
+    hf_op_member_fn *member;               /* NULL: it is no bundle */
+    hf_op_abandon_fn *abandon;
+    hf_op_discard_fn *discard;
 };
 
 struct hf_op {
