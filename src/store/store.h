@@ -83,43 +83,94 @@ struct hf_bytes {
 /* Bytes of a write's id: 128 bits of entropy in hex, so that ids are unique. */
 #define HF_WRITE_ID_LEN 32
 
+/* What these fields mean depends on the verb. "-": unused, so any value.
+ *
+ * The request, struct hf_ask; each has a name, that of a SCAN is a pattern:
+ *
+ *   verb     counter            ttl_ms         owner        also
+ *   -------  -----------------  -------------  -----------  -------------------
+ *   ACQUIRE  hint: grants at    lease          asker        queue_ms, ticket,
+ *            it or above; 0:                                is_shared, permits,
+ *            none                                           is_unfair, life
+ *   YIELD    the grant that it  lease          asker        as ACQUIRE
+ *            returns
+ *   CONFIRM  fence, to which    lease          asker        holder, detaches,
+ *            it raises                                      is_shared, permits,
+ *                                                           life
+ *   RELEASE  largest that the   reservation;   asker        -
+ *            asker has seen     0: free it
+ *   BREAK    -                  longest lease  breaker      frees_now, back
+ *                               of a client
+ *   MARK     fence of the run;  rest of the    of the run;  -
+ *            0: only read       mark           empty: a
+ *                                              tombstone
+ *   PUT      version to have,   -              id of the    value
+ *            or HF_VERSION_ANY                 write
+ *   SCAN     cursor; 0: begin   -              -            -
+ *   others   -                  -              -            -
+ *
+ * The answer, struct hf_answer, if its verdict is OK, REFUSED or QUEUED. The
+ * holder in an OK to ACQUIRE, YIELD, CONFIRM or RELEASE is unused. The counter
+ * of an OK to the first three is never 0; any other field that a store does not
+ * know is 0, NULL or NONE:
+ *
+ *   verb     counter            left_ms        owner        also
+ *   -------  -----------------  -------------  -----------  -------------------
+ *   ACQUIRE  OK: the asker's;   holder's       holder       kind, permits,
+ *   YIELD    else the name's    lease                       ticket, ahead,
+ *                                                           node_time_us
+ *   CONFIRM  as ACQUIRE, after  holder's       holder       floor, bound
+ *            a raise if it did  lease
+ *   RELEASE  the name's         holder's       holder       -
+ *                               lease
+ *   BREAK    the next is not    former lease   former       kind, permits,
+ *            below it                          holder       sharers
+ *   INSPECT  the name's         holder's       holder       kind, permits,
+ *                               lease                       sharers, waiting
+ *   QUEUE    the name's         -              -            seats
+ *   MARK     fence of the mark  rest of the    of its run;  -
+ *            now; 0: none       mark           empty: a
+ *                                              tombstone
+ *   GET      version; 0: no     -              id of the    value
+ *            value                             last write
+ *   PUT      OK: that it        -              -            -
+ *            wrote; REFUSED:
+ *            version now, 0:
+ *            no value
+ *   SCAN     next cursor; 0:    -              -            names
+ *            the end
+ *
+ * An owner "ended:…" has released the name: it is reserved, or has a mark. A
+ * store of ordered entries has no counter of a free name, so INSPECT has that
+ * of its mark; of sharers it has the lease of the first. */
+
 struct hf_ask {
-    uint64_t cookie; /* copied to the answer */
+    uint64_t cookie; /* copied to the answer; ACQUIRE, YIELD: to pushes, too */
     enum hf_verb verb;
     uint8_t node;
-    bool holder;       /* CONFIRM */
-    bool detaches;     /* CONFIRM: if it is OK, the client detaches the lock.
-                          Only if the store has `is_told` */
-    bool frees_now;    /* BREAK: free the name before the lease expires */
+    bool holder;       /* acquire the name again if it is free */
+    bool detaches;     /* if it is OK, the client detaches the lock. Only if the
+                          store has `is_told` */
+    bool frees_now;    /* free the name before the lease expires */
     const void *name;  /* borrowed for the call, like owner and life */
     size_t name_len;   /* SCAN: a glob pattern for names, or 0 for all; the
                           answer may have names that do not match, too */
-    const void *owner; /* ACQUIRE, CONFIRM, RELEASE, BREAK; MARK: owner of the
-                          run; owner_len 0: a tombstone; PUT: id of the write,
-                          HF_WRITE_ID_LEN bytes */
+    const void *owner; /* PUT: HF_WRITE_ID_LEN bytes */
     size_t owner_len;
-    const void *back; /* BREAK: the holder to which this owner returns the name.
+    const void *back; /* the holder to which this owner returns the name.
                          back_len 0: take the name */
     size_t back_len;
-    int64_t ttl_ms;   /* ACQUIRE, CONFIRM: the lease; BREAK: the longest lease
-                         of our clients; RELEASE: reserve the name, as
-                         "ended:", for this long (0: free it); MARK: the
-                         lifetime of the mark */
-    uint64_t counter; /* ACQUIRE: hint; CONFIRM: fence; RELEASE: largest seen;
-                         MARK: fence of the run, 0: only read; SCAN: cursor,
-                         first 0; PUT: the version that the value must have, or
-                         HF_VERSION_ANY */
-    struct hf_bytes value;          /* PUT; data NULL: delete it. Borrowed */
-    const struct hf_life_set *life; /* ACQUIRE, CONFIRM, YIELD; NULL: leave it
-                                       unchanged */
-    bool is_shared;   /* ACQUIRE, CONFIRM, YIELD: share with holders of the same
-                         terms */
+    int64_t ttl_ms;
+    uint64_t counter;
+    struct hf_bytes value;          /* data NULL: delete it. Borrowed */
+    const struct hf_life_set *life; /* NULL: leave it unchanged */
+    bool is_shared;                 /* share with holders of the same terms */
     uint16_t permits; /* shared: the terms: 0, or a semaphore's size */
-    bool is_unfair;   /* ACQUIRE: acquire a free name even if it has waiters */
-    int64_t queue_ms; /* ACQUIRE, YIELD: if refused, keep a place in the queue
-                         for this long from now; 0: no place */
-    uint64_t ticket;  /* ACQUIRE, YIELD: of the place; 0: the node's time now,
-                         or the ticket that this owner already has */
+    bool is_unfair;   /* acquire a free name even if it has waiters */
+    int64_t queue_ms; /* if refused, keep a place in the queue for this long
+                         from now; 0: no place */
+    uint64_t ticket;  /* of the place; 0: the node's time now, or the ticket
+                         that this owner already has */
 };
 
 struct hf_answer {
@@ -129,35 +180,31 @@ struct hf_answer {
     enum hf_verdict verdict;
     struct hf_instant sent; /* at or before the time of sending, and not after
                                this reply: core asserts it */
-    uint64_t counter;      /* SCAN: cursor of the next page, 0 at the end; MARK:
-                              fence of the mark that is kept, 0: none; GET, PUT:
-                              the value's version, 0: there is none */
-    uint64_t floor;        /* OK to CONFIRM, but no raise: the cause, as in */
-    uint64_t bound;        /* struct hf_event; 0: not the cause */
-    uint64_t node_time_us; /* OK to ACQUIRE: the node's time, if its counter is
-                              far ahead of that; else 0 */
-    uint64_t ticket;   /* QUEUED: the place; REFUSED to ACQUIRE: the node's time
-                          in microseconds */
-    uint32_t ahead;    /* QUEUED: waiters before us; OK to an ACQUIRE or YIELD
-                          with a ticket: not 0 if an earlier ticket waits */
+    uint64_t counter;
+    uint64_t floor; /* not raised, since the fence is below this floor, or */
+    uint64_t bound; /* above this bound, as in struct hf_event; 0: not so */
+    uint64_t node_time_us; /* OK: the node's time, if its counter is far ahead
+                              of that; else 0 */
+    uint64_t ticket;       /* QUEUED: the place; REFUSED: the node's time in
+                              microseconds, or 0 */
+    uint32_t ahead;        /* QUEUED: waiters before us; OK to a request with a
+                              ticket: not 0 if an earlier ticket waits */
     bool is_as_before; /* QUEUED: the holder was not asked for; `ahead` is as
                           old as the last answer */
     bool is_unwatched; /* QUEUED: our turn may come without a push */
-    uint16_t permits;  /* REFUSED, QUEUED, INSPECT: terms of the sharers; 0:
-                          plain sharing, or no sharers */
-    uint32_t sharers;  /* INSPECT: number of sharers; 0: exclusive, or free */
-    uint32_t waiting;  /* INSPECT: number of waiters */
-    const struct hf_seat *seats; /* QUEUE: holders, then waiters in order */
+    uint16_t permits;  /* terms of the sharers; 0: plain sharing, or no sharers
+                        */
+    uint32_t sharers;  /* 0: exclusive, or free */
+    uint32_t waiting;  /* number of waiters */
+    const struct hf_seat *seats; /* holders, then waiters in order */
     size_t n_seats;
-    int64_t left_ms;   /* REFUSED, QUEUED, INSPECT, BREAK: rest of the holder's
-                          lease; the longest of sharers; negative: no expiry */
-    enum hf_kind kind; /* INSPECT: NONE: free; FOREIGN: any value in `owner` */
-    const void *owner; /* REFUSED, INSPECT, BREAK: as stored; MARK: of its run,
-                          owner_len 0: a tombstone; GET: id of the last write, a
-                          deletion too; borrowed; NULL if the reply has none */
+    int64_t left_ms;   /* of sharers the longest; negative: no expiry */
+    enum hf_kind kind; /* NONE: free; FOREIGN: any value in `owner` */
+    const void *owner; /* as stored; borrowed; NULL if the reply has none. GET:
+                          of a deletion, too */
     size_t owner_len;
-    struct hf_bytes value;        /* GET; borrowed; data NULL: there is none */
-    const struct hf_bytes *names; /* SCAN: n_names names, without prefix */
+    struct hf_bytes value;        /* borrowed; data NULL: there is none */
+    const struct hf_bytes *names; /* n_names names, without prefix */
     size_t n_names;
     enum hf_status fault; /* UNSENT, UNKNOWN, ERROR: HF_UNAVAILABLE, HF_DENIED,
                              HF_CONFIG (do not retry) or HF_QUARANTINED */
