@@ -468,7 +468,7 @@ enum hf_liveness {
     HF_LIVENESS_LEASE    /**< only the end of the lease */
 };
 
-/** Whether a name may be held together with others. */
+/** Whether other holders may hold the name at the same time. */
 enum hf_mode {
     HF_EXCLUSIVE, /**< alone */
     HF_SHARED     /**< with other HF_SHARED requests: a read lock */
@@ -579,7 +579,7 @@ hf_lock_acquire(struct hf_client *client, const struct hf_request *request,
  * @return HF_OK - a majority freed it; HF_LOST - the lock had been lost;
  *         HF_UNKNOWN - not confirmed within node_timeout: retried in the
  *         background, and freed by the end of the lease at the latest; or it
- *         is free, and the reply was lost that said whose it was;
+ *         is free, and the reply that tells HF_OK from HF_LOST was lost;
  *         HF_DENIED - the servers do not permit it: the end of the lease frees
  *         it; HF_INVALID - in a forked child, where nothing changes, or while
  *         the client is closed.
@@ -1205,7 +1205,7 @@ HF_API const char *hf_holder_label(const struct hf_holder *holder);
  * Threads: any. Blocks: never. */
 HF_API int64_t hf_holder_remaining_ms(const struct hf_holder *holder);
 
-/** The counter; 0 unknown.
+/** Its fence; of sharers, that of one; of a free name, the last; 0 unknown.
  * Threads: any. Blocks: never. */
 HF_API uint64_t hf_holder_fence(const struct hf_holder *holder);
 
@@ -1428,8 +1428,8 @@ hf_op_start_list(struct hf_client *client, const char *pattern,
  * @param now       false: the name stays taken until the holder's lease must
  *                  have expired, and the call waits for that: at most max_ttl,
  *                  or for the expiry of a foreign key. true: free at once.
- * @param held_until_ms  How long from now on the old holder may still be HELD
- *                  on its own clock; 0: it was free; -1: unknown. Or NULL.
+ * @param held_until_ms  NULL, or a duration: for so long from the return the
+ *                  old holder may be HELD by its clock; 0: not; -1: unknown.
  * @param error     The reason of a failure, or NULL.
  *
  * @return HF_OK - free now; HF_BUSY - @p now is false and the holder is a
