@@ -42,7 +42,8 @@ static void check_held(const struct hf_lease *lease, struct hf_instant now,
 }
 
 /* INV-3: a vote is for a counter above every counter that the node has refused.
- * INV-4: a request that timed out is still pending.
+ * INV-4: a request that timed out stays pending: a late reply is accepted, but
+ *        no step waits for it. An extension gives it one more timeout.
  * INV-5: while grants are counted, the value of every raise that a node may
  *        still execute is recorded. W4 depends on that. */
 static void check_votes(const struct hf_lease *lease)

@@ -12,7 +12,7 @@
  *
  * Cost: no round trip, and one copy of the arguments. The formatter of hiredis
  * allocates and calls sprintf(): it took a fifth of a renewal's CPU time
- * (ARCHITECTURE.md, "Requests are formatted in the output buffer").
+ * (docs/decisions.md, "Requests are formatted in the output buffer").
  * Source: Redis serialization protocol specification, RESP2. */
 #include "store/redis/resp.h"
 
