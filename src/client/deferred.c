@@ -15,7 +15,11 @@
  * Timers run only in the thread that has just read the sockets, so that a reply
  * which is in the kernel already is never taken for a timeout. Timers of locks
  * run a little early if another timer is due: renewals of many locks share one
- * write. */
+ * write.
+ *
+ * Cost: a reply finds its lock in O(1), a timer in O(log n) of all. Only a node
+ * that changes looks at every lock: twice for its status, once for its push
+ * connection. After replies to queries all listed operations are looked at. */
 #include "client/deferred.h"
 
 #include "client/broadcast.h"

@@ -9,7 +9,10 @@
  *
  * If the break is cancelled before all nodes have replied to BREAK, the name is
  * given back when they have, or at the timeout. At a node that did not reply,
- * the breaker's entry stays until the lease expires. */
+ * the breaker's entry stays until the lease expires.
+ *
+ * Cost: one round trip to all nodes at once to take the name, and one more to
+ * give it back. Its memory is allocated before the first BREAK. */
 #include "client/seize.h"
 
 #include "client/fork.h"

@@ -4,7 +4,10 @@
  * Passes an event to the lease machine of core, and carries out the effects: it
  * sends the requests to the store, copies the lease's state to where other
  * threads read it, queues the event of a changed state, reports the outcome to
- * the operation that waits for it, and sets the next timer. */
+ * the operation that waits for it, and sets the next timer.
+ *
+ * Cost: no allocation of its own; at most two requests to a node; O(nodes), and
+ * for the timer O(log n) of all timers. */
 #include "client/step.h"
 
 #include "client/check.h"

@@ -5,7 +5,10 @@
  * grant is a claim: its lease is the waiter's queue_ms, and a CONFIRM extends
  * it to the ttl. So a free name never has a live waiter, and only the waiter
  * with the grant is notified. Waiters at the head that may share the name get
- * it together; the first that may not ends the loop. */
+ * it together; the first that may not ends the loop.
+ *
+ * Cost: each grant is a few lookups and writes in the transaction that frees
+ * the name; so is each expired place, once. An array of the grants, kept. */
 #include "store/local/txn.h"
 
 #include "base/assert.h"

@@ -11,7 +11,11 @@
  * list at the moment of the create. core/entries.h says what follows from it.
  *
  * The answer counts from the renewal that was sent last before the create, and
- * not before the request (core counts no reply from before its question). */
+ * not before the request (core counts no reply from before its question).
+ *
+ * Cost: one create, which does not wait for the renewal before it; a shared try
+ * lists first, and creates up to ROUNDS_MAX times. A few passes over the list.
+ */
 #include "store/ordered/ordered.h"
 
 #include "base/assert.h"
