@@ -164,7 +164,8 @@ static struct hf_span fresh_span(const struct hf_op *op)
     return hf_span_max(hf_span_ms(FRESH_MS), hf_span_scale(patience_of(op), 2));
 }
 
-/* The nodes that have answered lately, as voters. */
+/* The end of a wait reports the present: a node that has answered only before
+ * that is missing. The embedded store cannot be silent. */
 static uint16_t live_nodes(const struct hf_op *op)
 {
     const struct hf_client *client = op->client;

@@ -78,7 +78,7 @@ static struct hf_span span_of(const struct hf_seizure *found)
     return hf_span_add(left, hf_drift(left));
 }
 
-/* Calls may_wait(), without the mutex. */
+/* may_wait() may call any function, so it runs without the mutex. */
 static void ask_whether(struct hf_break *brk)
 {
     struct hf_client *client = brk->op.client;
@@ -195,7 +195,7 @@ static void init_release(struct hf_break *brk)
     };
 }
 
-/* Out of memory, the release ends with HF_NO_MEMORY. */
+/* Cannot fail: out of memory, the release itself ends with HF_NO_MEMORY. */
 static void begin_release(struct hf_break *brk)
 {
     init_release(brk);
@@ -283,7 +283,6 @@ static void judge_taken(struct hf_break *brk)
     note(brk, &found->take.op.error);
 }
 
-/* Read the result of the step that is done into brk->why. */
 static void judge(struct hf_break *brk)
 {
     struct hf_error error = {.status = HF_OK};

@@ -329,7 +329,7 @@ static const struct hf_member *find_final(const struct hf_bundle *bundle)
     return NULL;
 }
 
-/* Whether a held member is LOST, by a reply or by its deadline. */
+/* Looks at each deadline, too: its timer may not have run yet. */
 static bool has_lost(struct hf_bundle *bundle)
 {
     bool is_lost = false;

@@ -30,7 +30,7 @@ void hf_bundle_fail(struct hf_bundle *bundle, enum hf_status status)
     hf_op_finish(&bundle->op, status);
 }
 
-/* Copy the member's error text, with the name added. */
+/* The error of a call for several names says which of them is held. */
 static void explain(struct hf_bundle *bundle, const struct hf_op *op)
 {
     struct hf_error *error = &bundle->op.error;

@@ -264,8 +264,8 @@ bool hf_client_is_to_end(const struct hf_client *client)
            pthread_equal(client->closer, pthread_self());
 }
 
-/* Stop and join the library's thread, if it runs. Called without the mutex, by
- * another thread. */
+/* Called without the mutex, which the thread needs for its end, and by another
+ * thread. The alarm, set to the past, wakes it. */
 static void stop_thread(struct hf_client *client)
 {
     if (!client->has_thread) {

@@ -91,8 +91,8 @@ static void deliver_status(struct hf_client *client)
     }
 }
 
-/* The push connection of one node has opened or closed: notify the locks that
- * wait for a push. */
+/* A waiter polls a node that cannot push, and asks once more when it can: a
+ * grant that came before is lost. */
 static void deliver_listening(struct hf_client *client)
 {
     unsigned node = (unsigned)__builtin_ctz(client->push_changed);
@@ -143,7 +143,8 @@ static void read_inbox(struct hf_client *client)
  * renewals share a write, and are too few to delay other requests. */
 #define JOIN_MS 20
 
-/* May the timer of `item`, due at `at`, run now, since another one is due? */
+/* May the timer of `item`, due at `at`, run with one that is due now? That of a
+ * lock may: core bears it early by hf_renewal_slack(). */
 static bool may_join(const struct hf_client *client, struct hf_item *item,
                      struct hf_instant at)
 {

@@ -265,7 +265,7 @@ struct hf_lock *hf_client_next_event(struct hf_client *client,
     return lock;
 }
 
-/* Abandon an asynchronous operation, or its result, and free it. */
+/* In op->report() it is only marked: the caller of that frees it. */
 static void drop(struct hf_op *op)
 {
     if (op->is_reporting) {

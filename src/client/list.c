@@ -243,7 +243,8 @@ static struct hf_list *list_new(struct hf_client *client, const char *pattern,
 
 /* ---- Inspecting -------------------------------------------------------- */
 
-/** Call the user's function, without the mutex. @return false: stop. */
+/** The user may call any function from there, so it runs without the mutex.
+ * @return false: stop. */
 static bool tell(struct hf_list *list, const struct peek *peek)
 {
     struct hf_client *client = list->op.client;

@@ -97,8 +97,8 @@ static bool on_answer(struct hf_broadcast *query,
     return false;
 }
 
-/* Set up a query that merges ask->mark into the nodes' marks and collects them.
- */
+/* A MARK whose fence is 0 only reads. So does one whose end has passed, as the
+ * nodes would keep it for no time. */
 static void init(struct hf_mark_look *ask, struct hf_client *client,
                  const void *name, size_t name_len)
 {

@@ -99,7 +99,8 @@ static void entries_init(struct entries *entries, struct hf_client *client,
     entries->places = (struct places){0};
 }
 
-/** Call the user's function, without the mutex. @return false: stop. */
+/** The user may call any function from there, so it runs without the mutex.
+ * @return false: stop. */
 static bool tell(struct entries *entries, const struct hf_queue_entry *entry)
 {
     struct hf_client *client = entries->query.op.client;

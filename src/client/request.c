@@ -83,7 +83,8 @@ struct hf_name hf_order_more(const struct hf_order *order, size_t idx)
     return name;
 }
 
-/* Whether the name `idx` equals an earlier one. */
+/* A second lock of a name would wait for the first, which has the same caller.
+ */
 static bool is_given_before(const struct hf_request *request, size_t idx)
 {
     struct hf_name first = {request->name, request->name_len, request->mode};

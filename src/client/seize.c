@@ -204,7 +204,7 @@ static void destroy(struct hf_seizure *seizure)
     free(seizure);
 }
 
-/* Its queries have ended. */
+/* Without a parent the break is over, and nothing else frees the seizure. */
 static void on_children_done(struct hf_op *op)
 {
     struct hf_seizure *seizure = seizure_of(op);

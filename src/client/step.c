@@ -32,7 +32,7 @@ void hf_client_ask(struct hf_client *client, const struct hf_ask *ask)
     client->in_store--;
 }
 
-/* Length of the reservation of a release; 0: none. */
+/* Rounded up: a reservation must not end early. 0: free the name. */
 static int64_t keep_ms(const struct hf_lock *lock)
 {
     if ((lock->flags & HF_LOCK_KEEPING) == 0) {

@@ -38,7 +38,8 @@ static bool should_listen(const struct hf_client *client)
            (client->n_pending > 0 || (misses && client->slots.n_used > 0));
 }
 
-/* Sleep until the timer expires or, if should_listen(), data arrives. */
+/* A caller that needs the thread earlier sets the alarm, so there is no pipe to
+ * wake it. */
 static void sleep_until_due(struct hf_client *client)
 {
     struct pollfd fds[2] = {

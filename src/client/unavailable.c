@@ -187,7 +187,6 @@ static void write_line(struct hf_op *op)
         __builtin_popcount(missing) == 1 ? __builtin_ctz(missing) : -1;
 }
 
-/* Whether all nodes that are missing failed so. */
 static bool is_of_all(const struct hf_op *op, uint16_t missing,
                       enum hf_status fault)
 {

@@ -24,7 +24,8 @@ static bool is_same_address(const struct hf_address *a,
     return a->id == b->id && a->space == b->space;
 }
 
-/* How many grants from @p first on fit into one message to the same socket. */
+/* Grants to one client, such as those of sharers, are one datagram: one system
+ * call, and one wake-up. */
 static size_t run_of(const struct hf_grants *grants, size_t first,
                      struct hf_wake_note notes[HF_WAKE_NOTES_MAX])
 {
@@ -46,7 +47,7 @@ static bool has_ended(struct hf_local *local, const struct hf_grant *grant,
             hf_processes_are_over(&local->view, &grant->life));
 }
 
-/* Send all grants; keep those to processes that have ended. */
+/* Grants to processes that have ended stay in the list: they are taken back. */
 static void send_all(struct hf_local *local)
 {
     struct hf_wake_note notes[HF_WAKE_NOTES_MAX];

@@ -195,7 +195,8 @@ void hf_gate_leave(struct hf_gate *gate)
     HF_ASSERT(failed == 0);
 }
 
-/* Make the second mutex in this boot, unless another process has. */
+/* Inside the first mutex, so that one process alone makes the second. That of
+ * another boot is made anew: its owner may have ended in it. */
 static enum hf_status make_values(struct hf_gate *gate, char *text, size_t size)
 {
     struct hf_gate_values *values = &gate->page->values;

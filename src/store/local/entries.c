@@ -192,14 +192,14 @@ void hf_entries_drop_waiter(struct hf_txn *txn, const struct hf_entry *one)
 
 /* ---- All entries of a kind --------------------------------------------- */
 
-/* Is the key that of an entry of the same queue and kind? */
+/* A key begins with its tag, its queue and its kind (entry.c). */
 static bool is_of(const MDB_val *key, const unsigned char first[])
 {
     return key->mv_size == HF_ENTRY_KEY_LEN &&
            memcmp(key->mv_data, first, 1 + 8 + 1) == 0;
 }
 
-/* Parse the entry, and call each(); NULL: drop the entry. */
+/* `each` NULL: drop the entry, unparsed, so that a damaged one goes, too. */
 static enum hf_scan_step visit_entry(struct hf_txn *txn, const MDB_val *value,
                                      hf_entries_fn *each, void *user)
 {
@@ -219,7 +219,6 @@ static int drop_entry(struct hf_txn *txn, MDB_cursor *cursor,
     return number;
 }
 
-/* Call each() with all entries of a kind; NULL: drop them. */
 static void walk(struct hf_txn *txn, enum hf_entry_kind kind,
                  hf_entries_fn *each, void *user)
 {

@@ -88,7 +88,8 @@ static enum hf_scan_step measure(void *user, const struct hf_entry *one)
     return HF_SCAN_ON;
 }
 
-/* Set the group's lease from the remaining sharers; drop the expired ones. */
+/* A group lasts for as long as its longest sharer, which may have left. This is
+ * also where sharers that have expired are dropped. */
 static void remeasure(struct hf_txn *txn)
 {
     struct longest longest = {txn->now->boot_ns, txn->now->boot_ns};

@@ -97,7 +97,7 @@ static bool is_zombie(const struct stat_line *line)
     return (line->state == 'Z' || line->state == 'X') && line->n_threads <= 1;
 }
 
-/* No process, or (pid negative) no group, has this number. */
+/* EPERM: it is in use by another user. Negative: a group. */
 static bool is_unused(int64_t pid)
 {
     return kill((pid_t)pid, 0) != 0 && errno == ESRCH;

@@ -63,7 +63,7 @@ void hf_table_key_init(struct hf_table_key *key, const char *prefix,
     key->len = 1 + CUT_LEN + 16;
 }
 
-/* Is the text after a record that of this name? */
+/* The key of a long name has a digest of it, which another name may have. */
 static bool is_text_of(const unsigned char *text, size_t len,
                        const struct hf_table_key *key)
 {

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* The asker has released already, and kept the name taken. */
+/* A RELEASE that reserves is repeated after a lost reply, and is OK again. */
 static bool is_ended_owner(const struct hf_txn *txn)
 {
     const struct hf_record *record = &txn->record;

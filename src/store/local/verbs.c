@@ -88,7 +88,7 @@ static bool take(struct hf_txn *txn)
     return true;
 }
 
-/* Enqueue the asker if it waits; then serve the queue, perhaps the asker. */
+/* The asker gets its place first: serve() may find it at the head. */
 static void wait_or_leave(struct hf_txn *txn)
 {
     struct hf_entry entry;
