@@ -19,7 +19,11 @@
  * the first attempt could count as a grant for the second (in the model this
  * breaks exclusion in 11 steps). A failed attempt releases its grants in the
  * background, also after the call has returned. The largest counter that it saw
- * is the hint of the next one, so that the nodes agree in one round trip. */
+ * is the hint of the next one, so that the nodes agree in one round trip.
+ *
+ * Cost: each attempt is a lock on the heap, and as many round trips as core
+ * needs (lease_ask.c). A wait adds heartbeats (lease_wait.c), and before its
+ * end at most one request to each node. */
 #include "client/acquire.h"
 
 #include "client/clock_apart.h"

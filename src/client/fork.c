@@ -5,8 +5,9 @@
  * connections and, worse, generate the same owners: a lock with two holders. So
  * the pool of entropy is in a page that the kernel gives to a child as zeros
  * (MADV_WIPEONFORK), and a flag in that page, 1 in the parent, shows a child.
- * That costs one load per call, and no system call. If the kernel lacks
- * MADV_WIPEONFORK, the process id is compared. */
+ * If the kernel lacks MADV_WIPEONFORK, the process id is compared.
+ *
+ * Cost: one load per call, and no system call; without MADV_WIPEONFORK one. */
 #include "client/fork.h"
 
 #include "io/clock.h"

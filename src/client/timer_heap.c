@@ -4,7 +4,11 @@
  * A heap with four children per entry: half as deep as a binary heap, and the
  * four keys that are compared are adjacent in memory. An array by slot has the
  * place of each item, so that a renewal moves an item in O(log n) without a
- * search, and without touching other items: of 100,000, few are cached. */
+ * search, and without touching other items: of 100,000, few are cached.
+ *
+ * Cost: O(1) to find the first, O(log n) to set or clear one. Memory is
+ * reserved with the item, 16 bytes for each and doubled when full, so that
+ * setting a timer needs none. */
 #include "client/item.h"
 
 #include "base/assert.h"
