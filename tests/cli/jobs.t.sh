@@ -114,6 +114,13 @@ X
 ok 'it got SIGHUP' wait_until 5 test -s hup
 ok 'and the lock is free' holdfast run -w 20 job -- true
 
+# Moments that are too short for a person.
+is_sanitized "$pty" || rows <<'X'
+Ctrl-C empties the queue of the terminal as ./talk wants to read it
+    $ ./at read ./talk
+    > ready-now; $ lost; > heard-INT; ? [4]
+X
+
 # A session of its own: no shell could continue it, so Ctrl-Z does not stop it.
 cat >script <<'X'
 expect ready-now

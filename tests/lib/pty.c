@@ -232,7 +232,7 @@ static void show_processes(int master)
     char command[200];
     const char *name = ptsname(master);
     snprintf(command, sizeof(command),
-             "ps -o pid,pgid,tpgid,stat,args -t %s | sed 's/^/# | /'",
+             "ps -o pid,pgid,tpgid,stat,wchan:16,args -t %s | sed 's/^/# | /'",
              name == NULL ? "none" : name);
     fflush(stdout);
     if (system(command) != 0) {

@@ -3,34 +3,24 @@
 # An interactive bash at a terminal (tests/lib/pty.c), in $W. Source after tap.sh.
 #
 #   rows <<'X'   cases: a table of what is typed and expected, see step()
-#   ./talk       a command that prints the signals it gets, and what it reads
+#   ./talk       prints the signals it gets, and what it reads (tests/lib/talk.c)
 #   ./ask        a command that asks for a name
+#   ./at MOMENT COMMAND...  a key is typed at this moment (tests/lib/keys_shim.c);
+#                not for a program with a sanitizer
 
 pty=$HF_BUILD/tests/lib/pty
 cd "$W" || exit 1
 
-# A command that prints the signals it gets. A line may come in pieces while the
-# shell hands over the terminal: `read` keeps a part of a line at its timeout.
-cat >"$W/talk" <<'X'
-#!/bin/bash
-trap 'echo "heard-""INT"; exit 4' INT
-trap 'echo "heard-""CONT"' CONT
-echo "ready-""now"
-line='' status=0
-while [ $status = 0 ] || [ $status -gt 128 ]; do
-    read -r -t 0.05 piece
-    status=$?
-    line+=$piece
-    [ $status = 0 ] || continue
-    [ -z "$line" ] || echo "got-$line"
-    line=
-done
-X
-chmod +x "$W/talk"
+ln -s "$HF_BUILD/tests/lib/talk" talk
 
 # A command that reads from the terminal, and is stopped in the background.
 printf '#!/bin/sh\necho "nam""e?"; read x; echo "hello-$x"\n' >"$W/ask"
 chmod +x "$W/ask"
+
+# shellcheck disable=SC2016
+printf '#!/bin/sh\nKEYSHIM=$1 LD_PRELOAD=%s\nexport KEYSHIM LD_PRELOAD\nshift\nexec "$@"\n' \
+    "$HF_BUILD/tests/lib/keys_shim.so" >"$W/at"
+chmod +x "$W/at"
 
 # The steps of a row. A prompt is [CODE]PS>, with the last exit code.
 #   $ LINE     type the line        Z [CODE]   Ctrl-Z: stopped; the prompt
