@@ -63,10 +63,11 @@ bool cli_signals_stop(pid_t pid, int number)
     (void)sigaddset(&set, number);
     (void)kill(pid, number);
     (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
-    /* Stopped here, until SIGCONT. */
+    /* Stopped here, until SIGCONT. A Ctrl-Z since then has discarded that. */
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
     (void)sigpending(&pending);
-    return sigismember(&pending, SIGCONT) == 1;
+    return sigismember(&pending, SIGCONT) == 1 ||
+           sigismember(&pending, SIGTSTP) == 1;
 }
 
 void cli_signals_die(pid_t pid, int number)

@@ -149,9 +149,25 @@ static void on_child(struct wrapper *wrapper)
     }
 }
 
-static void on_command_stopped(struct wrapper *wrapper, int number)
+/* A stop of the command that was reported before this is over, too. SIGCONT is
+ * not left to the signalfd: a Ctrl-Z would discard it there, and stop nothing,
+ * since the command is stopped already. */
+static void on_continued(const struct wrapper *wrapper)
 {
-    if (!cli_signals_stop(0, number)) {
+    sigset_t set;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGCONT);
+    (void)sigtimedwait(&set, NULL, &(struct timespec){0});
+    while (cli_ipc_read(wrapper->link).kind == CLI_LINK_STOPPED) {
+    }
+    cli_ipc_send(wrapper->link, CLI_LINK_RESUMED, 0);
+}
+
+static void on_command_stopped(const struct wrapper *wrapper, int number)
+{
+    if (cli_signals_stop(0, number)) {
+        on_continued(wrapper);
+    } else {
         cli_ipc_send(wrapper->link, CLI_LINK_UNSTOPPED, number);
     }
 }
@@ -190,8 +206,8 @@ static void on_wanted(struct wrapper *wrapper, int number)
     if (lend_terminal(wrapper)) {
         atomic_store(&wrapper->run->link.shared->is_lent, true);
         continue_group(wrapper);
-    } else {
-        (void)cli_signals_stop(getpid(), number);
+    } else if (cli_signals_stop(getpid(), number)) {
+        on_continued(wrapper);
     }
 }
 
@@ -218,7 +234,7 @@ static void on_signal(struct wrapper *wrapper, int number)
     if (number == SIGCHLD) {
         on_child(wrapper);
     } else if (number == SIGCONT) {
-        cli_ipc_send(wrapper->link, CLI_LINK_RESUMED, 0);
+        on_continued(wrapper);
     } else if (number == SIGTTIN || number == SIGTTOU) {
         on_wanted(wrapper, number);
     } else if (number == SIGTSTP && !is_started) {

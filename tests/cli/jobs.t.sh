@@ -119,6 +119,20 @@ is_sanitized "$pty" || rows <<'X'
 Ctrl-C empties the queue of the terminal as ./talk wants to read it
     $ ./at read ./talk
     > ready-now; $ lost; > heard-INT; ? [4]
+Ctrl-Z as fg has continued us, and not yet the command
+    $ ./at continued holdfast run job -- ./talk
+    > ready-now; Z; $ fg
+    > Stopped; ?; fg; C [4]
+the same, a moment before
+    $ ./at continue holdfast run job -- ./talk
+    > ready-now; Z; $ fg
+    > Stopped; ?; fg; C [4]
+the same of a command that was stopped for reading: it gets no SIGHUP
+    $ ./at continue holdfast run job -- ./ask & true
+    > name?
+    $ set -o notify; until jobs | grep Stopp""ed; do :; done
+    > Stopped; ?; $ fg
+    > Stopped; ?; Jane
 X
 
 # A session of its own: no shell could continue it, so Ctrl-Z does not stop it.
