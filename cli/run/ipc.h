@@ -20,11 +20,15 @@ enum cli_ipc_kind {
     CLI_LINK_NONE,      /* no message */
     CLI_LINK_GONE,      /* the other process died */
     CLI_LINK_SIGNAL,    /* to the keeper: forward this signal */
-    CLI_LINK_RESUMED,   /* to the keeper: the wrapper was continued */
+    CLI_LINK_RESUMED,   /* to the keeper: the wrapper was continued; value: the
+                           number of times */
     CLI_LINK_UNSTOPPED, /* to the keeper: the wrapper did not stop, since there
                            is no shell to continue it; value: the signal */
-    CLI_LINK_STOPPED    /* to the wrapper: this signal stopped the command */
+    CLI_LINK_STOPPED    /* to the wrapper: the command was stopped; value: the
+                           signal, and cli_shared.resumed * CLI_LINK_SIGNALS */
 };
+
+#define CLI_LINK_SIGNALS 128
 
 struct cli_ipc_word {
     int32_t kind; /* enum cli_ipc_kind */
@@ -36,10 +40,12 @@ struct cli_shared {
     _Atomic int32_t exec_errno; /* why the command could not be started */
     _Atomic int32_t terminal_group; /* the command's, until the keeper has given
                                        the terminal back; 0: no command */
-    atomic_bool is_lent;            /* the terminal is with the wrapper's group,
-                                       until the command wants it */
-    atomic_bool frees_at_end;       /* the store watches the run's processes */
-    struct cli_line_gate line;      /* of the status line of a wait */
+    _Atomic int32_t resumed;   /* the value of the last CLI_LINK_RESUMED that
+                                  the keeper has read */
+    atomic_bool is_lent;       /* the terminal is with the wrapper's group,
+                                  until the command wants it */
+    atomic_bool frees_at_end;  /* the store watches the run's processes */
+    struct cli_line_gate line; /* of the status line of a wait */
     struct cli_interrupt interrupt; /* set by the keeper when it ends */
 };
 

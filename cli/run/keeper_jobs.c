@@ -22,14 +22,17 @@ void cli_keeper_stopped(struct cli_keeper *keeper, int number)
     }
     /* The sender of a SIGSTOP will send SIGCONT to the same process. */
     if (number != SIGSTOP) {
-        cli_ipc_send(keeper->link, CLI_LINK_STOPPED, number);
+        int resumed = atomic_load(&keeper->run->link.shared->resumed);
+        cli_ipc_send(keeper->link, CLI_LINK_STOPPED,
+                     number + resumed * CLI_LINK_SIGNALS);
     }
 }
 
 /* fg or bg: fg has put the wrapper's group into the foreground, where it stays
  * if a process beside the wrapper wanted the terminal last. */
-static void resumed(struct cli_keeper *keeper)
+static void resumed(struct cli_keeper *keeper, int times)
 {
+    atomic_store(&keeper->run->link.shared->resumed, times);
     if (keeper->child.pid == 0) {
         return;
     }
@@ -81,7 +84,7 @@ bool cli_keeper_hear(struct cli_keeper *keeper)
             cli_child_signal(&keeper->child, word.value);
             break;
         case CLI_LINK_RESUMED:
-            resumed(keeper);
+            resumed(keeper, word.value);
             break;
         case CLI_LINK_UNSTOPPED:
             unstopped(keeper, word.value);
@@ -100,6 +103,9 @@ int cli_keeper_stop(void *user)
         }
         if (word.kind == CLI_LINK_GONE) {
             return CLI_STOP_GONE;
+        }
+        if (word.kind == CLI_LINK_RESUMED) {
+            atomic_store(&keeper->run->link.shared->resumed, word.value);
         }
         if (word.kind == CLI_LINK_SIGNAL && cli_signals_ends(word.value)) {
             keeper->interrupt = (struct cli_interrupt){.number = word.value};

@@ -57,6 +57,7 @@ struct wrapper {
     int signals;
     pid_t keeper;
     int code;        /* the exit code; -1: still running */
+    int resumed;     /* how often we were continued */
     int64_t lent_ns; /* when our group was given the terminal; 0: never */
 };
 
@@ -149,22 +150,24 @@ static void on_child(struct wrapper *wrapper)
     }
 }
 
-/* A stop of the command that was reported before this is over, too. SIGCONT is
- * not left to the signalfd: a Ctrl-Z would discard it there, and stop nothing,
- * since the command is stopped already. */
-static void on_continued(const struct wrapper *wrapper)
+/* SIGCONT is not left to the signalfd: a Ctrl-Z would discard it there, and
+ * stop nothing, since the command is stopped already. */
+static void on_continued(struct wrapper *wrapper)
 {
     sigset_t set;
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGCONT);
     (void)sigtimedwait(&set, NULL, &(struct timespec){0});
-    while (cli_ipc_read(wrapper->link).kind == CLI_LINK_STOPPED) {
-    }
-    cli_ipc_send(wrapper->link, CLI_LINK_RESUMED, 0);
+    wrapper->resumed++;
+    cli_ipc_send(wrapper->link, CLI_LINK_RESUMED, wrapper->resumed);
 }
 
-static void on_command_stopped(const struct wrapper *wrapper, int number)
+static void on_command_stopped(struct wrapper *wrapper, int value)
 {
+    int number = value % CLI_LINK_SIGNALS;
+    if (value / CLI_LINK_SIGNALS != wrapper->resumed) {
+        return; /* we were continued since then, and so is the command */
+    }
     if (cli_signals_stop(0, number)) {
         on_continued(wrapper);
     } else {

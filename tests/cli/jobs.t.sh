@@ -107,6 +107,16 @@ waiting, Ctrl-Z, fg
     ~ waiting [0-9]+s for job; Z
     $ kill %1; fg %2
     > myturn; ?
+waiting, Ctrl-Z; the command is stopped for reading before fg
+    $ holdfast run job -- sh -c 'echo hol""ding; exec sleep 300' &
+    > holding
+    $ holdfast run job -- ./ask
+    ~ waiting [0-9]+s for job; Z
+    $ kill %1; until ps -t "$(tty)" -o stat=,args= | grep -q "^T.*/sh ./ask"; do sleep 0.05; done
+    > name?; ?
+    $ fg %2
+    $ Jane
+    > hello-Jane; ? [0]
 hanging up ends the command
     $ holdfast run job -- sh -c 'trap "echo 1 >hup; exit 5" HUP; echo ready-""now; while :; do sleep 0.05; done'
     > ready-now; close
