@@ -73,6 +73,20 @@ static void start_colours(void)
     (void)init_pair(TOP_STRONG, COLOR_CYAN, -1);
 }
 
+/* A read of the terminal never waits. While Ctrl-C empties the queue of keys,
+ * poll(2) may find one there that is gone before it is read. A read that waits
+ * is not ended by Ctrl-C: signals are blocked. */
+static void read_without_waiting(void)
+{
+    struct termios mode;
+    if (tcgetattr(STDIN_FILENO, &mode) == 0) {
+        mode.c_cc[VMIN] = 0;
+        mode.c_cc[VTIME] = 0;
+        (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &mode);
+        (void)def_prog_mode();
+    }
+}
+
 const char *top_screen_start(void)
 {
     const char *term = getenv("TERM");
@@ -101,6 +115,7 @@ const char *top_screen_start(void)
     (void)nodelay(stdscr, TRUE);
     (void)set_escdelay(ESCAPE_MS);
     (void)curs_set(0);
+    read_without_waiting();
     return NULL;
 }
 

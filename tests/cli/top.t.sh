@@ -93,6 +93,12 @@ drawn nightly
 drawn exclusive
 send q
 S
+is_sanitized "$HF_BUILD/holdfast-top" ||
+    top 'Ctrl-C takes the key away that is about to be read' \
+        "KEYSHIM=read LD_PRELOAD=$HF_BUILD/tests/lib/keys_shim.so holdfast top" <<'S'
+expect [?1049h
+send j
+S
 top 'a name that does not fit is cut' 'holdfast top' <<'S'
 drawn a-name-that-is-so-lon
 drawn …

@@ -5,8 +5,9 @@
  *     read      Ctrl-C after poll(2) has found input in the terminal, before
  *               read(2). As the kernel does, it empties the queue, and sends
  *               SIGINT, which does not end a read(2) that begins later.
- *     continue  Ctrl-Z after we were stopped and continued, before sigpending(2)
- *               is asked for SIGCONT. The kernel discards a pending SIGCONT.
+ *     continue  Ctrl-Z after we were stopped and continued, before
+ *               sigpending(2) is asked for SIGCONT. The kernel discards a
+ *               pending SIGCONT.
  *     continued the same, after sigpending(2) has seen SIGCONT.
  *
  * Once for each process. */
