@@ -29,10 +29,10 @@
  * - A plain return value is borrowed. A `**out` is owned by the caller, except
  *   a struct hf_op, which is always the library's. On failure ownership does
  *   not change and `*out` is NULL. `error` may be NULL.
- * - A handle is not bound to a thread. Many threads may use one client
- *   concurrently. A lock must be used by one thread at a time, except that any
- *   thread may call hf_lock_valid_for(), hf_lock_state(),
- *   hf_lock_remaining_ms() and hf_lock_fence() until the lock is released.
+ * - A handle is not bound to a thread. Many threads may use one client at once;
+ *   no call is a cancellation point (pthread_cancel). A lock must be used by
+ *   one thread at a time, except that any may call hf_lock_valid_for(),
+ *   hf_lock_state(), hf_lock_remaining_ms() and hf_lock_fence() until released.
  * - In a forked child, calls on a client or lock of the parent return
  *   HF_INVALID, and hf_client_close() sends nothing. It frees the memory unless
  *   a thread of the parent was changing it.

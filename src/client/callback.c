@@ -8,7 +8,8 @@
 
 void hf_client_let_out(struct hf_client *client, struct hf_caller *self)
 {
-    *self = (struct hf_caller){pthread_self(), client->callers};
+    *self = (struct hf_caller){pthread_self(), client->cancel_state,
+                               client->callers};
     client->callers = self;
     pthread_mutex_unlock(&client->mutex);
 }
@@ -32,6 +33,7 @@ void hf_client_take_in(struct hf_client *client, struct hf_caller *self)
     } else {
         pthread_mutex_lock(&client->mutex);
     }
+    client->cancel_state = self->cancel_state;
     struct hf_caller **at = &client->callers;
     while (*at != self) {
         at = &(*at)->next;

@@ -5,6 +5,7 @@
  * before the call nor during it. */
 #include "client/cancel.h"
 
+#include "client/mutex.h"
 #include "client/op_async.h"
 
 #include "base/fail.h"
@@ -46,8 +47,10 @@ enum hf_status hf_cancel_new(struct hf_cancel **out, struct hf_error *error)
 void hf_cancel_free(struct hf_cancel *cancel)
 {
     if (cancel != NULL) {
+        int before = hf_cancel_state_hold();
         close(cancel->fd);
         free(cancel);
+        hf_cancel_state_restore(before);
     }
 }
 
@@ -58,9 +61,11 @@ void hf_cancel_trigger(struct hf_cancel *cancel)
         return;
     }
     int saved = errno;
+    int before = hf_cancel_state_hold();
     uint64_t one = 1;
     ssize_t written = write(cancel->fd, &one, sizeof(one));
     (void)written; /* the only write: it cannot block */
+    hf_cancel_state_restore(before);
     errno = saved;
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The capabilities of a URL's store, without a client. */
+#include "client/mutex.h"
+
 #include "base/fail.h"
 #include "store/store.h"
 #include "store/url.h"
@@ -18,7 +20,9 @@ enum hf_status hf_store_capabilities(const char *url, unsigned *out,
     if (status != HF_OK) {
         return status;
     }
+    int before = hf_cancel_state_hold();
     status = hf_store_find(parsed, &ops, error);
+    hf_cancel_state_restore(before);
     if (status == HF_OK) {
         *out = ops->capabilities;
         if (parsed->n_endpoints > 1) { /* src/client/value.c */

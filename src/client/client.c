@@ -7,6 +7,7 @@
 #include "client/deferred.h"
 #include "client/events.h"
 #include "client/fork.h"
+#include "client/mutex.h"
 #include "client/timer.h"
 
 #include "base/fail.h"
@@ -26,9 +27,9 @@ enum hf_status hf_client_enter(struct hf_client *client, struct hf_error *error)
         error->node = -1;
         error->text[0] = '\0';
     }
-    pthread_mutex_lock(&client->mutex);
+    hf_client_lock(client);
     if (client->is_closing || client->is_ending) {
-        pthread_mutex_unlock(&client->mutex);
+        hf_client_unlock(client);
         return hf_fail(error, HF_INVALID, "this client is being closed");
     }
     hf_client_tick(client);
@@ -63,10 +64,11 @@ bool hf_client_leave_with(struct hf_client *client, struct hf_lock *lock)
     finish_call(client, lock);
     bool is_forked = hf_client_is_forked(client);
     bool is_to_end = hf_client_is_to_end(client);
-    pthread_mutex_unlock(&client->mutex);
+    int before = hf_client_pause_lock(client);
     if (is_to_end) {
         hf_client_end(client);
     }
+    hf_cancel_state_restore(before);
     return is_to_end || is_forked;
 }
 

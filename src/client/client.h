@@ -55,11 +55,13 @@ struct hf_ops {
 /* A thread that runs a user's callback; on that thread's stack. */
 struct hf_caller {
     pthread_t thread;
+    int cancel_state; /* before the call: mutex.h */
     struct hf_caller *next;
 };
 
 struct hf_client {
     pthread_mutex_t mutex;
+    int cancel_state; /* of the thread that has the mutex: mutex.h */
     struct hf_page *page;
     pid_t pid;
     char host[HF_HOST_MAX + 1];

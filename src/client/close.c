@@ -11,6 +11,7 @@
 #include "client/deferred.h"
 #include "client/fork.h"
 #include "client/lock_end.h"
+#include "client/mutex.h"
 #include "client/op.h"
 #include "client/op_async.h"
 #include "client/release.h"
@@ -342,9 +343,11 @@ void hf_client_close(struct hf_client *client)
     if (client == NULL) {
         return;
     }
+    int before = hf_cancel_state_hold();
     if (hf_client_is_forked(client)) {
         close_forked(client);
     } else if (may_end(client)) {
         hf_client_end(client);
     }
+    hf_cancel_state_restore(before);
 }

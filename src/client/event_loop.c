@@ -18,6 +18,7 @@
 #include "client/events.h"
 #include "client/fork.h"
 #include "client/lock_end.h"
+#include "client/mutex.h"
 #include "client/op.h"
 #include "client/op_async.h"
 #include "client/timer.h"
@@ -235,9 +236,9 @@ void hf_client_process(struct hf_client *client)
     if (client == NULL || hf_client_is_forked(client)) {
         return;
     }
-    pthread_mutex_lock(&client->mutex);
+    hf_client_lock(client);
     if (client->is_closing || client->is_ending) {
-        pthread_mutex_unlock(&client->mutex);
+        hf_client_unlock(client);
         return;
     }
     hf_client_tick(client);
@@ -287,11 +288,11 @@ void hf_op_cancel(struct hf_op *op)
         return;
     }
     struct hf_client *client = op->client;
-    pthread_mutex_lock(&client->mutex);
+    hf_client_lock(client);
     hf_client_tick(client);
     drop(op);
     if (client->is_ending) { /* called by a callback */
-        pthread_mutex_unlock(&client->mutex);
+        hf_client_unlock(client);
     } else {
         hf_client_leave(client);
     }

@@ -8,6 +8,7 @@
 #include "client/fork.h"
 #include "client/log.h"
 #include "client/login.h"
+#include "client/mutex.h"
 #include "client/wait.h"
 
 #include "base/assert.h"
@@ -152,14 +153,10 @@ static enum hf_status open_store(struct hf_client *client,
     return status;
 }
 
-enum hf_status hf_client_open(const char *url,
-                              const struct hf_client_options *options,
-                              struct hf_client **out, struct hf_error *error)
+static enum hf_status
+open_client(const char *url, const struct hf_client_options *options,
+            struct hf_client **out, struct hf_error *error)
 {
-    if (out == NULL) {
-        return hf_fail(error, HF_INVALID, "no place for the client");
-    }
-    *out = NULL;
     struct hf_client *client = make();
     if (client == NULL) {
         return hf_fail_memory(error);
@@ -190,4 +187,18 @@ enum hf_status hf_client_open(const char *url,
     client->options.password = NULL; /* borrowed only for this call */
     *out = client;
     return HF_OK;
+}
+
+enum hf_status hf_client_open(const char *url,
+                              const struct hf_client_options *options,
+                              struct hf_client **out, struct hf_error *error)
+{
+    if (out == NULL) {
+        return hf_fail(error, HF_INVALID, "no place for the client");
+    }
+    *out = NULL;
+    int before = hf_cancel_state_hold();
+    enum hf_status status = open_client(url, options, out, error);
+    hf_cancel_state_restore(before);
+    return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <holdfast/holdfast.h>
+#include "client/mutex.h"
 
 #include "io/tls.h"
 
@@ -46,5 +46,8 @@ const char *hf_version(void)
 
 bool hf_has_tls(void)
 {
-    return hf_tls_is_there();
+    int before = hf_cancel_state_hold();
+    bool is_there = hf_tls_is_there();
+    hf_cancel_state_restore(before);
+    return is_there;
 }

@@ -20,6 +20,7 @@
 #include "client/cancel.h"
 #include "client/deferred.h"
 #include "client/fork.h"
+#include "client/mutex.h"
 #include "client/timer.h"
 
 #include "base/assert.h"
@@ -78,13 +79,13 @@ static void lead(struct hf_client *client)
     struct hf_instant until = hf_client_due(client);
     client->is_polling = true;
     client->poll_until = until; /* a follower that lowers it pokes us */
-    pthread_mutex_unlock(&client->mutex);
+    int paused = hf_client_pause_lock(client);
     int n_found = hf_loop_wait(client->loop, until);
     if (n_found == 0) {
         hf_loop_wait(client->loop, HF_LONG_AGO); /* a reply may have arrived
                                                     since the timeout */
     }
-    pthread_mutex_lock(&client->mutex);
+    hf_client_resume_lock(client, paused);
     client->is_polling = false;
     hf_client_dispatch(client);
 }
@@ -98,7 +99,9 @@ static void follow(struct hf_client *client, struct hf_waiter *self)
         client->poll_until = due;
         eventfd_write(client->poke.fd, 1);
     }
+    int paused = client->cancel_state; /* other threads have the mutex now */
     pthread_cond_wait(&self->cond, &client->mutex);
+    client->cancel_state = paused;
     hf_client_tick(client);
     hf_client_settle(client);
 }
@@ -197,9 +200,11 @@ void hf_client_interrupt(struct hf_client *client)
         return;
     }
     int saved = errno;
+    int before = hf_cancel_state_hold();
     uint64_t one = 1;
     atomic_fetch_add(&client->interrupts, 1);
     ssize_t written = write(client->poke.fd, &one, sizeof(one));
     (void)written; /* full: an earlier write wakes the reader */
+    hf_cancel_state_restore(before);
     errno = saved;
 }

@@ -270,6 +270,8 @@ struct waiting {
     enum hf_status status;
     struct hf_lock *lock;
     atomic_bool is_over;
+    char own_name[80]; /* for work_while_cancelled() */
+    enum hf_status own_status;
 };
 
 static void *wait_for_it(void *arg)
@@ -348,6 +350,72 @@ static void test_interrupted_by_a_signal(void **state)
     assert_free(other, name);
     hf_client_close(signalled);
     hf_client_close(other);
+}
+
+/* ---- Cancelled threads ------------------------------------------------- */
+
+/* The cancellation is pending during all calls: none of them acts upon it. */
+static void *work_while_cancelled(void *arg)
+{
+    struct waiting *waiting = arg;
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+    pthread_cancel(pthread_self());
+    wait_for_it(waiting);
+    hf_client_process(waiting->client);
+    if (waiting->status == HF_OK && !is_released(waiting->lock)) {
+        waiting->status = HF_LOST;
+    }
+    struct hf_client *own = NULL; /* opened, used and closed by this thread */
+    struct hf_client_options options;
+    hf_client_options_init(&options);
+    enum hf_status status = hf_client_open(world_url(), &options, &own, NULL);
+    if (status == HF_OK) {
+        status = try_take(own, waiting->own_name, NULL);
+    }
+    hf_client_close(own);
+    waiting->own_status = status;
+    pthread_testcancel();
+    return NULL;
+}
+
+/* The client of a cancelled thread serves the others: it reads their replies,
+ * and renews their locks. */
+static void test_cancelled_threads(void **state)
+{
+    (void)state;
+    enum { WAITERS = 3 };
+    struct hf_client *client = open_client();
+    struct hf_lock *kept = take(client, fresh_name(), RENEWED_LEASE_MS);
+    const char *name = fresh_name();
+    struct hf_lock *held = take(client, name, LEASE_MS);
+    struct waiting waiting[WAITERS];
+    pthread_t threads[WAITERS];
+    for (int i = 0; i < WAITERS; i++) {
+        waiting[i] = (struct waiting){.client = client,
+                                      .name = name,
+                                      .status = HF_INTERNAL,
+                                      .own_status = HF_INTERNAL};
+        snprintf(waiting[i].own_name, sizeof(waiting[i].own_name), "%s.%d",
+                 name, i);
+        pthread_create(&threads[i], NULL, work_while_cancelled, &waiting[i]);
+    }
+    int64_t left_ms = INT64_MAX;
+    int64_t end = now_ms() + PATIENCE_MS;
+    while (!was_renewed(kept, &left_ms) && now_ms() < end) {
+        pause_ms(20);
+    }
+    assert_int_equal(hf_lock_state(kept), HF_STATE_HELD);
+    let_go(held);
+    for (int i = 0; i < WAITERS; i++) {
+        void *result = NULL;
+        pthread_join(threads[i], &result);
+        assert_ptr_equal(result, PTHREAD_CANCELED);
+        assert_int_equal(waiting[i].status, HF_OK);
+        assert_int_equal(waiting[i].own_status, HF_OK);
+    }
+    let_go(kept);
+    assert_free(client, name);
+    hf_client_close(client);
 }
 
 /* ---- Forks ------------------------------------------------------------- */
@@ -487,6 +555,7 @@ int main(void)
         cmocka_unit_test(test_asked_while_events_come),
         cmocka_unit_test(test_interrupted_by_a_thread),
         cmocka_unit_test(test_interrupted_by_a_signal),
+        cmocka_unit_test(test_cancelled_threads),
         cmocka_unit_test(test_fork_with_thread),
         cmocka_unit_test(test_fork_without_thread),
         cmocka_unit_test(test_loop_beside_blocking),
