@@ -12,7 +12,7 @@
 
 #include "client/client.h"
 
-/* Begin and end something in which the thread is not cancelled. @return the
+/** Begin and end something in which the thread is not cancelled. @return the
  * state of before. */
 static inline int hf_cancel_state_hold(void)
 {
@@ -41,7 +41,7 @@ static inline void hf_client_unlock(struct hf_client *client)
     hf_cancel_state_restore(before);
 }
 
-/* Release the mutex within a call, and take it again. @return what
+/** Release the mutex within a call, and take it again. @return what
  * hf_client_resume_lock() needs. */
 static inline int hf_client_pause_lock(struct hf_client *client)
 {
