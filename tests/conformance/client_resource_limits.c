@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* link: -Wl,--wrap=hf_clock_now,--wrap=recv,--wrap=send,--wrap=epoll_wait */
-/* link: -Wl,--wrap=epoll_pwait2 */
+/* link: -Wl,--wrap=epoll_pwait2,--wrap=posix_fallocate */
 /* Resources that run out, and a clock that goes backwards: from no free
- * descriptor to enough; calls that are often interrupted or return EAGAIN; a
- * clock that steps back. There is no wrong result, no crash and no lock that
- * stays held. On the store in HF_TEST_URL, or an embedded one. */
+ * descriptor to enough; a limit on the size of files; calls that are often
+ * interrupted or return EAGAIN; a clock that steps back. There is no wrong
+ * result, no crash and no lock that stays held. On the store in HF_TEST_URL, or
+ * an embedded one. */
 #include "client_world.h"
 
 #include "base/time.h"
 
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -77,6 +79,21 @@ int __wrap_epoll_pwait2(int fd, struct epoll_event *events, int max,
 {
     return is_interrupted() ? -1
                             : __real_epoll_pwait2(fd, events, max, limit, mask);
+}
+
+/* On some file systems a signal that has a handler interrupts it, and this one
+ * arrives all the time. */
+int __real_posix_fallocate(int fd, off_t at, off_t len);
+int __wrap_posix_fallocate(int fd, off_t at, off_t len);
+
+int __wrap_posix_fallocate(int fd, off_t at, off_t len)
+{
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+    return sigismember(&blocked, SIGPROF) == 1
+               ? __real_posix_fallocate(fd, at, len)
+               : EINTR;
 }
 
 /* ---- A session --------------------------------------------------------- */
@@ -180,6 +197,83 @@ static void broken_again_and_again(void **state)
     }
 }
 
+/* ---- The size of files ------------------------------------------------- */
+
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* @return the status of the first acquisition that fails; all locks that were
+ * acquired are kept. */
+static enum hf_status fill(struct hf_client *client, struct hf_error *error)
+{
+    enum { NAMES_MAX = 20000 };
+    enum hf_status status = HF_OK;
+    for (int i = 0; status == HF_OK && i < NAMES_MAX; i++) {
+        char name[40];
+        struct hf_lock *lock = NULL;
+        snprintf(name, sizeof(name), "limited-%d", i);
+        struct hf_request request = want(name, 60000, 0);
+        status = hf_lock_acquire(client, &request, &lock, error);
+    }
+    return status;
+}
+
+static void assert_limited(enum hf_status status, const struct hf_error *error)
+{
+    assert_int_equal(status, HF_UNAVAILABLE);
+    if (strstr(error->text, "ulimit -f") == NULL) {
+        fail_msg("the reason is: %s", error->text);
+    }
+}
+
+/* SIGXFSZ would end the program. */
+static void files_are_limited(void **state)
+{
+    (void)state;
+    static const char bytes[HF_VALUE_MAX];
+    if (!world_is_local()) {
+        return; /* a server's files are its own */
+    }
+    struct hf_error error = {0};
+    struct hf_client *client = open_mode(HF_THREAD_NONE);
+    hf_lock_release(take(client, "limited", TTL_MS)); /* the file is there */
+    limit_files(65536);
+    assert_limited(fill(client, &error), &error);
+    assert_limited(
+        hf_value_put(client, "v", 1, bytes, sizeof(bytes), 0, NULL, &error),
+        &error);
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(
+        hf_value_put(client, "v", 1, bytes, sizeof(bytes), 0, NULL, &error),
+        HF_OK);
+    hf_lock_release(take(client, "limited", TTL_MS));
+    hf_client_close(client); /* releases all */
+}
+
+static void new_files_are_limited(void **state)
+{
+    (void)state;
+    struct hf_client *client = NULL;
+    struct hf_error error = {0};
+    char folder[] = "/tmp/hf-limited.XXXXXX";
+    char url[80];
+    assert_non_null(mkdtemp(folder));
+    snprintf(url, sizeof(url), "local://%s/store", folder);
+    limit_files(1024);
+    enum hf_status status = hf_client_open(url, NULL, &client, &error);
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(status, HF_UNAVAILABLE);
+    assert_null(client);
+    assert_true(error.text[0] != '\0');
+    assert_int_equal(hf_client_open(url, NULL, &client, &error), HF_OK);
+    hf_client_close(client);
+}
+
 /* CLOCK_BOOTTIME never steps back. If it did, a remaining time would seem
  * longer by the step; but all calls work, and all locks are released. */
 static void clock_steps_back(void **state)
@@ -206,6 +300,8 @@ int main(void)
         cmocka_unit_test(no_descriptors),
         cmocka_unit_test(interrupted_and_told_to_come_later),
         cmocka_unit_test(broken_again_and_again),
+        cmocka_unit_test(files_are_limited),
+        cmocka_unit_test(new_files_are_limited),
         cmocka_unit_test(clock_steps_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,6 +39,7 @@
 #include "base/fail.h"
 #include "io/clock.h"
 #include "io/namespace.h"
+#include "io/signal_hold.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -157,7 +158,13 @@ static enum hf_status map_page(struct hf_gate *gate, bool is_allocated,
                                struct hf_error *error)
 {
     /* Allocate the page on disk, or a full disk could raise SIGBUS later. */
-    int number = is_allocated ? 0 : posix_fallocate(gate->fd, 0, PAGE_BYTES);
+    int number = 0;
+    if (!is_allocated) {
+        struct hf_signal_hold hold;
+        hf_signal_hold_begin(&hold);
+        number = posix_fallocate(gate->fd, 0, PAGE_BYTES);
+        hf_signal_hold_end(&hold);
+    }
     if (number != 0) {
         return hf_folder_fail(gate->gate_path, number, "write", error);
     }

@@ -15,6 +15,7 @@
 
 #include "base/assert.h"
 #include "base/fail.h"
+#include "io/signal_hold.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -154,9 +155,9 @@ static int write_empty(const char *path, mode_t mode)
     return number;
 }
 
-enum hf_status hf_table_renew(const struct hf_folder *folder,
-                              const char *data_path, uint64_t *map_bytes,
-                              struct hf_error *error)
+static enum hf_status renew(const struct hf_folder *folder,
+                            const char *data_path, uint64_t *map_bytes,
+                            struct hf_error *error)
 {
     enum hf_status status = make_file(folder, data_path, error);
     if (status != HF_OK) {
@@ -165,6 +166,17 @@ enum hf_status hf_table_renew(const struct hf_folder *folder,
     *map_bytes = BYTES_FIRST;
     int number = write_empty(data_path, hf_folder_file_mode(folder));
     return number == 0 ? HF_OK : fail_lmdb(data_path, number, error);
+}
+
+enum hf_status hf_table_renew(const struct hf_folder *folder,
+                              const char *data_path, uint64_t *map_bytes,
+                              struct hf_error *error)
+{
+    struct hf_signal_hold hold;
+    hf_signal_hold_begin(&hold);
+    enum hf_status status = renew(folder, data_path, map_bytes, error);
+    hf_signal_hold_end(&hold);
+    return status;
 }
 
 /* Check owner, mode and length. LMDB itself would extend a short file, and read
@@ -307,12 +319,15 @@ int hf_table_grow(struct hf_table *table)
     int fd;
     HF_ASSERT(table->mdb_txn == NULL);
     if (new_bytes > HF_TABLE_BYTES_MAX) {
-        return EFBIG;
+        return EOVERFLOW;
     }
     int number = mdb_env_get_fd(table->env, &fd);
     if (number == 0) {
+        struct hf_signal_hold hold;
+        hf_signal_hold_begin(&hold);
         number = posix_fallocate(fd, (off_t)old_bytes,
                                  (off_t)(new_bytes - old_bytes));
+        hf_signal_hold_end(&hold);
     }
     if (number == 0) {
         number = mdb_env_set_mapsize(table->env, new_bytes);
@@ -334,7 +349,14 @@ enum hf_status hf_table_text(const struct hf_table *table, int number,
                  table->map_bytes >> 20);
         return HF_UNAVAILABLE;
     }
-    if (number == EFBIG || number == MDB_MAP_FULL) {
+    if (number == EFBIG) {
+        snprintf(text, size,
+                 "locks.mdb cannot grow beyond %" PRIu64
+                 " MiB: the limit on the size of files is reached (ulimit -f)",
+                 table->map_bytes >> 20);
+        return HF_UNAVAILABLE;
+    }
+    if (number == EOVERFLOW || number == MDB_MAP_FULL) {
         snprintf(text, size,
                  "locks.mdb is full: it has its greatest size, %" PRIu64 " MiB",
                  table->map_bytes >> 20);

@@ -16,6 +16,7 @@
 
 #include "base/fail.h"
 #include "core/limits.h"
+#include "io/signal_hold.h"
 #include "store/local/sum.h"
 
 #include <errno.h>
@@ -340,7 +341,10 @@ void hf_local_value(struct hf_local *local, const struct hf_ask *ask,
     enum hf_status status =
         hf_gate_enter_values(&local->gate, text, sizeof(text));
     if (status == HF_OK) {
+        struct hf_signal_hold hold;
+        hf_signal_hold_begin(&hold);
         status = execute(&visit);
+        hf_signal_hold_end(&hold);
         hf_gate_leave_values(&local->gate);
     } else {
         hf_fail(&visit.error, status, "%s", text);

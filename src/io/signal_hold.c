@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "io/signal_hold.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <time.h>
+
+void hf_signal_hold_begin(struct hf_signal_hold *hold)
+{
+    sigset_t all;
+    sigset_t pending;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &hold->before);
+    sigemptyset(&pending);
+    sigpending(&pending);
+    hold->was_pending = sigismember(&pending, SIGXFSZ) == 1;
+}
+
+void hf_signal_hold_end(const struct hf_signal_hold *hold)
+{
+    static const struct timespec at_once = {0};
+    int error = errno;
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGXFSZ);
+    if (!hold->was_pending) {
+        (void)sigtimedwait(&set, NULL, &at_once);
+    }
+    pthread_sigmask(SIG_SETMASK, &hold->before, NULL);
+    errno = error;
+}
