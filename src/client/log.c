@@ -126,6 +126,19 @@ static uint16_t missing(const struct hf_client *client)
     return mask;
 }
 
+/* Why a renewal is late. If no node is to blame, the process did not send it or
+ * read the reply: a SIGSTOP, a suspended machine, or a program without the
+ * library's thread that did not call. */
+static const char *lateness(const struct hf_client *client, char *out,
+                            size_t size)
+{
+    reasons(client, missing(client), out, size);
+    if (out[0] == '\0') {
+        snprintf(out, size, "this process was stopped, or did not renew it");
+    }
+    return out;
+}
+
 /* ---- Nodes ------------------------------------------------------------- */
 
 void hf_log_node_status(struct hf_client *client, unsigned node,
@@ -285,7 +298,7 @@ static void log_state(struct hf_client *client, const struct hf_lock *lock)
                       show(lock, name),
                       hf_span_ms_floor(hf_instant_until(
                           client->now, hf_lease_deadline(lease))),
-                      reasons(client, missing(client), why, sizeof(why)));
+                      lateness(client, why, sizeof(why)));
         break;
     case HF_STATE_LOST:
         hf_client_log(client, HF_LOG_ERROR, "%s: lost: %s%s", show(lock, name),
@@ -294,7 +307,7 @@ static void log_state(struct hf_client *client, const struct hf_lock *lock)
                           : "not renewed in time: ",
                       hf_instant_before(client->now, hf_lease_deadline(lease))
                           ? ""
-                          : reasons(client, missing(client), why, sizeof(why)));
+                          : lateness(client, why, sizeof(why)));
         break;
     case HF_STATE_RELEASED:
         break;

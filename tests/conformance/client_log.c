@@ -43,17 +43,24 @@ static void on_line(void *user, enum hf_log_level level, const char *text)
     pthread_mutex_unlock(&journal->mutex);
 }
 
-static struct hf_client *open_logged(const char *url, struct journal *journal)
+static struct hf_client *open_with(const char *url, enum hf_thread_mode mode,
+                                   struct journal *journal)
 {
     struct hf_client_options options;
     struct hf_client *client = NULL;
     memset(journal, 0, sizeof(*journal));
     pthread_mutex_init(&journal->mutex, NULL);
     hf_client_options_init(&options);
+    options.thread = mode;
     options.log = on_line;
     options.log_user = journal;
     assert_int_equal(hf_client_open(url, &options, &client, NULL), HF_OK);
     return client;
+}
+
+static struct hf_client *open_logged(const char *url, struct journal *journal)
+{
+    return open_with(url, HF_THREAD_AUTO, journal);
 }
 
 /* After the last line found there is one of this level that begins with
@@ -152,6 +159,22 @@ static void test_outage_is_logged(void **state)
     hf_client_close(client);
 }
 
+/* No server is to blame: as after a SIGSTOP of the program, or a suspend. */
+static void test_own_delay_is_logged(void **state)
+{
+    (void)state;
+    static struct journal journal;
+    struct hf_client *client = open_with(world_url(), HF_THREAD_NONE, &journal);
+    const char *name = fresh_name();
+    struct hf_lock *lock = take(client, name, 1000);
+    pause_ms(1100); /* sleeps: longer than the lease */
+    assert_int_equal(hf_lock_state(lock), HF_STATE_LOST);
+    assert_logged(&journal, HF_LOG_ERROR, name,
+                  "lost: not renewed in time: this process was stopped");
+    assert_int_equal(hf_lock_release(lock), HF_LOST);
+    hf_client_close(client);
+}
+
 struct waiting {
     struct hf_client *client;
     const char *name;
@@ -236,6 +259,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_outage_is_logged, go_on_again),
+        cmocka_unit_test(test_own_delay_is_logged),
         cmocka_unit_test(test_hand_over_is_logged),
         cmocka_unit_test(test_quarantine_is_logged),
         cmocka_unit_test(test_lost_node_is_logged),
