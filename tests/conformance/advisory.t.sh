@@ -139,6 +139,18 @@ done
 sessions="FROM pg_stat_activity WHERE application_name = 'holdfast'"
 no_session() { pg_is "NOT EXISTS (SELECT $sessions)"; }
 ok 'no session is left' wait_until 10 no_session
+# The child of a holder that forked has its connection, until it closes the client.
+forked=$HF_BUILD/tests/lib/forked
+child=$("$forked" "$HOLDFAST_URL" forked)
+ok 'a holder is killed that had forked: the child keeps the key' \
+    taken_for_psql "$(key_of forked)"
+kill -KILL "$child"
+ok 'until it ends' wait_until 10 free_for_psql "$(key_of forked)"
+child=$("$forked" -c "$HOLDFAST_URL" forked)
+ok 'not if it has closed the client' wait_until 10 free_for_psql "$(key_of forked)"
+ok 'and lives on' test -e "/proc/$child"
+kill -KILL "$child"
+
 held job -t 60
 pg -c "SELECT pg_terminate_backend(pid) $sessions" >/dev/null
 start=$(now_ms)
