@@ -21,14 +21,19 @@ enum cli_ipc_kind {
     CLI_LINK_GONE,      /* the other process died */
     CLI_LINK_SIGNAL,    /* to the keeper: forward this signal */
     CLI_LINK_RESUMED,   /* to the keeper: the wrapper was continued; value: the
-                           number of times */
+                           number of times % CLI_LINK_TIMES */
     CLI_LINK_UNSTOPPED, /* to the keeper: the wrapper did not stop, since there
                            is no shell to continue it; value: the signal */
     CLI_LINK_STOPPED    /* to the wrapper: the command was stopped; value: the
                            signal, and cli_shared.resumed * CLI_LINK_SIGNALS */
 };
 
+/* Signal numbers in a value: Linux has 64. */
 #define CLI_LINK_SIGNALS 128
+
+/* Continuations are counted modulo this, so that number and signal are one
+ * int32_t. So many do not come between a stop and its message. */
+#define CLI_LINK_TIMES (1 << 16)
 
 struct cli_ipc_word {
     int32_t kind; /* enum cli_ipc_kind */

@@ -57,7 +57,7 @@ struct wrapper {
     int signals;
     pid_t keeper;
     int code;        /* the exit code; -1: still running */
-    int resumed;     /* how often we were continued */
+    int resumed;     /* how often we were continued, % CLI_LINK_TIMES */
     int64_t lent_ns; /* when our group was given the terminal; 0: never */
 };
 
@@ -158,7 +158,7 @@ static void on_continued(struct wrapper *wrapper)
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGCONT);
     (void)sigtimedwait(&set, NULL, &(struct timespec){0});
-    wrapper->resumed++;
+    wrapper->resumed = (wrapper->resumed + 1) % CLI_LINK_TIMES;
     cli_ipc_send(wrapper->link, CLI_LINK_RESUMED, wrapper->resumed);
 }
 
