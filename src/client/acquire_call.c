@@ -6,6 +6,7 @@
 #include "client/bundle.h"
 #include "client/cancel.h"
 #include "client/deferred.h"
+#include "client/enter.h"
 #include "client/holder_hint.h"
 #include "client/op_async.h"
 #include "client/release.h"

@@ -6,6 +6,7 @@
 
 #include "client/cancel.h"
 #include "client/deferred.h"
+#include "client/enter.h"
 #include "client/events.h"
 #include "client/fence.h"
 #include "client/name.h"

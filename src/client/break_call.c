@@ -3,6 +3,7 @@
  * asynchronous, with its operation on the heap. */
 #include "client/break.h"
 #include "client/deferred.h"
+#include "client/enter.h"
 #include "client/name.h"
 #include "client/request.h"
 #include "client/thread.h"

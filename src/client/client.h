@@ -3,7 +3,7 @@
  * lock.h lists. A function that reads or changes guarded data must be called
  * with the mutex held, unless its comment says otherwise.
  *
- *     hf_client_enter()  a public call begins
+ *     hf_client_enter()  a public call begins (enter.h)
  *     hf_client_step()   an event for a lease → core → store->ops->ask()
  *     hf_client_wait()   wait for the end: wait.h says which thread reads
  *     hf_client_leave()  flush, arm the timer, return
@@ -134,35 +134,6 @@ struct hf_client {
     pthread_t closer;
     bool is_torn; /* a forked child: the parent was changing it */
 };
-
-/** Begin a public call: take the mutex, read the clock, start overdue
- * reconnects. @return HF_OK, and hf_client_leave() is due; HF_INVALID with a
- * text, and the mutex is not held: no client, a client of the parent process,
- * or one that is being closed. */
-enum hf_status hf_client_enter(struct hf_client *client,
-                               struct hf_error *error);
-
-/** Begin a call that a cancel token can end, as hf_client_enter() does. @return
- * as hf_client_enter(), or HF_CANCELLED: the client's token was triggered. */
-enum hf_status hf_client_begin(struct hf_client *client,
-                               struct hf_error *error);
-
-/** Enter a call that may start an operation, as hf_client_begin() does. *out is
- * NULL from here on; out may be NULL. missing: the argument that is missing,
- * for the error; or NULL. @return HF_OK: the mutex is held, and
- * hf_client_leave() is due; HF_INVALID: an argument is missing; else as
- * hf_client_begin(). */
-enum hf_status hf_op_enter(struct hf_client *client, const char *missing,
-                           struct hf_op **out, struct hf_error *error);
-
-/** End a public call: settle, run on_state if it is due, set the timer, release
- * the mutex. @return true: a callback closed the client, and it is freed; or a
- * callback forked, and this is the child. */
-bool hf_client_leave(struct hf_client *client);
-
-/** The same, and hand out `lock`, which the call returns; or NULL. No on_state
- * for it has begun in this call: its caller does not have the handle yet. */
-bool hf_client_leave_with(struct hf_client *client, struct hf_lock *lock);
 
 /* A node has changed, and its event is not delivered to the leases yet. Later
  * replies are queued: a lease gets events in the order of arrival. */

@@ -14,6 +14,7 @@
  *
  * Cost: UNBIND is one renewal. SPREAD sends nothing, and takes no time if every
  * node has replied to an earlier request. */
+#include "client/enter.h"
 #include "client/events.h"
 #include "client/handle.h"
 #include "client/op_async.h"

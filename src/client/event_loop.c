@@ -15,6 +15,7 @@
  * waits for a reply. */
 #include "client/callback.h"
 #include "client/deferred.h"
+#include "client/enter.h"
 #include "client/events.h"
 #include "client/fork.h"
 #include "client/lock_end.h"

@@ -6,6 +6,7 @@
  * the worst state counts. */
 #include "client/handle.h"
 
+#include "client/enter.h"
 #include "client/fence.h"
 #include "client/fork.h"
 #include "client/op.h"

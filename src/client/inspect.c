@@ -2,6 +2,7 @@
 /* The holder of a name, at each node and at a majority. */
 #include "client/inspect.h"
 
+#include "client/enter.h"
 #include "client/holder.h"
 #include "client/name.h"
 #include "client/op_async.h"

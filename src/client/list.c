@@ -4,6 +4,7 @@
  * window, not for each name. */
 #include "client/callback.h"
 #include "client/cancel.h"
+#include "client/enter.h"
 #include "client/inspect.h"
 #include "client/op_async.h"
 #include "client/request.h"

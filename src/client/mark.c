@@ -31,6 +31,7 @@
 
 #include "client/broadcast.h"
 #include "client/deferred.h"
+#include "client/enter.h"
 #include "client/name.h"
 #include "client/request.h"
 #include "client/step.h"

@@ -3,6 +3,7 @@
  * has one job at a time, so those of other threads, and of a callback, wait in
  * client->ops until it has ended. */
 #include "client/callback.h"
+#include "client/enter.h"
 #include "client/wait.h"
 
 #include "base/assert.h"

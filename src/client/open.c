@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening a client: options, URL, loop, store. */
+/* Opening a client: options, URL, loop, store; and what it was opened with. */
 #include "client/answer.h"
 #include "client/cancel.h"
 #include "client/client.h"
@@ -201,4 +201,21 @@ enum hf_status hf_client_open(const char *url,
     enum hf_status status = open_client(url, options, out, error);
     hf_cancel_state_restore(before);
     return status;
+}
+
+/* ---- What it was opened with -------------------------------------------- */
+
+const char *hf_client_url(const struct hf_client *client)
+{
+    return client == NULL ? "" : client->url->display;
+}
+
+int64_t hf_client_max_ttl_ms(const struct hf_client *client)
+{
+    return client == NULL ? 0 : client->url->max_ttl_ms;
+}
+
+int hf_client_nodes(const struct hf_client *client)
+{
+    return client == NULL ? 0 : client->nodes.count;
 }

@@ -4,6 +4,7 @@
  * done. */
 #include "client/broadcast.h"
 #include "client/callback.h"
+#include "client/enter.h"
 #include "client/fence.h"
 #include "client/holder.h"
 #include "client/name.h"

@@ -28,6 +28,7 @@
 
 #include "client/broadcast.h"
 #include "client/deferred.h"
+#include "client/enter.h"
 #include "client/fork.h"
 #include "client/name.h"
 #include "client/wait.h"

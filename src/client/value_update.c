@@ -5,6 +5,7 @@
  * mutex is released while a step waits, and for the callback; so a client that
  * the callback closes is freed at the end. */
 #include "client/callback.h"
+#include "client/enter.h"
 #include "client/fork.h"
 #include "client/value.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The begin and the end of every public call. */
-#include "client/client.h"
+#include "client/enter.h"
 
 #include "client/check.h"
 #include "client/close.h"
@@ -98,19 +97,4 @@ enum hf_status hf_op_enter(struct hf_client *client, const char *missing,
         return hf_fail(error, HF_INVALID, "%s", missing);
     }
     return hf_client_begin(client, error);
-}
-
-const char *hf_client_url(const struct hf_client *client)
-{
-    return client == NULL ? "" : client->url->display;
-}
-
-int64_t hf_client_max_ttl_ms(const struct hf_client *client)
-{
-    return client == NULL ? 0 : client->url->max_ttl_ms;
-}
-
-int hf_client_nodes(const struct hf_client *client)
-{
-    return client == NULL ? 0 : client->nodes.count;
 }
