@@ -10,6 +10,7 @@
 #include "redis/redis.h"
 
 #include "base/assert.h"
+#include "client/lock_group.h"
 #include "core/lease.h"
 #include "core/owner.h"
 

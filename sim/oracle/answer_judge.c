@@ -29,6 +29,7 @@
 #include "oracle/reach.h"
 
 #include "client/client.h"
+#include "client/lock_group.h"
 #include "core/lease.h"
 
 #include <holdfast/holdfast.h>

@@ -5,6 +5,7 @@
 #include "oracle/once.h"
 
 #include "base/assert.h"
+#include "client/lock_group.h"
 #include "core/lease.h"
 
 #include <stdarg.h>

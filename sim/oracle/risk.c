@@ -17,6 +17,7 @@
  * remaining time that is too long. */
 #include "oracle/state.h"
 
+#include "client/lock_group.h"
 #include "core/lease.h"
 
 #include <holdfast/holdfast.h>

@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "client/lock.h"
+#include "client/lock_group.h"
 
 #include <holdfast/holdfast.h>
 #include <stdio.h>

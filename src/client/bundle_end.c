@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/bundle_parts.h"
+#include "client/lock_group.h"
 #include "client/name.h"
 
 #include <stdio.h>

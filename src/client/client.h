@@ -14,7 +14,6 @@
 #define HF_CLIENT_CLIENT_H
 
 #include "client/item.h"
-#include "client/notify.h"
 #include "core/lease.h"
 #include "core/nodes.h"
 #include "io/alarm.h"
@@ -27,6 +26,7 @@
 #include <sys/types.h>
 
 struct hf_page;   /* fork.c */
+struct hf_reader; /* notify.h */
 struct hf_waiter; /* wait.c */
 
 /* Bytes of a host's name that go into owners: all of it on Linux, where
@@ -59,6 +59,15 @@ struct hf_caller {
     struct hf_caller *next;
 };
 
+/* The queue of on_state callbacks (notify.h). */
+struct hf_notifier {
+    uint32_t first; /* queue of changed locks, by slot */
+    uint32_t last;
+    bool is_notifying; /* a thread runs the callbacks */
+    struct hf_reader *readers;
+    struct hf_lock *held; /* released, but read; freed after that */
+};
+
 struct hf_client {
     pthread_mutex_t mutex;
     int cancel_state; /* of the thread that has the mutex: mutex.h */
@@ -86,7 +95,7 @@ struct hf_client {
     uint32_t events_last;
     uint32_t calls_first; /* released locks, for hf_client_process() */
     uint32_t calls_last;
-    struct hf_notifier notifier; /* queue of on_state */
+    struct hf_notifier notifier;
 
     unsigned in_store;          /* depth of ask() and flush() */
     bool is_dirty;              /* requests queued since the last flush */

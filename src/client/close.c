@@ -11,6 +11,7 @@
 #include "client/deferred.h"
 #include "client/fork.h"
 #include "client/lock_end.h"
+#include "client/lock_group.h"
 #include "client/mutex.h"
 #include "client/op.h"
 #include "client/op_async.h"

@@ -17,6 +17,7 @@
 #include "client/enter.h"
 #include "client/events.h"
 #include "client/handle.h"
+#include "client/lock_group.h"
 #include "client/op_async.h"
 #include "client/release.h"
 #include "client/request.h"

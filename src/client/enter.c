@@ -7,6 +7,7 @@
 #include "client/events.h"
 #include "client/fork.h"
 #include "client/mutex.h"
+#include "client/notify.h"
 #include "client/timer.h"
 
 #include "base/fail.h"

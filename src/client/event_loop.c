@@ -19,6 +19,7 @@
 #include "client/events.h"
 #include "client/fork.h"
 #include "client/lock_end.h"
+#include "client/lock_group.h"
 #include "client/mutex.h"
 #include "client/op.h"
 #include "client/op_async.h"

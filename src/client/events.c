@@ -6,7 +6,9 @@
 
 #include "client/callback.h"
 #include "client/lock.h"
+#include "client/lock_group.h"
 #include "client/lock_queue.h"
+#include "client/notify.h"
 
 #include "base/assert.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Extending: a renewal on demand, with another ttl or for another process. */
 #include "client/enter.h"
+#include "client/lock_group.h"
 #include "client/notify.h"
 #include "client/op_async.h"
 #include "client/request.h"

@@ -9,6 +9,7 @@
 #include "client/enter.h"
 #include "client/fence.h"
 #include "client/fork.h"
+#include "client/lock_group.h"
 #include "client/op.h"
 #include "client/step.h"
 

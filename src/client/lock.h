@@ -19,8 +19,6 @@
 
 #include "client/client.h"
 #include "client/item.h"
-#include "client/lock_group.h"
-#include "client/notify.h"
 
 enum hf_lock_flags {
     HF_LOCK_OURS = (1 << 0),      /* the user has the handle: report changes */
@@ -60,6 +58,29 @@ struct hf_lock {
     };
     uint32_t queue_prev; /* in one of the client's queues, by slot */
     uint32_t queue_next;
+};
+
+/* Links to the other locks of the handle (lock_group.h). */
+struct hf_lock_group {
+    struct hf_lock *prev;
+    struct hf_lock *next;
+    int16_t permit;   /* first lock, of a semaphore: its number; else -1 */
+    uint8_t reported; /* first lock: enum hf_state that was reported last */
+};
+
+/* Its data for on_state (notify.h). */
+struct hf_notice {
+    uint32_t prev; /* in the queue of changed locks, by slot */
+    uint32_t next;
+    bool is_queued;
+    uint8_t state;                 /* enum hf_state reported last */
+    const struct hf_lock *follows; /* next lock of the handle; never changes */
+    struct hf_lock *next_held;     /* in the list hf_notifier.held */
+    union {
+        struct hf_instant keep; /* HF_LOCK_KEEPING */
+        hf_op_fn *done;         /* HF_LOCK_CALLING */
+    };
+    void *done_user;
 };
 
 /* A user's request, checked, with lengths. Borrows its texts. */

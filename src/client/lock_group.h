@@ -9,24 +9,17 @@
  * the handle is the worst of them. If one is LOST, the others are renewed until
  * the user releases the handle, so that no other owner begins while the user
  * may still work. Links do not change from when the user gets the handle until
- * it is released: functions for any thread follow them without the mutex. */
+ * it is released: functions for any thread follow them without the mutex. The
+ * links of a lock are its struct hf_lock_group (lock.h). */
 #ifndef HF_CLIENT_LOCK_GROUP_H
 #define HF_CLIENT_LOCK_GROUP_H
 
 #include <holdfast/holdfast.h>
 
 #include <stdbool.h>
-#include <stdint.h>
 
 struct hf_lock;
 struct hf_op;
-
-struct hf_lock_group {
-    struct hf_lock *prev;
-    struct hf_lock *next;
-    int16_t permit;   /* first lock, of a semaphore: its number; else -1 */
-    uint8_t reported; /* first lock: enum hf_state that was reported last */
-};
 
 /* Append `next` to `lock`, which is the last of its list. */
 void hf_lock_group_join(struct hf_lock *lock, struct hf_lock *next);

@@ -4,6 +4,7 @@
 #include "client/callback.h"
 #include "client/fork.h"
 #include "client/lock.h"
+#include "client/lock_group.h"
 #include "client/timer.h"
 
 #include <stdlib.h>

@@ -15,45 +15,17 @@
 #ifndef HF_CLIENT_NOTIFY_H
 #define HF_CLIENT_NOTIFY_H
 
-#include <holdfast/holdfast.h>
-
-#include "base/time.h"
-
 #include <stdbool.h>
-#include <stdint.h>
 
-struct hf_client;
-struct hf_lock;
-
-/* Part of each lock if on_state is set. */
-struct hf_notice {
-    uint32_t prev; /* in the queue of changed locks, by slot */
-    uint32_t next;
-    bool is_queued;
-    uint8_t state;                 /* enum hf_state reported last */
-    const struct hf_lock *follows; /* next lock of the handle; never changes */
-    struct hf_lock *next_held;     /* in the list hf_notifier.held */
-    union {
-        struct hf_instant keep; /* HF_LOCK_KEEPING */
-        hf_op_fn *done;         /* HF_LOCK_CALLING */
-    };
-    void *done_user;
-};
+struct hf_client;   /* has the queue: struct hf_notifier */
+struct hf_lock;     /* has its entry of it: struct hf_notice */
+struct hf_notifier; /* client.h */
 
 /* A callback or a call that reads a handle which may be released meanwhile; on
  * its stack. */
 struct hf_reader {
     const struct hf_lock *lock; /* the first one of the handle */
     struct hf_reader *next;
-};
-
-/* Part of the client. */
-struct hf_notifier {
-    uint32_t first; /* queue of changed locks, by slot */
-    uint32_t last;
-    bool is_notifying; /* a thread runs the callbacks */
-    struct hf_reader *readers;
-    struct hf_lock *held; /* released, but read; freed after that */
 };
 
 void hf_notify_init(struct hf_notifier *notifier);

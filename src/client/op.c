@@ -34,6 +34,7 @@
 
 #include "client/callback.h"
 #include "client/check.h"
+#include "client/lock_group.h"
 #include "client/log.h"
 
 #include "base/assert.h"

@@ -3,6 +3,7 @@
 #include "client/op_async.h"
 
 #include "client/callback.h"
+#include "client/lock_group.h"
 
 #include "base/fail.h"
 

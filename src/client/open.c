@@ -9,6 +9,7 @@
 #include "client/log.h"
 #include "client/login.h"
 #include "client/mutex.h"
+#include "client/notify.h"
 #include "client/wait.h"
 
 #include "base/assert.h"

@@ -6,6 +6,7 @@
 
 #include "client/events.h"
 #include "client/lock_end.h"
+#include "client/lock_group.h"
 #include "client/op_async.h"
 #include "client/step.h"
 #include "client/unavailable.h"

@@ -2,6 +2,7 @@
 /* The two forms of a release: blocking, with its operation on the stack, and
  * asynchronous. Only hf_op_start_release_reserved() allocates memory. */
 #include "client/enter.h"
+#include "client/lock_group.h"
 #include "client/op_async.h"
 #include "client/release.h"
 #include "client/request.h"

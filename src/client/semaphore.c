@@ -18,6 +18,7 @@
  * step (bundle.c). A waiter has n places in queues, and renews them all. */
 #include "client/bundle_parts.h"
 #include "client/fork.h"
+#include "client/lock_group.h"
 #include "client/name.h"
 #include "client/request.h"
 

@@ -12,6 +12,7 @@
 #include "client/close.h"
 #include "client/deferred.h"
 #include "client/fork.h"
+#include "client/notify.h"
 #include "client/timer.h"
 
 #include "base/assert.h"

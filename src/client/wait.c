@@ -21,6 +21,7 @@
 #include "client/deferred.h"
 #include "client/fork.h"
 #include "client/mutex.h"
+#include "client/notify.h"
 #include "client/timer.h"
 
 #include "base/assert.h"

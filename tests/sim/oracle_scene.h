@@ -19,6 +19,7 @@
 #include "world/world.h"
 
 #include "client/lock.h"
+#include "client/lock_group.h"
 #include "core/lease.h"
 
 #include <setjmp.h>
