@@ -30,6 +30,8 @@
  *
  * Cost: one round trip if all parts are free; else one sweep more for each
  * part that was waited for. While it waits, one renewal for each lock held. */
+#include "client/bundle.h"
+
 #include "client/acquire.h"
 #include "client/bundle_parts.h"
 #include "client/release.h"

@@ -6,7 +6,7 @@
 #ifndef HF_CLIENT_BUNDLE_PARTS_H
 #define HF_CLIENT_BUNDLE_PARTS_H
 
-#include "client/bundle.h"
+#include "client/op.h"
 
 #include "base/assert.h"
 

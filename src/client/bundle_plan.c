@@ -4,6 +4,7 @@
  *     struct hf_bundle | members | parts | label, names
  *
  * The parts of a semaphore are planned in semaphore.c. */
+#include "client/bundle.h"
 #include "client/bundle_parts.h"
 #include "client/name.h"
 #include "client/request.h"
