@@ -426,5 +426,6 @@ const struct hf_op_handlers hf_acquire_handlers = {
     .due = on_due,
     .node = on_node,
     .abandon = abandon,
+    .failed = hf_log_failed,
     .discard = discard,
 };

@@ -10,7 +10,7 @@
  * Cost: nothing is searched. A lock is checked after each of its steps, an
  * operation when it begins, gets an outcome and ends, the client whenever the
  * mutex is about to be released. */
-#include "client/check.h"
+#include "client/op.h"
 
 #include "base/assert.h"
 

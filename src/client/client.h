@@ -144,6 +144,9 @@ struct hf_client {
     bool is_torn; /* a forked child: the parent was changing it */
 };
 
+/* check.c: assert CL-7 to CL-9, when the mutex is released. */
+void hf_client_check(const struct hf_client *client);
+
 /* A node has changed, and its event is not delivered to the leases yet. Later
  * replies are queued: a lease gets events in the order of arrival. */
 static inline bool hf_client_has_news(const struct hf_client *client)

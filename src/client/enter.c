@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/enter.h"
 
-#include "client/check.h"
 #include "client/close.h"
 #include "client/deferred.h"
 #include "client/events.h"

@@ -3,7 +3,6 @@
 #include "client/holder_hint.h"
 
 #include "client/holder.h"
-#include "client/op.h"
 
 #include "core/owner.h"
 

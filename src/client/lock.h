@@ -148,6 +148,9 @@ size_t hf_lock_emit_owner(const struct hf_lock *lock, char out[HF_OWNER_MAX]);
 /* Copy the lease's state and deadline to where other threads read them. */
 void hf_lock_mirror(struct hf_lock *lock);
 
+/* check.c: assert CL-1 to CL-4, after each step. */
+void hf_lock_check(const struct hf_lock *lock);
+
 static inline struct hf_lock *hf_lock_of(struct hf_item *item)
 {
     return (struct hf_lock *)item;

@@ -8,6 +8,7 @@
  *   outcome, stepped       the lock of its attempt (step.c)
  *   due                    its timer (deferred.c)
  *   node                   a change of a node's status (deferred.c)
+ *   failed                 its end with an error, for the log
  *   hf_op_note()           each reply to its attempt (answer.c), for messages
  *
  * The handlers depend on the kind of operation: acquire.c, break.c and the
@@ -33,9 +34,7 @@
 #include "client/op.h"
 
 #include "client/callback.h"
-#include "client/check.h"
 #include "client/lock_group.h"
-#include "client/log.h"
 
 #include "base/assert.h"
 
@@ -175,8 +174,8 @@ void hf_op_finish(struct hf_op *op, enum hf_status status)
         snprintf(op->error.text, sizeof(op->error.text), "%s",
                  hf_status_text(status));
     }
-    if (op->kind == HF_OP_ACQUIRE && status != HF_OK) {
-        hf_log_failed(op);
+    if (status != HF_OK && op->handlers->failed != NULL) {
+        op->handlers->failed(op);
     }
     if (op->bundle != NULL) {
         op->bundle->handlers->member(op->bundle, op);

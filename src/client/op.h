@@ -70,6 +70,11 @@ typedef void hf_op_member_fn(struct hf_op *op, struct hf_op *member);
  * @param op  not done. */
 typedef void hf_op_abandon_fn(struct hf_op *op);
 
+/** The operation has ended with an error, which is to be logged. Its bundle,
+ * parent, callback or waiter is notified afterwards.
+ * @param op  done: its status and its text are set. */
+typedef void hf_op_failed_fn(const struct hf_op *op);
+
 /** The result is not wanted: undo it. The callback is never called.
  * @param op  done with HF_OK. */
 typedef void hf_op_discard_fn(struct hf_op *op);
@@ -85,6 +90,7 @@ struct hf_op_handlers {
     hf_op_children_done_fn *children_done; /* NULL: it ends with HF_OK */
     hf_op_member_fn *member;               /* NULL: it is no bundle */
     hf_op_abandon_fn *abandon;
+    hf_op_failed_fn *failed;
     hf_op_discard_fn *discard;
 };
 
@@ -203,5 +209,8 @@ void hf_op_note(struct hf_op *op, const struct hf_answer *answer);
 /* Detach op->lock and its linked locks from the operation: their outcomes are
  * no longer reported to it. */
 void hf_op_part(struct hf_op *op);
+
+/* check.c: assert CL-5 and CL-6, at any time. */
+void hf_op_check(const struct hf_op *op);
 
 #endif

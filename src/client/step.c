@@ -10,7 +10,6 @@
  * for the timer O(log n) of all timers. */
 #include "client/step.h"
 
-#include "client/check.h"
 #include "client/events.h"
 #include "client/fork.h"
 #include "client/lock_end.h"

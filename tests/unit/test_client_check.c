@@ -3,7 +3,7 @@
  * fails that assertion. No call leads to these states, so they are written by
  * hand, into a client of the embedded store that holds one lock. */
 /* link: -Wl,--wrap=hf_assert_failed */
-#include "client/check.h"
+#include "client/op.h"
 #include "failed_assertion.h"
 
 #include <setjmp.h>
