@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Declarations shared by the files of the lease machine; of the library nothing
- * else includes them. lease.c dispatches events. Each phase has a file:
+ * else includes them. lease_step.c dispatches events. Each phase has a file:
  * lease_ask.c, lease_wait.c, lease_hold.c, lease_release.c. lease_grant.c
  * decides which grants count, lease_votes.c counts votes, lease_raise.c makes
  * the nodes' counters equal, lease_renew.c sends renewals, lease_lost.c judges
  * the replies to them, lease_check.c asserts the invariants.
  *
- *     hf_lease_step()             one event, in lease.c
+ *     hf_lease_step()             one event, in lease_step.c
  *       hf_ask_begin(&step)       the handler of the event in this phase
  *         hf_step_send(...)       sends requests, at most one of a verb
  *                                 pending at each node

@@ -2,7 +2,8 @@
 /* COUNTING VOTES
  *
  * A vote is the last reply of one node to this owner (lease_grant.c). These
- * functions select and sort the votes of all nodes; the phases decide.
+ * functions select and sort the votes of all nodes; the phases decide. The last
+ * ones are for the client, after a step.
  *
  * Cost: no round trip; at most nine votes, as bit masks. */
 #include "core/lease_parts.h"
@@ -129,4 +130,99 @@ void hf_votes_ttl_changed(struct hf_lease *lease)
         bool is_renewed = hf_vote_is_pending(vote, HF_VERB_CONFIRM);
         vote->flags |= is_renewed ? HF_VOTE_OLD_TTL_CONFIRM : 0;
     }
+}
+
+/* ---- Queries of the client --------------------------------------------- */
+
+static uint64_t named_by(const struct hf_vote *vote)
+{
+    return vote->counter > vote->refused ? vote->counter : vote->refused;
+}
+
+/* True if `quorum` nodes are at the value or above, or can surely be raised to
+ * it. */
+static bool is_common(const struct hf_lease *lease, uint64_t value,
+                      unsigned quorum)
+{
+    HF_ASSERT(quorum >= 1 && quorum <= lease->n_nodes);
+    unsigned above = 0;
+    unsigned below = 0;
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        uint64_t named = named_by(&lease->votes[i]);
+        above += named >= value;
+        below +=
+            named != 0 && named <= value && value - named <= HF_FENCE_AHEAD_MAX;
+    }
+    return above >= quorum || below >= quorum;
+}
+
+uint64_t hf_lease_seen(const struct hf_lease *lease)
+{
+    HF_ASSERT(lease->n_nodes >= 1);
+    unsigned quorum = lease->n_nodes / 2U + 1;
+    unsigned n = 0;
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        n += named_by(&lease->votes[i]) != 0;
+    }
+    if (n == 0) {
+        return lease->fence;
+    }
+    quorum = n < quorum ? n : quorum;
+    uint64_t seen = is_common(lease, lease->fence, quorum) ? lease->fence : 0;
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        uint64_t named = named_by(&lease->votes[i]);
+        seen = named > seen && is_common(lease, named, quorum) ? named : seen;
+    }
+    return seen;
+}
+
+uint64_t hf_lease_granted(const struct hf_lease *lease, unsigned node)
+{
+    HF_ASSERT(node < lease->n_nodes);
+    const struct hf_vote *vote = &lease->votes[node];
+    return vote->said == HF_SAID_YOURS ? vote->counter : 0;
+}
+
+bool hf_lease_is_spread(const struct hf_lease *lease,
+                        const struct hf_nodes *nodes)
+{
+    HF_ASSERT(nodes->count == lease->n_nodes);
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        const struct hf_vote *vote = &lease->votes[i];
+        bool is_new = vote->said == HF_SAID_NOTHING &&
+                      (nodes->connecting & hf_node_bit(i)) != 0;
+        if ((hf_vote_is_awaited(vote) || is_new) &&
+            lease->state != HF_STATE_LOST) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* If k more grants are needed for a majority, it is the k-th shortest of the
+ * rivals' remaining leases. */
+struct hf_span hf_lease_rival_left(const struct hf_lease *lease)
+{
+    unsigned quorum = lease->n_nodes / 2U + 1;
+    uint32_t sorted[HF_NODES_MAX] = {0};
+    unsigned n = 0;
+    unsigned granted = 0;
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        const struct hf_vote *vote = &lease->votes[i];
+        granted += vote->said == HF_SAID_YOURS;
+        if (vote->said != HF_SAID_NOT_YOURS) {
+            continue;
+        }
+        unsigned at = n++;
+        while (at > 0 && sorted[at - 1] > hf_vote_left_ms(vote)) {
+            sorted[at] = sorted[at - 1];
+            at--;
+        }
+        sorted[at] = hf_vote_left_ms(vote);
+    }
+    HF_ASSERT(n >= quorum); /* TAKEN: so fewer than a quorum granted */
+    HF_ASSERT(granted < quorum && n + granted <= lease->n_nodes);
+    uint32_t left_ms = sorted[quorum - granted - 1];
+    return left_ms == UINT32_MAX ? (struct hf_span){INT64_MAX}
+                                 : hf_span_ms(left_ms);
 }

@@ -432,7 +432,7 @@ static void note(struct hf_step *step)
 }
 
 /* A raise that was not confirmed. If the verdict is UNKNOWN, the node may still
- * execute it: on_answer() in lease.c has marked the vote IN_DOUBT. */
+ * execute it: on_answer() in lease_step.c has marked the vote IN_DOUBT. */
 static bool is_unconfirmed_raise(const struct hf_event *event)
 {
     HF_ASSERT(event->kind == HF_EV_ANSWER);

@@ -17,9 +17,9 @@ is "$(LC_ALL=C.UTF-8 HF_SOURCE=$W/tree drawn_seed)" "$seed" \
 touch "$W/tree/src/core/core.swp"
 is "$(HF_SOURCE=$W/tree drawn_seed)" "$seed" "what is no source does not count"
 
-echo >>"$W/tree/src/core/lease.c"
+echo >>"$W/tree/src/core/lease_step.c"
 isnt "$(HF_SOURCE=$W/tree drawn_seed)" "$seed" "another source, other seeds"
-cp "$HF_SOURCE/src/core/lease.c" "$W/tree/src/core/lease.c"
+cp "$HF_SOURCE/src/core/lease_step.c" "$W/tree/src/core/lease_step.c"
 echo >>"$W/tree/src/store/postgres/schema/50-acquire.sql"
 isnt "$(HF_SOURCE=$W/tree drawn_seed)" "$seed" "other SQL, too"
 cp "$HF_SOURCE"/src/store/postgres/schema/*.sql "$W/tree/src/store/postgres/schema"

@@ -24,7 +24,7 @@ must_not() { # FILE PATH
     refused "$1" "\"${2#*/}\"" "$1: ${1%/*} must not see $2"
 }
 
-must_not src/core/lease.c src/client/lock.h
+must_not src/core/lease_step.c src/client/lock.h
 must_not src/client/op.c src/store/redis/node.h
 must_not src/store/local/gate.c src/store/redis/node.h
 must_not cli/top/draw.c cli/run/keeper.h
@@ -52,8 +52,8 @@ refused examples/blocking.c '"base/time.h"' \
     'examples/blocking.c: "base/time.h" is no path below examples'
 refused sim/redis/hash.c '"blob.h"' \
     'sim/redis/hash.c: "blob.h" is no path below sim, src'
-refused src/core/lease.c '<stdio.h>' \
-    'src/core/lease.c: core must not see <stdio.h>'
+refused src/core/lease_step.c '<stdio.h>' \
+    'src/core/lease_step.c: core must not see <stdio.h>'
 refused src/client/op.c '<lmdb.h>' \
     'src/client/op.c: src/client must not see <lmdb.h>'
 refused sim/world/net.c '<lua.h>' \
@@ -86,11 +86,11 @@ refuses_them() {
 }
 lease='hf_lease_step()'
 writes src/client/op.c 'op->retry.has_reached = true;' 'hf_retry_step()'
-writes src/core/lease.c 'nodes->misses[node] = 0;' 'hf_nodes_step()'
+writes src/core/lease_step.c 'nodes->misses[node] = 0;' 'hf_nodes_step()'
 writes src/client/lock.c 'hf_lock_lease(lock)->phase = 0;' $lease
 writes sim/hfsim/main.c 'mine->votes[i].said = 0;' $lease
 refuses_them
-writes src/core/lease.c 'retry->attempts++;' 'hf_retry_step()'
+writes src/core/lease_step.c 'retry->attempts++;' 'hf_retry_step()'
 writes src/client/op.c 'op->client->nodes.voting |= bit;' 'hf_nodes_step()'
 writes src/client/lock.c 'vote->flags <<= 1;' $lease
 reads='if (nodes->count == 1 || lease->fence >= c || retry->attempts != 0)'
