@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "base/nearest.h"
 #include "base/secret.h"
+#include "store/url.h"
 #include "store/url_parts.h"
 
 #include <inttypes.h>

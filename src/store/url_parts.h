@@ -3,9 +3,12 @@
 #ifndef HF_STORE_URL_PARTS_H
 #define HF_STORE_URL_PARTS_H
 
-#include "store/url.h"
-
+#include <holdfast/holdfast.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+struct hf_url; /* url.h */
 
 /* A part of the URL's text. */
 struct hf_piece {

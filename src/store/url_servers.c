@@ -2,6 +2,7 @@
 /* The servers of a Redis or Valkey URL. */
 #include "base/fail.h"
 #include "base/secret.h"
+#include "store/url.h"
 #include "store/url_parts.h"
 
 #include <stdio.h>

@@ -4,6 +4,7 @@
 #ifndef HF_ORDERED_WIRE_HOSTS_H
 #define HF_ORDERED_WIRE_HOSTS_H
 
+#include "store/url.h"
 #include "store/url_parts.h"
 
 /* As many as the URL parser allows servers; clusters have three or five. */
