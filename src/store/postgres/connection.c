@@ -12,6 +12,8 @@
  *     ──▶ Parse (once), Bind, Execute, Sync
  *     ◀── rows ◀── CommandComplete │ commit │ ◀── ReadyForQuery: the answer
  */
+#include "store/postgres/connection.h"
+
 #include "base/assert.h"
 #include "io/clock.h"
 #include "store/postgres/connection_parts.h"

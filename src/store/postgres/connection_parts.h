@@ -3,7 +3,14 @@
 #ifndef HF_POSTGRES_CONNECTION_PARTS_H
 #define HF_POSTGRES_CONNECTION_PARTS_H
 
-#include "store/postgres/connection.h"
+#include "base/time.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct hf_pg_connection; /* connection.h */
+struct hf_pg_pending;
+struct pg_result; /* PGresult */
 
 /* ---- connection.c -------------------------------------------------------- */
 

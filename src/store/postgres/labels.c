@@ -17,6 +17,7 @@
  * A label is the one before it and one more; the first one of a connection is
  * random. An answer with another label ends the connection: its requests are
  * UNKNOWN, and are sent again on a new one. */
+#include "store/postgres/connection.h"
 #include "store/postgres/connection_parts.h"
 
 #include <inttypes.h>

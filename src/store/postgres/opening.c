@@ -6,6 +6,7 @@
  */
 #include "base/assert.h"
 #include "base/secret.h"
+#include "store/postgres/connection.h"
 #include "store/postgres/connection_parts.h"
 
 #include <libpq-fe.h>

@@ -2,6 +2,7 @@
 /* The requests that a connection keeps: the ring of pending ones, and the
  * parameters of a statement. */
 #include "base/assert.h"
+#include "store/postgres/connection.h"
 #include "store/postgres/connection_parts.h"
 
 #include <stdio.h>
