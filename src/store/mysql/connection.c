@@ -372,6 +372,25 @@ void hf_mysql_connection_start(struct hf_mysql_connection *connection,
     }
 }
 
+void hf_mysql_connection_late_text(const struct hf_mysql_connection *connection,
+                                   struct hf_instant now, char *out,
+                                   size_t size)
+{
+    enum hf_mysql_stage stage = connection->dial == NULL
+                                    ? HF_MYSQL_STAGE_CONNECT
+                                    : hf_mysql_dial_stage(connection->dial);
+    long long ms = hf_sql_link_waited_ms(&connection->link, now);
+    if (ms > 0 && stage == HF_MYSQL_STAGE_HANDSHAKE) {
+        snprintf(out, size, "no answer to the TLS handshake within %lld ms",
+                 ms);
+    } else {
+        hf_sql_link_late_text(&connection->link,
+                              connection->link.is_open ||
+                                  stage == HF_MYSQL_STAGE_GREETING,
+                              now, out, size);
+    }
+}
+
 /* ---- Events ------------------------------------------------------------- */
 
 /* The awaited events that have come. After an error each call goes on. */

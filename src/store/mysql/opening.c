@@ -2,7 +2,6 @@
 /* libmariadb has one number for all that goes wrong with TLS, and the texts of
  * OpenSSL. A text that is not recognised is passed on as it is. */
 #include "store/mysql/opening.h"
-#include "store/mysql/connection.h"
 
 #include <errmsg.h>
 #include <mysql.h>
@@ -145,25 +144,4 @@ enum hf_status hf_mysql_target_fault(const struct hf_mysql_target *target,
         snprintf(out, size, "%s", why);
     }
     return status_of(error);
-}
-
-/* ---- Deadlines ---------------------------------------------------------- */
-
-void hf_mysql_connection_late_text(const struct hf_mysql_connection *connection,
-                                   struct hf_instant now, char *out,
-                                   size_t size)
-{
-    enum hf_mysql_stage stage = connection->dial == NULL
-                                    ? HF_MYSQL_STAGE_CONNECT
-                                    : hf_mysql_dial_stage(connection->dial);
-    long long ms = hf_sql_link_waited_ms(&connection->link, now);
-    if (ms > 0 && stage == HF_MYSQL_STAGE_HANDSHAKE) {
-        snprintf(out, size, "no answer to the TLS handshake within %lld ms",
-                 ms);
-    } else {
-        hf_sql_link_late_text(&connection->link,
-                              connection->link.is_open ||
-                                  stage == HF_MYSQL_STAGE_GREETING,
-                              now, out, size);
-    }
 }
