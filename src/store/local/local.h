@@ -9,7 +9,7 @@
 #include "store/local/liveness.h"
 #include "store/local/table.h"
 #include "store/local/txn.h"
-#include "store/local/values.h"
+#include "store/local/values_file.h"
 #include "store/local/wake.h"
 #include "store/store.h"
 
@@ -115,6 +115,11 @@ void hf_local_scan(struct hf_local *local, const struct hf_ask *ask,
 /* queue_entries.c */
 void hf_local_queue_entries(struct hf_local *local, const struct hf_ask *ask,
                             struct hf_instant now);
+
+/* values.c: execute GET or PUT, and reply. Blocks for the sync to disk, and at
+ * the mutex. */
+void hf_local_value(struct hf_local *local, const struct hf_ask *ask,
+                    struct hf_instant now);
 
 /* examine.c */
 void hf_local_examine(struct hf_local *local, const struct hf_job_sink *sink);

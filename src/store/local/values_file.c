@@ -12,7 +12,7 @@
  * The commit of a killed process may be in memory and not on the disk. The
  * next process syncs it before it replies, so that no value is read that a
  * power cut takes back (`is_unsynced`). */
-#include "store/local/values.h"
+#include "store/local/values_file.h"
 
 #include "base/fail.h"
 #include "io/standard_fds.h"

@@ -10,17 +10,13 @@
  * Functions that return an int return 0 or an LMDB or system error number,
  * which hf_values_fail() explains. MDB_MAP_FULL: abort, hf_values_grow(), and
  * begin again. */
-#ifndef HF_STORE_LOCAL_VALUES_H
-#define HF_STORE_LOCAL_VALUES_H
+#ifndef HF_STORE_LOCAL_VALUES_FILE_H
+#define HF_STORE_LOCAL_VALUES_FILE_H
 
-#include "io/loop.h"
 #include "store/local/gate.h"
-#include "store/store.h"
 
 #include <lmdb.h>
 #include <stdbool.h>
-
-struct hf_local;
 
 struct hf_values {
     struct hf_gate *gate; /* borrowed */
@@ -54,10 +50,5 @@ int hf_values_grow(struct hf_values *values);
 
 /* The status and the text for an error number. */
 enum hf_status hf_values_fail(int number, struct hf_error *error);
-
-/** Execute GET or PUT, and reply. Blocks for the sync to disk, and at the
- * mutex. values.c */
-void hf_local_value(struct hf_local *local, const struct hf_ask *ask,
-                    struct hf_instant now);
 
 #endif
