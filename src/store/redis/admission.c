@@ -9,6 +9,7 @@
  * be of the store that its URL names, for example of one server instead of
  * three. Until a client writes, such a server is in quarantine, and its
  * quarantine has not begun. */
+#include "store/redis/fault.h"
 #include "store/redis/node.h"
 
 #include "io/clock.h"

@@ -28,7 +28,7 @@
 #include "base/assert.h"
 #include "core/owner.h"
 #include "store/redis/command.h"
-#include "store/redis/listen.h"
+#include "store/redis/fault.h"
 
 #include <stdlib.h>
 #include <string.h>

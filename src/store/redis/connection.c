@@ -12,7 +12,8 @@
 #include "store/redis/connection.h"
 
 #include "base/assert.h"
-#include "store/redis/node.h"
+#include "store/redis/fault.h"
+#include "store/url.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -168,11 +169,10 @@ static void look_at_socket(struct hf_redis_connection *connection,
 void hf_redis_connection_start(struct hf_redis_connection *connection,
                                struct hf_instant now)
 {
-    struct hf_redis *store = connection->store;
     const struct hf_endpoint *to = connection->endpoint;
     struct hf_reply *reply = &connection->reply;
     HF_ASSERT(connection->socket.state == HF_SOCKET_CLOSED);
-    connection->deadline = hf_instant_add(now, store->connect_timeout);
+    connection->deadline = hf_instant_add(now, connection->connect_timeout);
     hf_wire_reset(&connection->wire);
     if (reply->reader == NULL ? !hf_reply_init(reply)
                               : !hf_reply_reset(reply)) {
@@ -183,9 +183,10 @@ void hf_redis_connection_start(struct hf_redis_connection *connection,
         .is_unix = to->is_unix,
         .host = to->host,
         .port = to->port,
-        .tls = to->is_tls ? store->tls : NULL,
+        .tls = to->is_tls ? connection->tls : NULL,
     };
-    hf_socket_start(&connection->socket, &target, store->connect_timeout, now);
+    hf_socket_start(&connection->socket, &target, connection->connect_timeout,
+                    now);
     look_at_socket(connection, now);
 }
 
@@ -205,7 +206,7 @@ void hf_redis_connection_late_text(const struct hf_redis_connection *connection,
     struct hf_span left = hf_span_max(
         hf_instant_until(now, connection->deadline), (struct hf_span){0});
     long long ms = (long long)hf_span_ms_floor(
-        hf_span_sub(connection->store->connect_timeout, left));
+        hf_span_sub(connection->connect_timeout, left));
     if (ms <= 0) {
         snprintf(out, size, "no connection yet");
     } else if (connection->socket.state == HF_SOCKET_SECURING) {
@@ -323,15 +324,19 @@ static void on_timer(struct hf_timer *timer, struct hf_instant now)
 
 void hf_redis_connection_init(struct hf_redis_connection *connection,
                               const struct hf_redis_connection_events *events,
-                              struct hf_redis *store,
-                              const struct hf_endpoint *endpoint)
+                              struct hf_loop *loop,
+                              const struct hf_endpoint *endpoint,
+                              struct hf_tls *tls,
+                              struct hf_span connect_timeout)
 {
-    hf_socket_init(&connection->socket, store->env.loop, on_socket);
+    hf_socket_init(&connection->socket, loop, on_socket);
     connection->timer = (struct hf_timer){.at = HF_NEVER, .fire = on_timer};
-    hf_loop_add_timer(store->env.loop, &connection->timer);
+    hf_loop_add_timer(loop, &connection->timer);
     connection->events = events;
-    connection->store = store;
+    connection->loop = loop;
     connection->endpoint = endpoint;
+    connection->tls = tls;
+    connection->connect_timeout = connect_timeout;
     hf_wire_init(&connection->wire);
     hf_reconnect_init(&connection->reconnect);
 }
@@ -339,7 +344,7 @@ void hf_redis_connection_init(struct hf_redis_connection *connection,
 void hf_redis_connection_fini(struct hf_redis_connection *connection,
                               bool forked)
 {
-    hf_loop_drop_timer(connection->store->env.loop, &connection->timer);
+    hf_loop_drop_timer(connection->loop, &connection->timer);
     hf_socket_close(&connection->socket, forked);
     hf_wire_fini(&connection->wire);
     hf_reply_fini(&connection->reply);

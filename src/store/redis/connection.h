@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A connection to a server that reconnects: a node has one for its commands
- * (node.h) and one for its pushes (listen.h).
+ * (node.h) and one for its pushes (listener.h).
  *
  *     socket CLOSED ──start──▶ … ──▶ OPEN ──▶ replies ──▶ broken
  *          ▲     until `retry_at`                            │
@@ -29,7 +29,6 @@
 #include <stdint.h>
 
 struct hf_endpoint;
-struct hf_redis;
 struct hf_redis_connection;
 
 typedef void hf_redis_connection_fn(struct hf_redis_connection *connection,
@@ -51,8 +50,10 @@ struct hf_redis_connection {
     struct hf_socket socket; /* first: its callback casts it to this */
     struct hf_timer timer;
     const struct hf_redis_connection_events *events;
-    struct hf_redis *store;
+    struct hf_loop *loop;
     const struct hf_endpoint *endpoint;
+    struct hf_tls *tls; /* NULL: no endpoint of the store has it */
+    struct hf_span connect_timeout;
     struct hf_wire wire;
     struct hf_reply reply;
     struct hf_instant deadline; /* of opening, then of the login */
@@ -68,8 +69,10 @@ struct hf_redis_connection {
 /* CLOSED, and no retry is planned. */
 void hf_redis_connection_init(struct hf_redis_connection *connection,
                               const struct hf_redis_connection_events *events,
-                              struct hf_redis *store,
-                              const struct hf_endpoint *endpoint);
+                              struct hf_loop *loop,
+                              const struct hf_endpoint *endpoint,
+                              struct hf_tls *tls,
+                              struct hf_span connect_timeout);
 
 /** @param forked  true in a forked child: send nothing to the server. */
 void hf_redis_connection_fini(struct hf_redis_connection *connection,

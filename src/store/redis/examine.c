@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "store/findings.h"
 #include "store/redis/command.h"
+#include "store/redis/fault.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,8 +5,10 @@
  * a plain request only. Inside a script, Redis 6 and 7.0 only report that "the
  * user can't run this command", and 6 to 8 report the line of the script: so
  * the command is read from that line of our script's text. */
+#include "store/redis/fault.h"
+
 #include "base/fail.h"
-#include "store/redis/node.h"
+#include "store/redis/scripts.h"
 
 #include <ctype.h>
 #include <stdio.h>

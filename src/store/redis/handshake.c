@@ -14,6 +14,7 @@
 #include "base/assert.h"
 #include "base/fail.h"
 #include "store/marker.h"
+#include "store/redis/fault.h"
 #include "store/redis/node.h"
 
 #include <inttypes.h>

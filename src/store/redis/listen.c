@@ -16,8 +16,7 @@
  * The client's callbacks run in the handlers of socket and timer only, never in
  * ask(), which only sets the timer. A connection is closed at the end of a
  * handler (on_settled()), so that the loop that reads keeps its buffer. */
-#include "store/redis/listen.h"
-
+#include "store/redis/fault.h"
 #include "store/redis/node.h"
 
 #include <stdio.h>
@@ -390,8 +389,10 @@ void hf_redis_listen_open(struct hf_redis_node *node)
     struct hf_redis_listener *listener = &node->listener;
     listener->node = node;
     listener->wanted_at = HF_LONG_AGO;
-    hf_redis_connection_init(&listener->connection, &events, node->store,
-                             node->endpoint);
+    const struct hf_redis *store = node->store;
+    hf_redis_connection_init(&listener->connection, &events, store->env.loop,
+                             node->endpoint, store->tls,
+                             store->connect_timeout);
 }
 
 void hf_redis_listen_close(struct hf_redis_node *node, bool forked)

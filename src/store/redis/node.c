@@ -14,6 +14,7 @@
 #include "store/redis/node.h"
 
 #include "base/assert.h"
+#include "store/redis/fault.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -310,8 +311,10 @@ void hf_redis_node_open(struct hf_redis_node *node, struct hf_instant now)
 {
     static const struct hf_redis_connection_events events = {
         on_opened, on_replied, on_timed, on_settled, on_check};
-    hf_redis_connection_init(&node->connection, &events, node->store,
-                             node->endpoint);
+    const struct hf_redis *store = node->store;
+    hf_redis_connection_init(&node->connection, &events, store->env.loop,
+                             node->endpoint, store->tls,
+                             store->connect_timeout);
     hf_standing_init(&node->standing);
     hf_admission_init(&node->admission, &node->store->shape, node->store->host,
                       node->store->strict);

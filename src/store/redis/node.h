@@ -22,7 +22,7 @@
 #include "store/records.h"
 #include "store/redis/connection.h"
 #include "store/redis/keys.h"
-#include "store/redis/listen.h"
+#include "store/redis/listener.h"
 #include "store/standing.h"
 
 struct hf_redis_command; /* command.h */
@@ -153,7 +153,7 @@ struct hf_redis {
                         gets one */
     struct hf_endpoint *endpoints;
     struct hf_tls *tls;
-    char channel[40]; /* channel on which grants are pushed (listen.h) */
+    char channel[40]; /* channel on which grants are pushed (listen.c) */
     struct hf_redis_listen_pace listen_pace;
     uint64_t seed;             /* of the back-off's jitter */
     struct hf_name_list names; /* of the reply to a SCAN */
@@ -257,30 +257,25 @@ void hf_redis_answer_none(struct hf_redis_node *node,
                           enum hf_verdict verdict, enum hf_status fault,
                           const char *reason);
 
-/* ---- fault.c: error replies --------------------------------------------- */
+/* ---- listen.c: the second connection ------------------------------------ */
 
-/** @return the status that an error reply means; `out` gets the text of the
- * reply, shortened. */
-enum hf_status hf_redis_fault(const char *text, char *out, size_t size);
+/* Called when the node is opened and closed. */
+void hf_redis_listen_open(struct hf_redis_node *node);
+void hf_redis_listen_close(struct hf_redis_node *node, bool forked);
 
-/* The same for an error from one of our scripts. Names the missing right, which
- * not every version of the server does. */
-enum hf_status hf_redis_fault_in(const struct hf_script *script,
-                                 const char *text, char *out, size_t size);
+/* A lock of the client waits at this node: subscribe, or stay subscribed. Makes
+ * no callback: may be called from inside ask(). */
+void hf_redis_listen_want(struct hf_redis_node *node, struct hf_instant now);
 
-/* Write the right that an error reply demands: "+zadd", or `key` if it is about
- * a key. Empty: the error has another cause, or does not name the right.
- * `script` may be NULL. */
-void hf_redis_right(const char *text, const struct hf_script *script,
-                    const char *key, char *out, size_t size);
+/* The node's first connection is lost: close this one, whose pushes may be of
+ * another server. Only from hf_loop_dispatch(). */
+void hf_redis_listen_cut(struct hf_redis_node *node);
 
-/* Whether the server closes the connection with this error, which answers no
- * request: it has no room for a client, or is in protected mode. */
-bool hf_redis_fault_is_last(const char *text);
+/* When the timer of the second connection must fire, at the latest. */
+struct hf_instant hf_redis_listen_due(const struct hf_redis_listener *listener);
 
-/* Whether the error shows that the server's identity has changed, as after a
- * failover. */
-bool hf_redis_fault_is_identity(const char *text);
+/* The node is READY (again): subscribe if it had a waiter within `idle`. */
+void hf_redis_listen_resume(struct hf_redis_node *node, struct hf_instant now);
 
 /* ---- examine.c: jobs ----------------------------------------------------- */
 

@@ -5,6 +5,7 @@
  * (listen.c). ACL DRYRUN would not do: Redis 6 lacks it, and a user that may
  * call it can test other users too. */
 #include "store/redis/command.h"
+#include "store/redis/fault.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -26,6 +26,7 @@
  * as long. */
 #include "base/fail.h"
 #include "store/findings.h"
+#include "store/redis/fault.h"
 #include "store/redis/node.h"
 
 #include <inttypes.h>

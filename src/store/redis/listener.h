@@ -9,9 +9,10 @@
  *
  * env.listen reports the begin and the end of LISTENING to the client, env.push
  * each grant. This connection ends with the node's first connection: the
- * places in the queue, and so the pushes, are of the server that it reached. */
-#ifndef HF_REDIS_LISTEN_H
-#define HF_REDIS_LISTEN_H
+ * places in the queue, and so the pushes, are of the server that it reached.
+ * node.h has the functions (listen.c). */
+#ifndef HF_REDIS_LISTENER_H
+#define HF_REDIS_LISTENER_H
 
 #include "base/time.h"
 #include "store/redis/connection.h"
@@ -42,23 +43,5 @@ struct hf_redis_listener {
     bool is_refused;             /* the server refused AUTH or SUBSCRIBE */
     bool has_warned;
 };
-
-/* Called when the node is opened and closed. */
-void hf_redis_listen_open(struct hf_redis_node *node);
-void hf_redis_listen_close(struct hf_redis_node *node, bool forked);
-
-/* A lock of the client waits at this node: subscribe, or stay subscribed. Makes
- * no callback: may be called from inside ask(). */
-void hf_redis_listen_want(struct hf_redis_node *node, struct hf_instant now);
-
-/* The node's first connection is lost: close this one, whose pushes may be of
- * another server. Only from hf_loop_dispatch(). */
-void hf_redis_listen_cut(struct hf_redis_node *node);
-
-/* When the timer of the second connection must fire, at the latest. */
-struct hf_instant hf_redis_listen_due(const struct hf_redis_listener *listener);
-
-/* The node is READY (again): subscribe if it had a waiter within `idle`. */
-void hf_redis_listen_resume(struct hf_redis_node *node, struct hf_instant now);
 
 #endif
