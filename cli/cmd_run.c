@@ -6,6 +6,7 @@
 #include "exit_code.h"
 #include "message.h"
 #include "opts_wait.h"
+#include "run/run.h"
 #include "run/wrapper.h"
 
 #include <errno.h>

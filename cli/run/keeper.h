@@ -8,7 +8,7 @@
 #include "run/child.h"
 #include "run/interrupt.h"
 #include "run/lost_to.h"
-#include "run/wrapper.h"
+#include "run/run.h"
 #include "status.h"
 
 #include <holdfast/holdfast.h>

@@ -31,7 +31,7 @@
 #include "exit_code.h"
 #include "message.h"
 #include "run/keeper.h"
-#include "run/kill_tree.h"
+#include "run/run.h"
 #include "timefmt.h"
 
 #include <errno.h>
