@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* holdfast break: take a lock from its holder. */
+#include "clocks.h"
 #include "cmd.h"
 
 #include "acquire.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format.h"
 
+#include "clocks.h"
 #include "timefmt.h"
 
 #include <string.h>

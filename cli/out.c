@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "out.h"
 
-#include "timefmt.h"
+#include "clocks.h"
 #include "utf8.h"
 
 #include <errno.h>

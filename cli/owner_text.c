@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "owner_text.h"
 
+#include "clocks.h"
 #include "env.h"
 #include "exit_code.h"
 #include "message.h"
 #include "store.h"
-#include "timefmt.h"
 
 #include <stdlib.h>
 #include <string.h>

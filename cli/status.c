@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "status.h"
 
+#include "clocks.h"
 #include "message.h"
 #include "out.h"
-#include "timefmt.h"
 
 static void begin(struct cli_out *out, struct cli_status *status,
                   const char *event)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wait_line.h"
 
+#include "clocks.h"
 #include "format.h"
 #include "message.h"
 #include "signals.h"

@@ -6,10 +6,10 @@
  *
  * Input: moves, each a byte and its argument. The sockets and the timer are
  * real. */
+#include "clocks.h"
 #include "fuzz.h"
 
 #include "run/ipc.h"
-#include "timefmt.h"
 
 #include <sys/mman.h>
 #include <sys/socket.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ls/view.h"
 
+#include "clocks.h"
 #include "format.h"
 #include "timefmt.h"
 

@@ -8,6 +8,7 @@
  * a server, and the pause between two snapshots. */
 #include "ls/view_follow.h"
 
+#include "clocks.h"
 #include "exit_code.h"
 #include "format.h"
 #include "ls/view_diff.h"

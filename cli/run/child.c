@@ -9,8 +9,8 @@
  * continue. */
 #include "run/child.h"
 
+#include "clocks.h"
 #include "exit_code.h"
-#include "timefmt.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -4,6 +4,7 @@
 #include "run/keeper.h"
 
 #include "acquire.h"
+#include "clocks.h"
 #include "env.h"
 #include "exit_code.h"
 #include "message.h"

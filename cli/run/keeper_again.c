@@ -14,11 +14,11 @@
  * If a command fails at once, the host must not acquire the lock in a busy
  * loop, and another host should lead. So the keeper pauses before the next
  * round, without the lock and without a place in the queue. */
+#include "clocks.h"
 #include "run/keeper.h"
 
 #include "acquire.h"
 #include "exit_code.h"
-#include "timefmt.h"
 
 #include <poll.h>
 #include <signal.h>

@@ -13,11 +13,11 @@
  * for a call into a store that blocks for its node_timeout (5% of the ttl). A
  * keeper that wakes up later (it was stopped, or the machine suspended) kills
  * first and checks the lock afterwards. No code here waits for a store. */
+#include "clocks.h"
 #include "run/keeper.h"
 
 #include "message.h"
 #include "run/kill_tree.h"
-#include "timefmt.h"
 
 #include <signal.h>
 #include <string.h>

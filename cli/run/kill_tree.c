@@ -24,7 +24,7 @@
  * root. */
 #include "run/kill_tree.h"
 
-#include "timefmt.h"
+#include "clocks.h"
 
 #include <dirent.h>
 #include <errno.h>

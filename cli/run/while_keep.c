@@ -2,13 +2,13 @@
 /* The keeper of acquire --while-pid after it acquired the lock. If renewal
  * fails, it only sends SIGTERM, a quarter of the ttl before the lease ends: the
  * process is not a child of the keeper, which cannot find its descendants. */
+#include "clocks.h"
 #include "run/while_pid.h"
 
 #include "exit_code.h"
 #include "message.h"
 #include "run/lost_to.h"
 #include "store.h"
-#include "timefmt.h"
 
 #include <errno.h>
 #include <poll.h>

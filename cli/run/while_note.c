@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/while_note.h"
 
+#include "clocks.h"
 #include "out.h"
-#include "timefmt.h"
 
 #include <holdfast/holdfast.h>
 

@@ -28,11 +28,11 @@
  * kernel signals all of the group, and the wrapper gives it the terminal. */
 #include "run/wrapper.h"
 
+#include "clocks.h"
 #include "exit_code.h"
 #include "message.h"
 #include "run/keeper.h"
 #include "run/run.h"
-#include "timefmt.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Head, table and foot. Columns that do not fit are omitted, the least needed
  * first; names, holders and labels share the remaining width. */
+#include "clocks.h"
 #include "top/top.h"
 
 #include "format.h"

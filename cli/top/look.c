@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "top/look.h"
 
-#include "timefmt.h"
+#include "clocks.h"
 
 #include <errno.h>
 #include <stdlib.h>

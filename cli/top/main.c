@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program that `holdfast top` runs: options, signals, the loop. */
+#include "clocks.h"
 #include "cmd.h"
 #include "descriptors.h"
 #include "exit_code.h"
 #include "message.h"
 #include "store.h"
-#include "timefmt.h"
 #include "top/screen.h"
 #include "top/top.h"
 
