@@ -78,8 +78,8 @@ static void check_record(const unsigned char *data, size_t size)
 
 static void check_entry(const unsigned char *data, size_t size)
 {
-    struct hf_entry entry;
-    struct hf_entry again;
+    struct hf_local_entry entry;
+    struct hf_local_entry again;
     unsigned char out[HF_ENTRY_BYTES_MAX];
     unsigned char key[HF_ENTRY_KEY_LEN];
     if (!hf_entry_parse(data, size, &entry)) {

@@ -282,14 +282,14 @@ static void answer_listener(struct hf_store *store, unsigned node)
 void fake_answer(struct hf_store *store, unsigned node, bool listens)
 {
     struct hf_redis *redis = (struct hf_redis *)(void *)store;
-    const struct hf_wire *wire = &redis->nodes[node].connection.wire;
+    const struct hf_redis_wire *wire = &redis->nodes[node].connection.wire;
     if (listens) {
         answer_listener(store, node);
         return;
     }
     for (unsigned i = 0; i < 40; i++) {
         struct said said = {.len = 0};
-        const struct hf_pending *oldest = hf_wire_oldest(wire);
+        const struct hf_pending *oldest = hf_redis_wire_oldest(wire);
         if (oldest == NULL || wire->begin >= wire->sent) {
             return; /* the server has read nothing yet */
         }

@@ -127,7 +127,7 @@ static void look_at_record(struct look *look, const MDB_val *key,
 static void look_at_entry(struct look *look, const MDB_val *key,
                           const MDB_val *value)
 {
-    struct hf_entry entry;
+    struct hf_local_entry entry;
     const unsigned char *bytes = key->mv_data;
     uint64_t id = 0;
     for (int i = 1; i <= 8; i++) {

@@ -320,10 +320,11 @@ static void test_silent(struct server *server)
     ears_start(&ears);
     redis_of(&ears)->listen_pace.ping = hf_span_ms(300);
     ears_wait(&ears, server);
-    const struct hf_wire *wire =
+    const struct hf_redis_wire *wire =
         &redis_of(&ears)->nodes[0].listener.connection.wire;
-    ok(ears_until(&ears, hf_wire_oldest(wire) != NULL) &&
-           ears_until(&ears, hf_wire_oldest(wire) == NULL) && ears.n_ended == 0,
+    ok(ears_until(&ears, hf_redis_wire_oldest(wire) != NULL) &&
+           ears_until(&ears, hf_redis_wire_oldest(wire) == NULL) &&
+           ears.n_ended == 0,
        "silent, it is asked whether it is there, and it is");
     struct hf_instant begin = hf_clock_now();
     kill(server->pid, SIGSTOP);

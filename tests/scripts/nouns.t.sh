@@ -42,4 +42,20 @@ is "$code" 1 "a tree with other names fails"
 is "$(sed -n 's/^src\/core\/lease_hold\.h: \(.*\): begins.*/\1/p' <<<"$out" |
     tr '\n' ' ')" "hf_is_pending hf_make_vote hf_bit hf_tell_all " \
     "these are the ones"
+
+cat >src/core/lease_hold.h <<'END'
+struct hf_hold {
+    struct hf_hold *next;
+};
+struct hf_hold;
+void hf_hold_begin(struct hf_hold *hold);
+END
+git add .
+capture "$HF_SOURCE/scripts/checks/nouns"
+is "$code:$out" 0: "a struct that is declared again passes"
+printf 'struct hf_hold {\n    int held;\n};\n' >src/core/table.c
+git add .
+capture "$HF_SOURCE/scripts/checks/nouns"
+is "$code:$out" "1:src/core/table.c: struct hf_hold: src/core/lease_hold.h has one of this name" \
+    "one that is defined twice fails"
 finish

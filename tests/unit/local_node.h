@@ -231,7 +231,7 @@ static inline void local_hear(void *data, struct sim_text *text)
 /* ---- The state ----------------------------------------------------------- */
 
 static inline enum hf_scan_step local_seat(void *data,
-                                           const struct hf_entry *one)
+                                           const struct hf_local_entry *one)
 {
     struct local_node *node = data;
     int64_t left_ms = one->until_ns / 1000000 - local_us / 1000;

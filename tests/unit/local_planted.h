@@ -41,7 +41,7 @@ WRAP(uint64_t, hf_txn_bound, const struct hf_txn *txn)
     return is_broken(BOUNDED) ? HF_FENCE_MAX : __real_hf_txn_bound(txn);
 }
 
-WRAP(void, hf_txn_keep_sharer, struct hf_txn *txn, struct hf_entry *entry,
+WRAP(void, hf_txn_keep_sharer, struct hf_txn *txn, struct hf_local_entry *entry,
      int64_t until_ns)
 {
     if (is_broken(OWN_COUNTER)) {
@@ -64,7 +64,7 @@ WRAP(void, hf_txn_prolong, struct hf_txn *txn, int64_t until_ns)
     __real_hf_txn_prolong(txn, until_ns);
 }
 
-WRAP(void, hf_txn_leave, struct hf_txn *txn, const struct hf_entry *entry)
+WRAP(void, hf_txn_leave, struct hf_txn *txn, const struct hf_local_entry *entry)
 {
     if (is_broken(LAST_SHARER)) {
         hf_entries_drop_sharer(txn, entry);
@@ -90,7 +90,7 @@ WRAP(bool, hf_txn_admits, const struct hf_txn *txn, bool is_shared,
 #define EARLIER "an answer to a holder shows an earlier ticket"
 #define AHEAD_OF "a waiter is told how many are before it"
 
-WRAP(bool, hf_entries_head, struct hf_txn *txn, struct hf_entry *out)
+WRAP(bool, hf_entries_head, struct hf_txn *txn, struct hf_local_entry *out)
 {
     bool is_try = txn->ask != NULL && txn->ask->verb == HF_VERB_ACQUIRE &&
                   txn->ask->queue_ms == 0;
@@ -124,7 +124,8 @@ WRAP(bool, hf_txn_has_earlier, struct hf_txn *txn)
     return !is_broken(EARLIER) && __real_hf_txn_has_earlier(txn);
 }
 
-WRAP(uint32_t, hf_entries_ahead, struct hf_txn *txn, const struct hf_entry *one)
+WRAP(uint32_t, hf_entries_ahead, struct hf_txn *txn,
+     const struct hf_local_entry *one)
 {
     return is_broken(AHEAD_OF) ? 0 : __real_hf_entries_ahead(txn, one);
 }

@@ -392,7 +392,7 @@ static void strangers_are_not_heard(void **state)
     hf_wake_init(&wake, heard_nothing);
     hf_wake_init(&other, heard_nothing);
     assert_true(hf_wake_listen(&wake, loop));
-    struct hf_address address = wake.address;
+    struct hf_wake_address address = wake.address;
     for (unsigned i = 0; i < 2000; i++) { /* the queue holds 10, or 512 */
         guess[0] = address.secret ^ (UINT64_C(1) << i % 64);
         assert_int_equal(stranger(address.id, guess, i % 41), 0);

@@ -415,9 +415,9 @@ static void late_handshake(enum hf_status fault)
     struct hf_job_sink sink = {.done = on_job_done};
     greeting();
     memset(&first()->wire, 0, sizeof(first()->wire));
-    assert_true(hf_wire_push(&first()->wire, 1, (const char *[]){"TIME"},
-                             (const size_t[]){4},
-                             &(struct hf_pending){.verb = HF_REDIS_MARKER}));
+    assert_true(hf_redis_wire_push(
+        &first()->wire, 1, (const char *[]){"TIME"}, (const size_t[]){4},
+        &(struct hf_pending){.verb = HF_REDIS_MARKER}));
     on.node->standing.fault = fault;
     on.node->standing.reason[0] = '\0';
     hf_jobs_add(&on.node->jobs, 0, HF_JOB_INIT, &sink);

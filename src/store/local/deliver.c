@@ -18,8 +18,8 @@
 
 /* ---- Sending ----------------------------------------------------------- */
 
-static bool is_same_address(const struct hf_address *a,
-                            const struct hf_address *b)
+static bool is_same_address(const struct hf_wake_address *a,
+                            const struct hf_wake_address *b)
 {
     return a->id == b->id && a->space == b->space;
 }

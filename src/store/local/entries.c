@@ -51,7 +51,7 @@ static bool get(struct hf_txn *txn, enum hf_entry_kind kind, uint64_t ticket,
 }
 
 static bool parse(struct hf_txn *txn, const MDB_val *value,
-                  struct hf_entry *out)
+                  struct hf_local_entry *out)
 {
     if (!hf_entry_parse(value->mv_data, value->mv_size, out)) {
         fail(txn, MDB_CORRUPTED);
@@ -62,7 +62,7 @@ static bool parse(struct hf_txn *txn, const MDB_val *value,
 
 static bool get_entry(struct hf_txn *txn, enum hf_entry_kind kind,
                       uint64_t ticket, const void *owner, size_t owner_len,
-                      struct hf_entry *out)
+                      struct hf_local_entry *out)
 {
     MDB_val value;
     if (!get(txn, kind, ticket, owner, owner_len, &value) ||
@@ -79,7 +79,7 @@ static bool get_entry(struct hf_txn *txn, enum hf_entry_kind kind,
 
 /** @return true: the key is new. */
 static bool put(struct hf_txn *txn, enum hf_entry_kind kind, uint64_t ticket,
-                const struct hf_entry *one, void *data, size_t len)
+                const struct hf_local_entry *one, void *data, size_t len)
 {
     unsigned char bytes[HF_ENTRY_KEY_LEN];
     MDB_val key = {sizeof(bytes), bytes};
@@ -101,7 +101,7 @@ static bool put(struct hf_txn *txn, enum hf_entry_kind kind, uint64_t ticket,
 }
 
 static void drop(struct hf_txn *txn, enum hf_entry_kind kind, uint64_t ticket,
-                 const struct hf_entry *one)
+                 const struct hf_local_entry *one)
 {
     unsigned char bytes[HF_ENTRY_KEY_LEN];
     MDB_val key = {sizeof(bytes), bytes};
@@ -120,14 +120,14 @@ static void drop(struct hf_txn *txn, enum hf_entry_kind kind, uint64_t ticket,
 /* ---- Sharers ----------------------------------------------------------- */
 
 bool hf_entries_find_sharer(struct hf_txn *txn, const void *owner,
-                            size_t owner_len, struct hf_entry *out)
+                            size_t owner_len, struct hf_local_entry *out)
 {
     return txn->record.n_sharers > 0 &&
            get_entry(txn, HF_ENTRY_SHARER, 0, owner, owner_len, out);
 }
 
 static void put_entry(struct hf_txn *txn, enum hf_entry_kind kind,
-                      const struct hf_entry *one, uint32_t *count)
+                      const struct hf_local_entry *one, uint32_t *count)
 {
     unsigned char data[HF_ENTRY_BYTES_MAX];
     size_t len = hf_entry_emit(one, data);
@@ -140,13 +140,14 @@ static void put_entry(struct hf_txn *txn, enum hf_entry_kind kind,
     }
 }
 
-void hf_entries_put_sharer(struct hf_txn *txn, const struct hf_entry *one)
+void hf_entries_put_sharer(struct hf_txn *txn, const struct hf_local_entry *one)
 {
     HF_ASSERT(one->ticket == 0);
     put_entry(txn, HF_ENTRY_SHARER, one, &txn->record.n_sharers);
 }
 
-void hf_entries_drop_sharer(struct hf_txn *txn, const struct hf_entry *one)
+void hf_entries_drop_sharer(struct hf_txn *txn,
+                            const struct hf_local_entry *one)
 {
     drop(txn, HF_ENTRY_SHARER, 0, one);
     txn->record.n_sharers--;
@@ -155,7 +156,7 @@ void hf_entries_drop_sharer(struct hf_txn *txn, const struct hf_entry *one)
 /* ---- Waiters ----------------------------------------------------------- */
 
 bool hf_entries_find_waiter(struct hf_txn *txn, const void *owner,
-                            size_t owner_len, struct hf_entry *out)
+                            size_t owner_len, struct hf_local_entry *out)
 {
     MDB_val value;
     uint64_t ticket;
@@ -176,14 +177,15 @@ bool hf_entries_find_waiter(struct hf_txn *txn, const void *owner,
     return is_there;
 }
 
-void hf_entries_put_waiter(struct hf_txn *txn, const struct hf_entry *one)
+void hf_entries_put_waiter(struct hf_txn *txn, const struct hf_local_entry *one)
 {
     uint64_t ticket = one->ticket;
     put_entry(txn, HF_ENTRY_WAITER, one, &txn->record.n_waiters);
     put(txn, HF_ENTRY_INDEX, 0, one, &ticket, sizeof(ticket));
 }
 
-void hf_entries_drop_waiter(struct hf_txn *txn, const struct hf_entry *one)
+void hf_entries_drop_waiter(struct hf_txn *txn,
+                            const struct hf_local_entry *one)
 {
     drop(txn, HF_ENTRY_WAITER, one->ticket, one);
     drop(txn, HF_ENTRY_INDEX, 0, one);
@@ -203,7 +205,7 @@ static bool is_of(const MDB_val *key, const unsigned char first[])
 static enum hf_scan_step visit_entry(struct hf_txn *txn, const MDB_val *value,
                                      hf_entries_fn *each, void *user)
 {
-    struct hf_entry one;
+    struct hf_local_entry one;
     if (each == NULL) {
         return HF_SCAN_DROP;
     }
@@ -275,14 +277,15 @@ void hf_entries_drop_all(struct hf_txn *txn)
 
 /* ---- The head, and the order ------------------------------------------- */
 
-static enum hf_scan_step take_first(void *user, const struct hf_entry *one)
+static enum hf_scan_step take_first(void *user,
+                                    const struct hf_local_entry *one)
 {
-    struct hf_entry *out = user;
+    struct hf_local_entry *out = user;
     *out = *one;
     return HF_SCAN_STOP;
 }
 
-bool hf_entries_head(struct hf_txn *txn, struct hf_entry *out)
+bool hf_entries_head(struct hf_txn *txn, struct hf_local_entry *out)
 {
     while (txn->record.n_waiters > 0 && txn->number == 0) {
         out->owner_len = 0;
@@ -301,12 +304,12 @@ bool hf_entries_head(struct hf_txn *txn, struct hf_entry *out)
 }
 
 struct count {
-    const struct hf_entry *one;
+    const struct hf_local_entry *one;
     int64_t boot_ns;
     uint32_t n_ahead;
 };
 
-static enum hf_scan_step count_one(void *user, const struct hf_entry *one)
+static enum hf_scan_step count_one(void *user, const struct hf_local_entry *one)
 {
     struct count *count = user;
     bool is_it = one->ticket == count->one->ticket &&
@@ -321,7 +324,7 @@ static enum hf_scan_step count_one(void *user, const struct hf_entry *one)
 
 /* Two steps of a cursor instead of a count: the usual asker in a long queue is
  * the one that has just joined at its end. */
-static bool is_last(struct hf_txn *txn, const struct hf_entry *one)
+static bool is_last(struct hf_txn *txn, const struct hf_local_entry *one)
 {
     unsigned char first[HF_ENTRY_KEY_LEN], bytes[HF_ENTRY_KEY_LEN];
     MDB_cursor *cursor;
@@ -344,7 +347,7 @@ static bool is_last(struct hf_txn *txn, const struct hf_entry *one)
     return number == MDB_NOTFOUND || (number == 0 && !is_of(&key, first));
 }
 
-uint32_t hf_entries_ahead(struct hf_txn *txn, const struct hf_entry *one)
+uint32_t hf_entries_ahead(struct hf_txn *txn, const struct hf_local_entry *one)
 {
     /* For the last of a long queue, do not count: the result may include
      * expired waiters. */

@@ -25,7 +25,7 @@ struct head {
     uint64_t ticket;
     uint64_t counter;
     uint64_t cookie;
-    struct hf_address address;
+    struct hf_wake_address address;
     uint64_t pid_space;
     uint32_t check; /* hf_sum() of the whole entry */
     uint16_t permits;
@@ -65,7 +65,7 @@ void hf_entry_key(unsigned char out[HF_ENTRY_KEY_LEN], uint64_t queue_id,
     }
 }
 
-size_t hf_entry_emit(const struct hf_entry *entry,
+size_t hf_entry_emit(const struct hf_local_entry *entry,
                      unsigned char out[HF_ENTRY_BYTES_MAX])
 {
     struct head head = {
@@ -93,7 +93,8 @@ size_t hf_entry_emit(const struct hf_entry *entry,
     return used;
 }
 
-bool hf_entry_parse(const unsigned char *data, size_t len, struct hf_entry *out)
+bool hf_entry_parse(const unsigned char *data, size_t len,
+                    struct hf_local_entry *out)
 {
     struct head head;
     if (len < sizeof(head)) {

@@ -30,13 +30,13 @@ enum hf_entry_kind {
     HF_ENTRY_INDEX = 2
 };
 
-struct hf_entry {
+struct hf_local_entry {
     int64_t until_ns; /* CLOCK_BOOTTIME: end of the lease, or of the place */
     int64_t queue_ns; /* waiter: length of its place, and of its claim */
     uint64_t ticket;  /* waiter; 0: sharer */
     uint64_t counter; /* sharer: its v, the counter at which it joined */
     uint64_t cookie;  /* waiter: part of the pushed grant */
-    struct hf_address address;
+    struct hf_wake_address address;
     bool is_shared;
     uint16_t permits;
     uint16_t owner_len;
@@ -59,11 +59,11 @@ void hf_entry_key(unsigned char out[HF_ENTRY_KEY_LEN], uint64_t queue_id,
 #define HF_ENTRY_BYTES_MAX 640
 
 /** @return bytes written. */
-size_t hf_entry_emit(const struct hf_entry *entry,
+size_t hf_entry_emit(const struct hf_local_entry *entry,
                      unsigned char out[HF_ENTRY_BYTES_MAX]);
 
 /** @return false: the bytes are no entry, so the file is damaged. */
 bool hf_entry_parse(const unsigned char *data, size_t len,
-                    struct hf_entry *out);
+                    struct hf_local_entry *out);
 
 #endif

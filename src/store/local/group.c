@@ -23,7 +23,7 @@ bool hf_txn_is_group(const struct hf_txn *txn)
 }
 
 bool hf_txn_find_sharer(struct hf_txn *txn, const void *owner, size_t owner_len,
-                        struct hf_entry *out)
+                        struct hf_local_entry *out)
 {
     return hf_txn_is_group(txn) &&
            hf_entries_find_sharer(txn, owner, owner_len, out) &&
@@ -43,7 +43,7 @@ static void found(struct hf_txn *txn, uint16_t permits, uint64_t counter)
     txn->record.permits = permits;
 }
 
-void hf_txn_keep_sharer(struct hf_txn *txn, struct hf_entry *entry,
+void hf_txn_keep_sharer(struct hf_txn *txn, struct hf_local_entry *entry,
                         int64_t until_ns)
 {
     /* Rule: shortened-expiry. */
@@ -54,8 +54,8 @@ void hf_txn_keep_sharer(struct hf_txn *txn, struct hf_entry *entry,
     hf_txn_prolong(txn, entry->until_ns);
 }
 
-void hf_txn_join(struct hf_txn *txn, struct hf_entry *entry, uint64_t counter,
-                 int64_t until_ns)
+void hf_txn_join(struct hf_txn *txn, struct hf_local_entry *entry,
+                 uint64_t counter, int64_t until_ns)
 {
     if (!hf_txn_is_group(txn)) {
         found(txn, entry->permits, counter);
@@ -76,7 +76,7 @@ struct longest {
     int64_t until_ns;
 };
 
-static enum hf_scan_step measure(void *user, const struct hf_entry *one)
+static enum hf_scan_step measure(void *user, const struct hf_local_entry *one)
 {
     struct longest *longest = user;
     if (one->until_ns <= longest->boot_ns) {
@@ -101,7 +101,7 @@ static void remeasure(struct hf_txn *txn)
     }
 }
 
-void hf_txn_leave(struct hf_txn *txn, const struct hf_entry *entry)
+void hf_txn_leave(struct hf_txn *txn, const struct hf_local_entry *entry)
 {
     bool was_longest = entry->until_ns == txn->record.until_ns;
     hf_entries_drop_sharer(txn, entry);
@@ -121,8 +121,8 @@ void hf_txn_bury_sharers(struct hf_txn *txn)
 {
     bool has_buried = false;
     for (size_t i = 0; i < txn->dead->n_sharers; i++) {
-        const struct hf_entry *dead = &txn->dead->sharers[i];
-        struct hf_entry entry;
+        const struct hf_local_entry *dead = &txn->dead->sharers[i];
+        struct hf_local_entry entry;
         if (hf_txn_find_sharer(txn, dead->owner, dead->owner_len, &entry) &&
             entry.counter == dead->counter &&
             is_same_life(&entry.life, &dead->life)) {

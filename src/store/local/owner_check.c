@@ -31,7 +31,7 @@ static bool is_worth_a_look(const struct hf_txn *txn)
             (result->ahead <= AHEAD_MAX || result->had_place));
 }
 
-static enum hf_scan_step note(void *user, const struct hf_entry *one)
+static enum hf_scan_step note(void *user, const struct hf_local_entry *one)
 {
     struct hf_dead_owners *suspects = user;
     if (one->life.count > 0) {
@@ -54,7 +54,7 @@ void hf_local_suspect(struct hf_local *local, struct hf_txn *txn)
         return;
     }
     if (suspects->sharers == NULL) {
-        suspects->sharers = malloc(SHARERS_MAX * sizeof(struct hf_entry));
+        suspects->sharers = malloc(SHARERS_MAX * sizeof(struct hf_local_entry));
     }
     if (suspects->sharers != NULL) {
         hf_entries_each(txn, HF_ENTRY_SHARER, note, suspects);

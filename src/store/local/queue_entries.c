@@ -55,7 +55,7 @@ struct gathering {
     struct hf_txn *txn;
 };
 
-static enum hf_scan_step add_entry(void *user, const struct hf_entry *one)
+static enum hf_scan_step add_entry(void *user, const struct hf_local_entry *one)
 {
     struct gathering *gathering = user;
     struct entries *entries = gathering->entries;

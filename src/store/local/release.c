@@ -37,7 +37,7 @@ static void mark_ended(struct hf_txn *txn)
 /** @return true: the asker had a live lock or share. */
 static bool give_back(struct hf_txn *txn)
 {
-    struct hf_entry entry;
+    struct hf_local_entry entry;
     const struct hf_ask *ask = txn->ask;
     if (hf_txn_is_group(txn)) {
         bool is_there =
@@ -98,7 +98,7 @@ void hf_txn_release(struct hf_txn *txn)
 
 void hf_txn_revoke(struct hf_txn *txn, const struct hf_grant *grant)
 {
-    struct hf_entry entry;
+    struct hf_local_entry entry;
     bool is_his = hf_txn_is_taken(txn) &&
                   hf_txn_is_owner(txn, grant->owner, grant->owner_len) &&
                   txn->record.counter == grant->note.counter;

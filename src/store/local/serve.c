@@ -27,11 +27,11 @@ bool hf_txn_admits(const struct hf_txn *txn, bool is_shared, uint16_t permits)
     return is_shared && txn->record.is_shared && txn->record.permits == permits;
 }
 
-void hf_txn_introduce(const struct hf_txn *txn, struct hf_entry *out)
+void hf_txn_introduce(const struct hf_txn *txn, struct hf_local_entry *out)
 {
     const struct hf_ask *ask = txn->ask;
     HF_ASSERT(ask->owner_len > 0 && ask->owner_len <= HF_OWNER_MAX);
-    memset(out, 0, offsetof(struct hf_entry, owner));
+    memset(out, 0, offsetof(struct hf_local_entry, owner));
     out->queue_ns = hf_span_ms(ask->queue_ms).ns;
     out->cookie = ask->cookie;
     out->is_shared = ask->is_shared;
@@ -48,7 +48,8 @@ void hf_txn_introduce(const struct hf_txn *txn, struct hf_entry *out)
 
 /* ---- Granting ---------------------------------------------------------- */
 
-static bool is_asker(const struct hf_txn *txn, const struct hf_entry *entry)
+static bool is_asker(const struct hf_txn *txn,
+                     const struct hf_local_entry *entry)
 {
     const struct hf_ask *ask = txn->ask;
     return ask != NULL &&
@@ -68,8 +69,8 @@ static uint64_t next_counter(const struct hf_txn *txn, bool for_asker)
 
 /* Moves (b) or (c). @p counter is above all earlier ones, since it becomes the
  * fence of the grant. */
-static void give(struct hf_txn *txn, struct hf_entry *entry, uint64_t counter,
-                 int64_t until_ns)
+static void give(struct hf_txn *txn, struct hf_local_entry *entry,
+                 uint64_t counter, int64_t until_ns)
 {
     if (entry->is_shared) {
         hf_txn_join(txn, entry, counter, until_ns);
@@ -79,7 +80,7 @@ static void give(struct hf_txn *txn, struct hf_entry *entry, uint64_t counter,
     }
 }
 
-void hf_txn_grant(struct hf_txn *txn, struct hf_entry *entry)
+void hf_txn_grant(struct hf_txn *txn, struct hf_local_entry *entry)
 {
     uint64_t counter = next_counter(txn, true);
     if (counter > HF_FENCE_MAX) {
@@ -90,7 +91,7 @@ void hf_txn_grant(struct hf_txn *txn, struct hf_entry *entry)
     hf_txn_succeed(txn, counter);
 }
 
-static void note_grant(struct hf_txn *txn, const struct hf_entry *entry,
+static void note_grant(struct hf_txn *txn, const struct hf_local_entry *entry,
                        uint64_t counter)
 {
     struct hf_grants *grants = txn->grants;
@@ -112,7 +113,7 @@ static void note_grant(struct hf_txn *txn, const struct hf_entry *entry,
     memcpy(grant->owner, entry->owner, entry->owner_len);
 }
 
-static void claim(struct hf_txn *txn, struct hf_entry *entry)
+static void claim(struct hf_txn *txn, struct hf_local_entry *entry)
 {
     uint64_t counter = next_counter(txn, false);
     struct hf_instant now = {txn->now->boot_ns};
@@ -124,7 +125,7 @@ static void claim(struct hf_txn *txn, struct hf_entry *entry)
 
 bool hf_txn_serve(struct hf_txn *txn)
 {
-    struct hf_entry head;
+    struct hf_local_entry head;
     bool is_served = false;
     while (hf_entries_head(txn, &head) &&
            hf_txn_admits(txn, head.is_shared, head.permits) &&
@@ -154,7 +155,7 @@ static uint64_t new_ticket(const struct hf_txn *txn)
 
 void hf_txn_enqueue(struct hf_txn *txn)
 {
-    struct hf_entry entry, before;
+    struct hf_local_entry entry, before;
     const struct hf_ask *ask = txn->ask;
     hf_txn_introduce(txn, &entry);
     entry.until_ns = hf_txn_after_ms(txn, ask->queue_ms);
@@ -178,7 +179,7 @@ void hf_txn_enqueue(struct hf_txn *txn)
 
 void hf_txn_dequeue(struct hf_txn *txn, const void *owner, size_t owner_len)
 {
-    struct hf_entry entry;
+    struct hf_local_entry entry;
     if (hf_entries_find_waiter(txn, owner, owner_len, &entry)) {
         hf_entries_drop_waiter(txn, &entry);
     }
@@ -186,7 +187,7 @@ void hf_txn_dequeue(struct hf_txn *txn, const void *owner, size_t owner_len)
 
 bool hf_txn_has_earlier(struct hf_txn *txn)
 {
-    struct hf_entry head;
+    struct hf_local_entry head;
     const struct hf_ask *ask = txn->ask;
     if (ask->ticket == 0 || !hf_entries_head(txn, &head)) {
         return false;

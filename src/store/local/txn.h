@@ -44,7 +44,7 @@
 
 /* A grant that is to be pushed to its waiter. */
 struct hf_grant {
-    struct hf_address address;
+    struct hf_wake_address address;
     struct hf_wake_note note;
     struct hf_processes life;
     uint16_t owner_len;
@@ -79,16 +79,17 @@ struct hf_result {
 struct hf_dead_owners {
     bool has_holder; /* `holder` is set */
     struct hf_record holder;
-    struct hf_entry *sharers; /* of a group */
+    struct hf_local_entry *sharers; /* of a group */
     size_t n_sharers;
 };
 
 struct hf_txn {
     struct hf_table *table;
-    const struct hf_ask *ask;         /* NULL: no request */
-    const struct hf_processes *life;  /* the processes of ask->life, with their
-                                         start times */
-    const struct hf_address *address; /* where grants are pushed to the asker */
+    const struct hf_ask *ask;        /* NULL: no request */
+    const struct hf_processes *life; /* the processes of ask->life, with their
+                                        start times */
+    const struct hf_wake_address *address; /* where grants are pushed to the
+                                              asker */
     const struct hf_dead_owners *dead; /* NULL: no owner is known to be dead */
     const struct hf_clock_sample *now;
     struct hf_grants *grants; /* out, appended */
@@ -166,19 +167,19 @@ bool hf_txn_is_group(const struct hf_txn *txn);
 
 /* Find a sharer of the group that owns the name, if its lease is live. */
 bool hf_txn_find_sharer(struct hf_txn *txn, const void *owner, size_t owner_len,
-                        struct hf_entry *out);
+                        struct hf_local_entry *out);
 
 /* Move (b) or (c), to @p counter: found a group, or join the one that owns the
  * name. */
-void hf_txn_join(struct hf_txn *txn, struct hf_entry *entry, uint64_t counter,
-                 int64_t until_ns);
+void hf_txn_join(struct hf_txn *txn, struct hf_local_entry *entry,
+                 uint64_t counter, int64_t until_ns);
 
 /* Write a sharer's entry; the group's lease lasts as long as the longest. */
-void hf_txn_keep_sharer(struct hf_txn *txn, struct hf_entry *entry,
+void hf_txn_keep_sharer(struct hf_txn *txn, struct hf_local_entry *entry,
                         int64_t until_ns);
 
 /* Remove a sharer: no move, or (a) if it was the last. */
-void hf_txn_leave(struct hf_txn *txn, const struct hf_entry *entry);
+void hf_txn_leave(struct hf_txn *txn, const struct hf_local_entry *entry);
 
 /* Remove the sharers in `dead` that are unchanged since they were checked. */
 void hf_txn_bury_sharers(struct hf_txn *txn);
@@ -201,10 +202,10 @@ void hf_txn_dequeue(struct hf_txn *txn, const void *owner, size_t owner_len);
 
 /* Grant the name to the asker. The caller checks that the name admits it, and
  * that no waiter is before it. */
-void hf_txn_grant(struct hf_txn *txn, struct hf_entry *entry);
+void hf_txn_grant(struct hf_txn *txn, struct hf_local_entry *entry);
 
 /* Fill an entry from the request. */
-void hf_txn_introduce(const struct hf_txn *txn, struct hf_entry *out);
+void hf_txn_introduce(const struct hf_txn *txn, struct hf_local_entry *out);
 
 /* Is the first live waiter before the asker's ticket? */
 bool hf_txn_has_earlier(struct hf_txn *txn);
@@ -212,29 +213,34 @@ bool hf_txn_has_earlier(struct hf_txn *txn);
 /* ---- entries.c: entries in the table ----------------------------------- */
 
 bool hf_entries_find_sharer(struct hf_txn *txn, const void *owner,
-                            size_t owner_len, struct hf_entry *out);
+                            size_t owner_len, struct hf_local_entry *out);
 bool hf_entries_find_waiter(struct hf_txn *txn, const void *owner,
-                            size_t owner_len, struct hf_entry *out);
+                            size_t owner_len, struct hf_local_entry *out);
 
 /* Insert or overwrite. */
-void hf_entries_put_sharer(struct hf_txn *txn, const struct hf_entry *one);
-void hf_entries_put_waiter(struct hf_txn *txn, const struct hf_entry *one);
-void hf_entries_drop_sharer(struct hf_txn *txn, const struct hf_entry *one);
-void hf_entries_drop_waiter(struct hf_txn *txn, const struct hf_entry *one);
+void hf_entries_put_sharer(struct hf_txn *txn,
+                           const struct hf_local_entry *one);
+void hf_entries_put_waiter(struct hf_txn *txn,
+                           const struct hf_local_entry *one);
+void hf_entries_drop_sharer(struct hf_txn *txn,
+                            const struct hf_local_entry *one);
+void hf_entries_drop_waiter(struct hf_txn *txn,
+                            const struct hf_local_entry *one);
 
 /* Find the first live waiter, and remove the expired ones before it. */
-bool hf_entries_head(struct hf_txn *txn, struct hf_entry *out);
+bool hf_entries_head(struct hf_txn *txn, struct hf_local_entry *out);
 
 /* How many live waiters are before @p one, which must be in the queue. Exact if
  * below HF_ENTRIES_MANY; but for the last of a long queue it counts expired
  * waiters too. */
 #define HF_ENTRIES_MANY 1000
-uint32_t hf_entries_ahead(struct hf_txn *txn, const struct hf_entry *one);
+uint32_t hf_entries_ahead(struct hf_txn *txn, const struct hf_local_entry *one);
 
 enum hf_scan_step { HF_SCAN_ON, HF_SCAN_DROP, HF_SCAN_STOP };
 
 /* Called with each entry, in order. DROP removes it (sharers only). */
-typedef enum hf_scan_step hf_entries_fn(void *user, const struct hf_entry *one);
+typedef enum hf_scan_step hf_entries_fn(void *user,
+                                        const struct hf_local_entry *one);
 
 void hf_entries_each(struct hf_txn *txn, enum hf_entry_kind kind,
                      hf_entries_fn *each, void *user);

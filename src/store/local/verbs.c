@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static bool find_me(struct hf_txn *txn, struct hf_entry *out)
+static bool find_me(struct hf_txn *txn, struct hf_local_entry *out)
 {
     return hf_txn_find_sharer(txn, txn->ask->owner, txn->ask->owner_len, out);
 }
@@ -18,7 +18,7 @@ static void prolong_mine(struct hf_txn *txn)
     }
 }
 
-static void prolong_sharer(struct hf_txn *txn, struct hf_entry *entry)
+static void prolong_sharer(struct hf_txn *txn, struct hf_local_entry *entry)
 {
     if (txn->ask->life != NULL) {
         entry->life = *txn->life;
@@ -54,7 +54,7 @@ static void drop_dead(struct hf_txn *txn)
  * grant): only the expiry changes. @return false: it does not hold it. */
 static bool hold_on(struct hf_txn *txn)
 {
-    struct hf_entry entry;
+    struct hf_local_entry entry;
     if (hf_txn_is_mine(txn)) {
         /* Rule: no-refresh-on-retry. */
         prolong_mine(txn);
@@ -72,7 +72,7 @@ static bool hold_on(struct hf_txn *txn)
  * free: waiters are granted in FIFO order, unless the request is unfair. */
 static bool take(struct hf_txn *txn)
 {
-    struct hf_entry entry;
+    struct hf_local_entry entry;
     const struct hf_ask *ask = txn->ask;
     /* Rule: unfair-barge. */
     if (!hf_txn_admits(txn, ask->is_shared, ask->permits) ||
@@ -91,7 +91,7 @@ static bool take(struct hf_txn *txn)
 /* The asker gets its place first: serve() may find it at the head. */
 static void wait_or_leave(struct hf_txn *txn)
 {
-    struct hf_entry entry;
+    struct hf_local_entry entry;
     const struct hf_ask *ask = txn->ask;
     if (ask->queue_ms > 0) {
         hf_txn_enqueue(txn);
@@ -135,7 +135,7 @@ void hf_txn_acquire(struct hf_txn *txn)
  * stay. Then ACQUIRE with the request's ticket. */
 void hf_txn_yield(struct hf_txn *txn)
 {
-    struct hf_entry entry;
+    struct hf_local_entry entry;
     uint64_t grant = txn->ask->counter;
     drop_dead(txn);
     /* Rule: yield-without-counter. */
@@ -165,7 +165,7 @@ static bool can_raise(struct hf_txn *txn, uint64_t counter)
 
 /* A sharer: move (c) to T, which also becomes its v. T must not be below the
  * floor, even if the group's counter is above T: see the Redis script. */
-static void confirm_sharer(struct hf_txn *txn, struct hf_entry *entry)
+static void confirm_sharer(struct hf_txn *txn, struct hf_local_entry *entry)
 {
     uint64_t fence = txn->ask->counter;
     struct hf_record *record = &txn->record;
@@ -193,7 +193,7 @@ static void confirm_mine(struct hf_txn *txn)
  * for the last owner. A sharer needs a T above c. */
 static void take_back(struct hf_txn *txn, bool is_last)
 {
-    struct hf_entry entry;
+    struct hf_local_entry entry;
     const struct hf_ask *ask = txn->ask;
     struct hf_processes kept = txn->record.life;
     hf_txn_dequeue(txn, ask->owner, ask->owner_len);
@@ -214,7 +214,7 @@ static void take_back(struct hf_txn *txn, bool is_last)
  * goes before them if its lease has just ended. */
 void hf_txn_confirm(struct hf_txn *txn)
 {
-    struct hf_entry entry;
+    struct hf_local_entry entry;
     const struct hf_ask *ask = txn->ask;
     const struct hf_record *record = &txn->record;
     uint64_t fence = ask->counter;

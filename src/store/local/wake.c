@@ -102,7 +102,7 @@ static bool drop_strangers(int fd, uint64_t secret)
 bool hf_wake_listen(struct hf_wake *wake, struct hf_loop *loop)
 {
     struct sockaddr_un name;
-    struct hf_address address;
+    struct hf_wake_address address;
     HF_ASSERT(wake->address.id == 0);
     if (!make_socket(wake)) {
         return false;
@@ -126,7 +126,7 @@ bool hf_wake_listen(struct hf_wake *wake, struct hf_loop *loop)
 }
 
 enum hf_wake_result
-hf_wake_send(struct hf_wake *wake, const struct hf_address *to,
+hf_wake_send(struct hf_wake *wake, const struct hf_wake_address *to,
              const struct hf_wake_note *notes, size_t n_notes)
 {
     struct sockaddr_un name;

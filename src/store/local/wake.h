@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 /* The socket of a waiter's store. */
-struct hf_address {
+struct hf_wake_address {
     uint64_t id;     /* in the socket's name; 0: there is no socket */
     uint64_t secret; /* each message to the socket begins with it */
     uint64_t space;  /* inode of its network namespace */
@@ -39,7 +39,7 @@ enum hf_wake_result {
 
 struct hf_wake {
     struct hf_watch watch; /* fd -1: no socket yet */
-    struct hf_address address;
+    struct hf_wake_address address;
     uint64_t space; /* inode of our network namespace; 0: unknown */
 };
 
@@ -50,7 +50,7 @@ void hf_wake_init(struct hf_wake *wake, hf_watch_fn *ready);
 bool hf_wake_listen(struct hf_wake *wake, struct hf_loop *loop);
 
 enum hf_wake_result
-hf_wake_send(struct hf_wake *wake, const struct hf_address *to,
+hf_wake_send(struct hf_wake *wake, const struct hf_wake_address *to,
              const struct hf_wake_note *notes, size_t n_notes);
 
 /** Read one message. @return its number of notes; 0: it is invalid; -1: there

@@ -68,9 +68,9 @@ static void push(struct hf_redis_node *node, const struct hf_ask *ask,
                      : hf_owner_digest(ask->owner, ask->owner_len),
     };
     const char **argv = (const char **)(uintptr_t)command->argv;
-    if (!hf_wire_push(&node->connection.wire, command->argc, argv,
-                      command->lens, &pending)) {
-        bool is_full = hf_wire_is_full(&node->connection.wire);
+    if (!hf_redis_wire_push(&node->connection.wire, command->argc, argv,
+                            command->lens, &pending)) {
+        bool is_full = hf_redis_wire_is_full(&node->connection.wire);
         answer_at_once(
             node, ask, HF_VERDICT_UNSENT,
             is_full ? HF_UNAVAILABLE : HF_NO_MEMORY,

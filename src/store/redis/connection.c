@@ -106,8 +106,8 @@ void hf_redis_connection_ask(struct hf_redis_connection *connection,
     for (int i = 0; lens == NULL && i < argc; i++) {
         string_lens[i] = strlen(argv[i]);
     }
-    if (!hf_wire_push(&connection->wire, argc, argv,
-                      lens != NULL ? lens : string_lens, &pending)) {
+    if (!hf_redis_wire_push(&connection->wire, argc, argv,
+                            lens != NULL ? lens : string_lens, &pending)) {
         hf_redis_connection_starve(connection);
     }
 }
@@ -118,7 +118,7 @@ void hf_redis_connection_flush(struct hf_redis_connection *connection)
     size_t len;
     while (!connection->is_broken &&
            connection->socket.state == HF_SOCKET_OPEN &&
-           (len = hf_wire_unsent(&connection->wire, &data)) > 0) {
+           (len = hf_redis_wire_unsent(&connection->wire, &data)) > 0) {
         ssize_t n = hf_socket_write(&connection->socket, data, len);
         if (n < 0) {
             break_with_socket(connection);
@@ -126,7 +126,7 @@ void hf_redis_connection_flush(struct hf_redis_connection *connection)
         if (n <= 0) {
             return;
         }
-        hf_wire_wrote(&connection->wire, (size_t)n);
+        hf_redis_wire_wrote(&connection->wire, (size_t)n);
     }
 }
 
@@ -134,13 +134,13 @@ void hf_redis_connection_served(struct hf_redis_connection *connection,
                                 struct hf_instant now)
 {
     hf_reconnect_served(&connection->reconnect, now);
-    hf_wire_wipe(&connection->wire); /* AUTH was in it */
+    hf_redis_wire_wipe(&connection->wire); /* AUTH was in it */
 }
 
 struct hf_instant
 hf_redis_connection_silent_since(const struct hf_redis_connection *connection)
 {
-    const struct hf_pending *oldest = hf_wire_oldest(&connection->wire);
+    const struct hf_pending *oldest = hf_redis_wire_oldest(&connection->wire);
     return oldest == NULL ? HF_NEVER
                           : hf_instant_max(oldest->sent, connection->heard_at);
 }
@@ -173,7 +173,7 @@ void hf_redis_connection_start(struct hf_redis_connection *connection,
     struct hf_reply *reply = &connection->reply;
     HF_ASSERT(connection->socket.state == HF_SOCKET_CLOSED);
     connection->deadline = hf_instant_add(now, connection->connect_timeout);
-    hf_wire_reset(&connection->wire);
+    hf_redis_wire_reset(&connection->wire);
     if (reply->reader == NULL ? !hf_reply_init(reply)
                               : !hf_reply_reset(reply)) {
         hf_redis_connection_starve(connection);
@@ -337,7 +337,7 @@ void hf_redis_connection_init(struct hf_redis_connection *connection,
     connection->endpoint = endpoint;
     connection->tls = tls;
     connection->connect_timeout = connect_timeout;
-    hf_wire_init(&connection->wire);
+    hf_redis_wire_init(&connection->wire);
     hf_reconnect_init(&connection->reconnect);
 }
 
@@ -346,6 +346,6 @@ void hf_redis_connection_fini(struct hf_redis_connection *connection,
 {
     hf_loop_drop_timer(connection->loop, &connection->timer);
     hf_socket_close(&connection->socket, forked);
-    hf_wire_fini(&connection->wire);
+    hf_redis_wire_fini(&connection->wire);
     hf_reply_fini(&connection->reply);
 }

@@ -54,7 +54,7 @@ struct hf_redis_connection {
     const struct hf_endpoint *endpoint;
     struct hf_tls *tls; /* NULL: no endpoint of the store has it */
     struct hf_span connect_timeout;
-    struct hf_wire wire;
+    struct hf_redis_wire wire;
     struct hf_reply reply;
     struct hf_instant deadline; /* of opening, then of the login */
     struct hf_reconnect reconnect;
@@ -121,7 +121,7 @@ struct hf_instant
 hf_redis_connection_silent_since(const struct hf_redis_connection *connection);
 
 /* Close. Pending requests stay in `wire`, so that the owner can answer them,
- * until hf_wire_reset() or the next start. */
+ * until hf_redis_wire_reset() or the next start. */
 void hf_redis_connection_shut(struct hf_redis_connection *connection);
 
 /* Is it connecting (with the look-up and the TLS handshake)? */

@@ -111,8 +111,8 @@ static void shut(struct hf_redis_listener *listener)
     listener->phase = HF_REDIS_OFF;
     listener->is_refused = false;
     hf_redis_connection_shut(&listener->connection);
-    hf_wire_reset(&listener->connection.wire);
-    hf_wire_wipe(&listener->connection.wire);
+    hf_redis_wire_reset(&listener->connection.wire);
+    hf_redis_wire_wipe(&listener->connection.wire);
     if (was_listening) {
         report_state(listener, false);
     }
@@ -263,13 +263,14 @@ static void on_replied(struct hf_redis_connection *connection,
         take_message(listener);
         return;
     }
-    const struct hf_pending *oldest = hf_wire_asked(&listener->connection.wire);
+    const struct hf_pending *oldest =
+        hf_redis_wire_asked(&listener->connection.wire);
     if (oldest == NULL) {
         hf_redis_connection_break(&listener->connection, "spoke unasked");
         return;
     }
     uint8_t asked = oldest->verb;
-    hf_wire_pop(&listener->connection.wire);
+    hf_redis_wire_pop(&listener->connection.wire);
     if (reply->items[0].type == HF_REPLY_ERROR) {
         take_error(listener, asked);
     } else if (asked == ASKED_INFO && !is_same_server(listener)) {
@@ -298,7 +299,7 @@ static void check_alive(struct hf_redis_listener *listener,
         shut(listener);
     } else if (hf_instant_before(now, alive_at(listener))) {
         return;
-    } else if (hf_wire_oldest(&connection->wire) != NULL) {
+    } else if (hf_redis_wire_oldest(&connection->wire) != NULL) {
         hf_redis_connection_break(connection, "does not answer");
     } else {
         ask(listener, ASKED_PING, 1, (const char *[]){"PING"}, now);

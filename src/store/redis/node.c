@@ -86,12 +86,12 @@ void hf_redis_node_arm(struct hf_redis_node *node)
 static void answer_pending(struct hf_redis_node *node, enum hf_status fault,
                            const char *reason)
 {
-    struct hf_wire *wire = &node->connection.wire;
+    struct hf_redis_wire *wire = &node->connection.wire;
     const struct hf_pending *oldest;
-    while ((oldest = hf_wire_oldest(wire)) != NULL) {
+    while ((oldest = hf_redis_wire_oldest(wire)) != NULL) {
         struct hf_pending pending = *oldest;
         bool is_unsent = wire->begin >= wire->sent;
-        hf_wire_pop(wire);
+        hf_redis_wire_pop(wire);
         if (pending.verb <= HF_VERB_SCAN) {
             hf_redis_answer_none(node, &pending,
                                  is_unsent ? HF_VERDICT_UNSENT
@@ -99,8 +99,8 @@ static void answer_pending(struct hf_redis_node *node, enum hf_status fault,
                                  fault, reason);
         }
     }
-    hf_wire_reset(wire);
-    hf_wire_wipe(wire);
+    hf_redis_wire_reset(wire);
+    hf_redis_wire_wipe(wire);
 }
 
 /* Close the connection, report the reason, and reconnect. An error of the
@@ -178,7 +178,7 @@ static void on_replied(struct hf_redis_connection *connection,
 {
     struct hf_redis_node *node = node_of(connection);
     const char *text = hf_reply_text(&connection->reply, 0);
-    const struct hf_pending *oldest = hf_wire_asked(&connection->wire);
+    const struct hf_pending *oldest = hf_redis_wire_asked(&connection->wire);
     if (oldest == NULL) {
         char why[160];
         hf_redis_fault(text, why, sizeof(why));
@@ -190,13 +190,13 @@ static void on_replied(struct hf_redis_connection *connection,
     measure(node, &pending, now);
     if (pending.script != NULL && !pending.has_text &&
         strncmp(text, "NOSCRIPT", 8) == 0 &&
-        hf_wire_may_resend(&connection->wire, HF_VERB_RELEASE)) {
-        if (!hf_wire_resend(&connection->wire)) {
+        hf_redis_wire_may_resend(&connection->wire, HF_VERB_RELEASE)) {
+        if (!hf_redis_wire_resend(&connection->wire)) {
             hf_redis_connection_starve(connection);
         }
         return;
     }
-    hf_wire_pop(&connection->wire);
+    hf_redis_wire_pop(&connection->wire);
     if (pending.verb <= HF_VERB_SCAN) {
         hf_redis_answer(node, &pending, now);
     } else if (pending.verb < HF_REDIS_MAXMEMORY) {

@@ -25,7 +25,7 @@ static bool is_closed(const struct hf_redis_connection *connection)
  *       nothing, so each of its requests has been answered. */
 static void check_requests(const struct hf_redis_connection *connection)
 {
-    const struct hf_wire *wire = &connection->wire;
+    const struct hf_redis_wire *wire = &connection->wire;
     HF_ASSERT(wire->begin <= wire->sent && wire->sent <= wire->end);
     HF_ASSERT(wire->end <= wire->cap);
     HF_ASSERT((wire->count == 0) == (wire->begin == wire->end));

@@ -12,15 +12,15 @@
  *
  * Why it is safe:
  * - A reply is matched by position, so a reply too many would move all others
- *   to a wrong request. hf_wire_asked() has a request only once it is written
- *   completely; a reply before that breaks the connection (node.c), at
+ *   to a wrong request. hf_redis_wire_asked() has a request only once it is
+ * written completely; a reply before that breaks the connection (node.c), at
  *   the latest when no request is left.
  * - When a connection breaks, a request of which no byte was written was never
  *   executed (UNSENT); any other may have been (UNKNOWN). begin and sent tell
  *   them apart.
  * - A repeated request moves after later ones. An ACQUIRE after the RELEASE
  *   that cancels it would leave a lock without an owner, so
- *   hf_wire_may_resend() refuses that.
+ *   hf_redis_wire_may_resend() refuses that.
  * - After a login the unused bytes are overwritten: AUTH was in them.
  *
  * Cost: one write() for all requests of a turn. A request allocates nothing
@@ -44,31 +44,31 @@
 /* A buffer larger than this is freed when it is empty. */
 #define KEPT_BYTES (1U << 20)
 
-void hf_wire_init(struct hf_wire *wire)
+void hf_redis_wire_init(struct hf_redis_wire *wire)
 {
     memset(wire, 0, sizeof(*wire));
 }
 
-void hf_wire_fini(struct hf_wire *wire)
+void hf_redis_wire_fini(struct hf_redis_wire *wire)
 {
     if (wire->data != NULL) { /* a password may have been sent */
         explicit_bzero(wire->data, wire->cap);
     }
     free(wire->data);
     free(wire->ring);
-    hf_wire_init(wire);
+    hf_redis_wire_init(wire);
 }
 
-void hf_wire_reset(struct hf_wire *wire)
+void hf_redis_wire_reset(struct hf_redis_wire *wire)
 {
     if (wire->cap > KEPT_BYTES) { /* bursts of that size are rare */
-        hf_wire_fini(wire);
+        hf_redis_wire_fini(wire);
     }
     wire->begin = wire->sent = wire->end = 0;
     wire->head = wire->count = 0;
 }
 
-void hf_wire_wipe(struct hf_wire *wire)
+void hf_redis_wire_wipe(struct hf_redis_wire *wire)
 {
     if (wire->begin > 0) {
         explicit_bzero(wire->data, wire->begin);
@@ -80,7 +80,7 @@ void hf_wire_wipe(struct hf_wire *wire)
 
 /* Not realloc(), which would leave a copy of the requests, AUTH too, in freed
  * memory. */
-static bool grow(struct hf_wire *wire, size_t cap)
+static bool grow(struct hf_redis_wire *wire, size_t cap)
 {
     char *data = malloc(cap);
     if (data == NULL) {
@@ -98,10 +98,10 @@ static bool grow(struct hf_wire *wire, size_t cap)
 
 /* Make room for `len` bytes after `end`: move the unanswered bytes to the
  * front if that leaves at least a quarter of the buffer free, else grow it. */
-static bool reserve_bytes(struct hf_wire *wire, size_t len)
+static bool reserve_bytes(struct hf_redis_wire *wire, size_t len)
 {
     size_t live = wire->end - wire->begin;
-    if (live + len > HF_WIRE_BYTES_MAX) {
+    if (live + len > HF_REDIS_WIRE_BYTES_MAX) {
         return false;
     }
     if (wire->end + len <= wire->cap) {
@@ -122,7 +122,7 @@ static bool reserve_bytes(struct hf_wire *wire, size_t len)
     return true;
 }
 
-static bool reserve_pending(struct hf_wire *wire)
+static bool reserve_pending(struct hf_redis_wire *wire)
 {
     if (wire->count < wire->ring_cap) {
         return true;
@@ -142,7 +142,7 @@ static bool reserve_pending(struct hf_wire *wire)
     return true;
 }
 
-static void commit(struct hf_wire *wire, size_t len,
+static void commit(struct hf_redis_wire *wire, size_t len,
                    const struct hf_pending *pending)
 {
     size_t at = (wire->head + wire->count) & (wire->ring_cap - 1);
@@ -154,8 +154,8 @@ static void commit(struct hf_wire *wire, size_t len,
     wire->end += len;
 }
 
-bool hf_wire_push(struct hf_wire *wire, int argc, const char **argv,
-                  const size_t *lens, const struct hf_pending *pending)
+bool hf_redis_wire_push(struct hf_redis_wire *wire, int argc, const char **argv,
+                        const size_t *lens, const struct hf_pending *pending)
 {
     if (!reserve_bytes(wire, hf_resp_room(argc, lens)) ||
         !reserve_pending(wire)) {
@@ -166,43 +166,43 @@ bool hf_wire_push(struct hf_wire *wire, int argc, const char **argv,
     return true;
 }
 
-size_t hf_wire_unsent(const struct hf_wire *wire, const char **data)
+size_t hf_redis_wire_unsent(const struct hf_redis_wire *wire, const char **data)
 {
     *data = wire->data == NULL ? NULL : wire->data + wire->sent;
     return wire->end - wire->sent;
 }
 
-void hf_wire_wrote(struct hf_wire *wire, size_t n)
+void hf_redis_wire_wrote(struct hf_redis_wire *wire, size_t n)
 {
     HF_ASSERT(n <= wire->end - wire->sent);
     wire->sent += n;
 }
 
-const struct hf_pending *hf_wire_oldest(const struct hf_wire *wire)
+const struct hf_pending *hf_redis_wire_oldest(const struct hf_redis_wire *wire)
 {
     return wire->count == 0 ? NULL : &wire->ring[wire->head];
 }
 
-const struct hf_pending *hf_wire_asked(const struct hf_wire *wire)
+const struct hf_pending *hf_redis_wire_asked(const struct hf_redis_wire *wire)
 {
-    const struct hf_pending *oldest = hf_wire_oldest(wire);
+    const struct hf_pending *oldest = hf_redis_wire_oldest(wire);
     bool has_left = oldest != NULL && wire->sent >= wire->begin &&
                     wire->sent - wire->begin >= oldest->bytes;
     return has_left ? oldest : NULL;
 }
 
-void hf_wire_pop(struct hf_wire *wire)
+void hf_redis_wire_pop(struct hf_redis_wire *wire)
 {
     HF_ASSERT(wire->count > 0);
     wire->begin += wire->ring[wire->head].bytes;
     wire->head = (wire->head + 1) & (wire->ring_cap - 1);
     wire->count--;
     if (wire->count == 0 && wire->sent == wire->end) {
-        hf_wire_reset(wire);
+        hf_redis_wire_reset(wire);
     }
 }
 
-static bool is_followed(const struct hf_wire *wire, uint8_t verb)
+static bool is_followed(const struct hf_redis_wire *wire, uint8_t verb)
 {
     uint32_t owner = wire->ring[wire->head].owner;
     for (size_t i = 1; i < wire->count; i++) {
@@ -215,7 +215,7 @@ static bool is_followed(const struct hf_wire *wire, uint8_t verb)
     return false;
 }
 
-bool hf_wire_may_resend(const struct hf_wire *wire, uint8_t verb)
+bool hf_redis_wire_may_resend(const struct hf_redis_wire *wire, uint8_t verb)
 {
     HF_ASSERT(wire->count > 0);
     return wire->ring[wire->head].verb == verb || !is_followed(wire, verb);
@@ -224,15 +224,16 @@ bool hf_wire_may_resend(const struct hf_wire *wire, uint8_t verb)
 /* Greater than any single request: the largest is a PUT. */
 #define REQUEST_BYTES_MAX (HF_VALUE_MAX + 65536)
 
-bool hf_wire_is_full(const struct hf_wire *wire)
+bool hf_redis_wire_is_full(const struct hf_redis_wire *wire)
 {
-    return wire->end - wire->begin > HF_WIRE_BYTES_MAX - REQUEST_BYTES_MAX;
+    return wire->end - wire->begin >
+           HF_REDIS_WIRE_BYTES_MAX - REQUEST_BYTES_MAX;
 }
 
-bool hf_wire_resend(struct hf_wire *wire)
+bool hf_redis_wire_resend(struct hf_redis_wire *wire)
 {
     HF_ASSERT(wire->count > 0);
-    struct hf_pending pending = *hf_wire_oldest(wire);
+    struct hf_pending pending = *hf_redis_wire_oldest(wire);
     HF_ASSERT(pending.script != NULL && !pending.has_text);
     size_t room = hf_resp_eval_room(pending.bytes, pending.script->len);
     if (!reserve_bytes(wire, room) || !reserve_pending(wire)) {
@@ -243,6 +244,6 @@ bool hf_wire_resend(struct hf_wire *wire)
                                     pending.script->text, pending.script->len);
     pending.has_text = true; /* the server never replies NOSCRIPT to EVAL */
     commit(wire, len, &pending);
-    hf_wire_pop(wire);
+    hf_redis_wire_pop(wire);
     return true;
 }

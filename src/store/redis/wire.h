@@ -14,12 +14,12 @@
 #include <stdint.h>
 
 /* Limit of unanswered bytes. Only a server that hangs reaches it. */
-#define HF_WIRE_BYTES_MAX (8U << 20)
+#define HF_REDIS_WIRE_BYTES_MAX (8U << 20)
 
 struct hf_pending {
     uint64_t cookie;
     struct hf_instant sent;
-    uint32_t owner; /* digest, for hf_wire_may_resend(); 0: none */
+    uint32_t owner; /* digest, for hf_redis_wire_may_resend(); 0: none */
     uint32_t bytes;
     uint8_t verb;     /* enum hf_verb, or a kind of the connection's owner */
     bool is_of_marks; /* SCAN: its second pass */
@@ -27,7 +27,7 @@ struct hf_pending {
     const struct hf_script *script; /* NULL: a plain command */
 };
 
-struct hf_wire {
+struct hf_redis_wire {
     char *data;
     size_t cap;
     size_t begin; /* start of the oldest unanswered request */
@@ -39,44 +39,45 @@ struct hf_wire {
     size_t count;
 };
 
-void hf_wire_init(struct hf_wire *wire);
-void hf_wire_fini(struct hf_wire *wire);
+void hf_redis_wire_init(struct hf_redis_wire *wire);
+void hf_redis_wire_fini(struct hf_redis_wire *wire);
 
 /* Drop all requests, for a new connection. */
-void hf_wire_reset(struct hf_wire *wire);
+void hf_redis_wire_reset(struct hf_redis_wire *wire);
 
 /* Overwrite the unused bytes of the buffer, which may have held a password. */
-void hf_wire_wipe(struct hf_wire *wire);
+void hf_redis_wire_wipe(struct hf_redis_wire *wire);
 
 /** Queue a command. `pending->bytes` is filled in. @return false: no memory, or
  * too many unanswered bytes; nothing was queued. */
-bool hf_wire_push(struct hf_wire *wire, int argc, const char **argv,
-                  const size_t *lens, const struct hf_pending *pending);
+bool hf_redis_wire_push(struct hf_redis_wire *wire, int argc, const char **argv,
+                        const size_t *lens, const struct hf_pending *pending);
 
 /** The bytes that are not written yet. @return how many. */
-size_t hf_wire_unsent(const struct hf_wire *wire, const char **data);
-void hf_wire_wrote(struct hf_wire *wire, size_t n);
+size_t hf_redis_wire_unsent(const struct hf_redis_wire *wire,
+                            const char **data);
+void hf_redis_wire_wrote(struct hf_redis_wire *wire, size_t n);
 
 /* The oldest unanswered request, sent or not; NULL: there is none. */
-const struct hf_pending *hf_wire_oldest(const struct hf_wire *wire);
+const struct hf_pending *hf_redis_wire_oldest(const struct hf_redis_wire *wire);
 
 /* The oldest request if it is written completely: the next reply belongs to
  * it. NULL: a reply now is unsolicited. */
-const struct hf_pending *hf_wire_asked(const struct hf_wire *wire);
+const struct hf_pending *hf_redis_wire_asked(const struct hf_redis_wire *wire);
 
 /* Remove the oldest request: its reply has arrived. */
-void hf_wire_pop(struct hf_wire *wire);
+void hf_redis_wire_pop(struct hf_redis_wire *wire);
 
 /* The reply to the oldest request was NOSCRIPT: may it be queued again? Not if
  * a request of `verb` for the same owner follows it, unless it is of `verb`
  * itself: an ACQUIRE must not move after the RELEASE that cancels it. */
-bool hf_wire_may_resend(const struct hf_wire *wire, uint8_t verb);
+bool hf_redis_wire_may_resend(const struct hf_redis_wire *wire, uint8_t verb);
 
 /** Queue the oldest request again, with its script's text, and pop it. @return
- * false: as for hf_wire_push(). */
-bool hf_wire_resend(struct hf_wire *wire);
+ * false: as for hf_redis_wire_push(). */
+bool hf_redis_wire_resend(struct hf_redis_wire *wire);
 
-/* After hf_wire_push() failed: because of HF_WIRE_BYTES_MAX? */
-bool hf_wire_is_full(const struct hf_wire *wire);
+/* After hf_redis_wire_push() failed: because of HF_REDIS_WIRE_BYTES_MAX? */
+bool hf_redis_wire_is_full(const struct hf_redis_wire *wire);
 
 #endif
