@@ -58,16 +58,24 @@ void cli_signals_restore(const struct cli_signals *signals)
 
 bool cli_signals_stop(pid_t pid, int number)
 {
-    sigset_t set, pending;
+    static const int stops[] = {SIGTSTP, SIGTTIN, SIGTTOU};
+    sigset_t set, older, pending;
     (void)sigemptyset(&set);
     (void)sigaddset(&set, number);
+    (void)sigpending(&older);
+    (void)sigdelset(&older, number); /* delivered with ours */
     (void)kill(pid, number);
     (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
-    /* Stopped here, until SIGCONT. A Ctrl-Z since then has discarded that. */
+    /* Stopped here, until SIGCONT. A further stop since then, such as Ctrl-Z,
+     * has discarded that. */
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
     (void)sigpending(&pending);
-    return sigismember(&pending, SIGCONT) == 1 ||
-           sigismember(&pending, SIGTSTP) == 1;
+    bool is_continued = sigismember(&pending, SIGCONT) == 1;
+    for (size_t i = 0; i < sizeof(stops) / sizeof(stops[0]); i++) {
+        is_continued = is_continued || (sigismember(&pending, stops[i]) == 1 &&
+                                        sigismember(&older, stops[i]) == 0);
+    }
+    return is_continued;
 }
 
 void cli_signals_die(pid_t pid, int number)

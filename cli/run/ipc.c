@@ -38,10 +38,11 @@ bool cli_ipc_read_guard(const struct cli_ipc *link)
     return read(link->guard, &ticks, sizeof(ticks)) == (ssize_t)sizeof(ticks);
 }
 
-void cli_ipc_send(int fd, enum cli_ipc_kind kind, int value)
+bool cli_ipc_send(int fd, enum cli_ipc_kind kind, int value)
 {
     struct cli_ipc_word word = {.kind = (int32_t)kind, .value = value};
-    (void)!send(fd, &word, sizeof(word), MSG_DONTWAIT | MSG_NOSIGNAL);
+    return send(fd, &word, sizeof(word), MSG_DONTWAIT | MSG_NOSIGNAL) ==
+           (ssize_t)sizeof(word);
 }
 
 struct cli_ipc_word cli_ipc_read(int fd)

@@ -74,9 +74,10 @@ void cli_ipc_set_guard(const struct cli_ipc *link, int64_t at_ns);
  * again after its descriptor became readable. Never blocks. */
 bool cli_ipc_read_guard(const struct cli_ipc *link);
 
-/* Send a message. Never blocks; if the buffer is full, because the other
- * process is stopped, the message is dropped. */
-void cli_ipc_send(int fd, enum cli_ipc_kind kind, int value);
+/** Send a message. Never blocks.
+ * @return false: the buffer is full, because the other process is stopped; the
+ * message is dropped. */
+bool cli_ipc_send(int fd, enum cli_ipc_kind kind, int value);
 
 /* Never blocks. */
 struct cli_ipc_word cli_ipc_read(int fd);

@@ -23,8 +23,8 @@ void cli_keeper_stopped(struct cli_keeper *keeper, int number)
     /* The sender of a SIGSTOP will send SIGCONT to the same process. */
     if (number != SIGSTOP) {
         int resumed = atomic_load(&keeper->run->link.shared->resumed);
-        cli_ipc_send(keeper->link, CLI_LINK_STOPPED,
-                     number + resumed * CLI_LINK_SIGNALS);
+        (void)cli_ipc_send(keeper->link, CLI_LINK_STOPPED,
+                           number + resumed * CLI_LINK_SIGNALS);
     }
 }
 

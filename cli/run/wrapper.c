@@ -158,8 +158,10 @@ static void on_continued(struct wrapper *wrapper)
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGCONT);
     (void)sigtimedwait(&set, NULL, &(struct timespec){0});
-    wrapper->resumed = (wrapper->resumed + 1) % CLI_LINK_TIMES;
-    cli_ipc_send(wrapper->link, CLI_LINK_RESUMED, wrapper->resumed);
+    int resumed = (wrapper->resumed + 1) % CLI_LINK_TIMES;
+    if (cli_ipc_send(wrapper->link, CLI_LINK_RESUMED, resumed)) {
+        wrapper->resumed = resumed; /* else the keeper never counts it */
+    }
 }
 
 static void on_command_stopped(struct wrapper *wrapper, int value)
@@ -171,7 +173,7 @@ static void on_command_stopped(struct wrapper *wrapper, int value)
     if (cli_signals_stop(0, number)) {
         on_continued(wrapper);
     } else {
-        cli_ipc_send(wrapper->link, CLI_LINK_UNSTOPPED, number);
+        (void)cli_ipc_send(wrapper->link, CLI_LINK_UNSTOPPED, number);
     }
 }
 
@@ -244,7 +246,7 @@ static void on_signal(struct wrapper *wrapper, int number)
         /* The keeper continues to wait for the lock. */
         cli_line_stop(&wrapper->run->link.shared->line);
     } else {
-        cli_ipc_send(wrapper->link, CLI_LINK_SIGNAL, number);
+        (void)cli_ipc_send(wrapper->link, CLI_LINK_SIGNAL, number);
     }
 }
 

@@ -124,6 +124,7 @@ void top_screen_end(void)
     if (is_started) {
         is_started = false;
         (void)endwin();
+        (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &before); /* if not stdout's */
         delscreen(screen);
     }
 }

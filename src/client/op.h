@@ -31,7 +31,7 @@ enum hf_op_kind {
 
 /* The handlers of a kind of operation run with the client's mutex locked, in
  * the thread that has it: of a call, of the event loop, or the library's. They
- * must not call the user. */
+ * must not call the user, but for options.log. */
 
 /** The lock of the attempt has an outcome, in a step of that lock. The
  * operation is not done.
@@ -60,7 +60,7 @@ typedef void hf_op_node_fn(struct hf_op *op);
 typedef void hf_op_children_done_fn(struct hf_op *op);
 
 /** A member of a bundle is done; or has lost its lock since; or its attempt was
- * split. Called from a step of the member's lock, so it may only take note.
+ * split. Perhaps in a step of the member's lock: it may only take note.
  * @param op      the bundle.
  * @param member  an operation whose `bundle` is @p op. */
 typedef void hf_op_member_fn(struct hf_op *op, struct hf_op *member);

@@ -7,10 +7,17 @@
 
 void hf_signal_hold_begin(struct hf_signal_hold *hold)
 {
-    sigset_t all;
+    /* Faults of this thread: a blocked one ends the program past its handler.
+     */
+    static const int faults[] = {SIGSEGV, SIGBUS,  SIGFPE,
+                                 SIGILL,  SIGTRAP, SIGSYS};
+    sigset_t set;
     sigset_t pending;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &hold->before);
+    sigfillset(&set);
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        sigdelset(&set, faults[i]);
+    }
+    pthread_sigmask(SIG_BLOCK, &set, &hold->before);
     sigemptyset(&pending);
     sigpending(&pending);
     hold->was_pending = sigismember(&pending, SIGXFSZ) == 1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Around system calls that make a file longer: the thread gets no signal.
+/* Around system calls that make a file longer, and what comes with them, such
+ * as a sync: the thread gets no signal but those of its own faults.
  *
  * A write beyond the limit on the size of files (ulimit -f) raises SIGXFSZ,
  * which ends a program that does not ignore it. One that a call has raised is

@@ -142,14 +142,13 @@ ok 'no session is left' wait_until 10 no_session
 # The child of a holder that forked has its connection, until it closes the client.
 forked=$HF_BUILD/tests/lib/forked
 child=$("$forked" "$HOLDFAST_URL" forked)
-ok 'a holder is killed that had forked: the child keeps the key' \
-    taken_for_psql "$(key_of forked)"
-kill -KILL "$child"
+other=$("$forked" -c "$HOLDFAST_URL" other)
+ok 'a holder is killed that had forked, and the child had closed the client: free' \
+    wait_until 10 free_for_psql "$(key_of other)"
+ok 'while the child lives on' test -e "/proc/$other"
+ok 'a child that has not keeps the key, also later' taken_for_psql "$(key_of forked)"
+kill -KILL "$other" "$child"
 ok 'until it ends' wait_until 10 free_for_psql "$(key_of forked)"
-child=$("$forked" -c "$HOLDFAST_URL" forked)
-ok 'not if it has closed the client' wait_until 10 free_for_psql "$(key_of forked)"
-ok 'and lives on' test -e "/proc/$child"
-kill -KILL "$child"
 
 held job -t 60
 pg -c "SELECT pg_terminate_backend(pid) $sessions" >/dev/null

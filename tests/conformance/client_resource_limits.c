@@ -260,16 +260,18 @@ static void new_files_are_limited(void **state)
     (void)state;
     struct hf_client *client = NULL;
     struct hf_error error = {0};
-    char folder[] = "/tmp/hf-limited.XXXXXX";
-    char url[80];
+    const char *base = getenv("TMPDIR");
+    char folder[256];
+    char url[300];
+    snprintf(folder, sizeof(folder), "%s/limited.XXXXXX",
+             base != NULL ? base : "/tmp");
     assert_non_null(mkdtemp(folder));
     snprintf(url, sizeof(url), "local://%s/store", folder);
     limit_files(1024);
     enum hf_status status = hf_client_open(url, NULL, &client, &error);
     limit_files(RLIM_INFINITY);
-    assert_int_equal(status, HF_UNAVAILABLE);
     assert_null(client);
-    assert_true(error.text[0] != '\0');
+    assert_limited(status, &error);
     assert_int_equal(hf_client_open(url, NULL, &client, &error), HF_OK);
     hf_client_close(client);
 }

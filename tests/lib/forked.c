@@ -57,7 +57,12 @@ int main(int argc, char **argv)
         return 2;
     }
     hf_request_init(&request, argv[argc - 1]);
-    if (hf_client_open(argv[argc - 2], NULL, &client, &error) != HF_OK ||
+    /* A thread that changes the client at the fork would leave the child's copy
+     * as it is: closing it closed no connection. */
+    struct hf_client_options options;
+    hf_client_options_init(&options);
+    options.thread = HF_THREAD_NONE;
+    if (hf_client_open(argv[argc - 2], &options, &client, &error) != HF_OK ||
         hf_lock_acquire(client, &request, &lock, &error) != HF_OK) {
         fprintf(stderr, "forked: %s\n", error.text);
         return 1;

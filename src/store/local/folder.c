@@ -35,6 +35,11 @@ enum hf_status hf_folder_fail(const char *path, int number, const char *doing,
     case EDQUOT:
         return hf_fail(error, HF_UNAVAILABLE, "cannot %s %s: the disk is full",
                        doing, path);
+    case EFBIG:
+        return hf_fail(error, HF_UNAVAILABLE,
+                       "cannot %s %s: the limit on the size of files is "
+                       "reached (ulimit -f)",
+                       doing, path);
     case EROFS:
         return hf_fail(error, HF_UNAVAILABLE,
                        "cannot %s %s: the file system is read-only; "

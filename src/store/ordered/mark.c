@@ -136,7 +136,7 @@ static void fill(struct hf_ordered_task *task,
     size_t len = mark->owner.len;
     task->answer.verdict = HF_VERDICT_OK;
     task->answer.counter = mark->fence;
-    task->answer.left_ms = mark->fence == 0 ? -2 : left_ms;
+    task->answer.left_ms = mark->fence == 0 ? 0 : left_ms;
     task->answer.owner = NULL;
     task->answer.owner_len = len;
     if (len > 0) {

@@ -13,7 +13,7 @@
  * Why it is safe:
  * - A reply is matched by position, so a reply too many would move all others
  *   to a wrong request. hf_redis_wire_asked() has a request only once it is
- * written completely; a reply before that breaks the connection (node.c), at
+ *   written completely; a reply before that breaks the connection (node.c), at
  *   the latest when no request is left.
  * - When a connection breaks, a request of which no byte was written was never
  *   executed (UNSENT); any other may have been (UNKNOWN). begin and sent tell
