@@ -140,6 +140,17 @@ like "$lines" $'\nbuild: most CPU \(s\): cli/x [0-9]+(, cli/a[0-9]+ 0){9}\n11 pr
     "of eleven the ten that took the most, the first first"
 rm "$W"/tree/tests/cli/a*.t.sh
 
+# The longest first, also those whose limit is below that of all.
+body='echo "ok 1 - a"; echo 1..1'
+for seconds in 20 30; do
+    printf '#!/bin/bash\n# timeout: %s\n%s\n' $seconds "$body" >"$W/tree/tests/cli/y$seconds.t.sh"
+    chmod +x "$W/tree/tests/cli/y$seconds.t.sh"
+done
+options=(-t 240 -l)
+trial "$body"
+is "$lines" $'cli/y30\ncli/y20\ncli/x' "those that may run longest begin first"
+rm "$W"/tree/tests/cli/y*.t.sh
+
 # What is alone begins when all else has ended, of all builds.
 cat >"$W/tree/tests/cli/y.t.sh" <<END
 #!/bin/bash
