@@ -142,7 +142,7 @@ capture bash -c '{ ulimit -f 0; holdfast acquire limited 2>&1 >"$0"; echo $?; } 
 is "$out" $'holdfast: stdout: File too large\n70' 'acquire with a file at its size limit: 70'
 ok 'and the lock is free' holdfast run -n limited -- true
 capture bash -c '{ ulimit -f 0; holdfast acquire -u "local://$0/new" limited; echo $?; } 2>&1 | cat' "$W"
-like "$out" $'^holdfast: .*File too large.*\n69$' 'acquire with a store at its size limit: 69'
+like "$out" $'^holdfast: .*limit on the size of files is reached \\(ulimit -f\\)\n69$' 'acquire with a store at its size limit: 69'
 # Renewed: with a sanitizer 300 commands take longer than a lease.
 holders=()
 end_holders() {

@@ -22,7 +22,7 @@ says 69 '' "holdfast: cfg: .*values.mdb cannot grow: the limit on the size .*" \
         sed "s/cfg[0-9]*/cfg/" "$W/last" >&2
         exit 69'
 is "$(holdfast get n)" 1 'and nothing is lost'
-says 69 '' 'holdfast: .*/locks.mdb: File too large' 'nor a first' bash -c \
+says 69 '' 'holdfast: .*/locks.mdb: the limit on the size of files is reached .*' 'nor a first' bash -c \
     "ulimit -f 100; exec holdfast put -u 'local://$W/limited' a - <'$W/big'"
 says 0 '' '' 'a caller that ignores SIGCHLD' bash -c \
     "trap '' CHLD; exec holdfast update ignored -- echo 9"

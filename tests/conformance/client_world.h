@@ -4,9 +4,10 @@
 #ifndef CLIENT_WORLD_H
 #define CLIENT_WORLD_H
 
+#include "../lib/threads.h"
+
 #include <holdfast/holdfast.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -49,31 +50,6 @@ static inline void pause_ms(int64_t ms)
                             .tv_nsec = (long)(ms % 1000) * 1000000};
     while (nanosleep(&span, &span) != 0) { /* sleeps: see its callers */
     }
-}
-
-/* Whether all threads but this one sleep. */
-static inline bool others_sleep(void)
-{
-    DIR *threads = opendir("/proc/self/task");
-    bool do_sleep = true;
-    assert_non_null(threads);
-    for (struct dirent *at = readdir(threads); at != NULL;
-         at = readdir(threads)) {
-        char path[300], text[400] = "";
-        snprintf(path, sizeof(path), "/proc/self/task/%s/stat", at->d_name);
-        FILE *file = at->d_name[0] == '.' || atol(at->d_name) == gettid()
-                         ? NULL
-                         : fopen(path, "re");
-        if (file != NULL) {
-            const char *end = fgets(text, sizeof(text), file) != NULL
-                                  ? strrchr(text, ')')
-                                  : NULL;
-            do_sleep = do_sleep && (end == NULL || end[2] == 'S');
-            fclose(file);
-        }
-    }
-    closedir(threads);
-    return do_sleep;
 }
 
 /* fork() beside threads of the library, when they sleep: a child in which a

@@ -7,6 +7,7 @@
 #ifndef HF_TESTS_NESTED_STORE_H
 #define HF_TESTS_NESTED_STORE_H
 
+#include "../lib/threads.h"
 #include "local_clock.h"
 
 #include "io/loop.h"
@@ -284,11 +285,17 @@ static inline struct hf_request want(void)
     return request;
 }
 
+/* Returns when the library's thread has begun, and sleeps: on a loaded machine
+ * it would act on the clock that the test moves and the reply that it prepares.
+ */
 static inline struct hf_lock *take(void)
 {
     struct hf_request request = want();
     struct hf_lock *lock = NULL;
     assert_int_equal(hf_lock_acquire(on.client, &request, &lock, NULL), HF_OK);
+    while (!others_sleep()) { /* alarm() ends a test that hangs */
+        usleep(1000);         /* sleeps: step of a loop */
+    }
     return lock;
 }
 
