@@ -552,7 +552,7 @@ static inline void hf_request_init(struct hf_request *request, const char *name)
  *
  * @return HF_OK; HF_BUSY - held by another owner until the end of the wait;
  *         HF_UNAVAILABLE - no majority: within 1 s for a try, else at the end
- *         of the wait, or after 5 s if a majority was never reached;
+ *         of the wait; without one (HF_WAIT_FOREVER) see Blocks;
  *         HF_QUARANTINED - no majority, since servers are new, or may have
  *         lost locks that are still held;
  *         HF_DENIED; HF_CONFIG; HF_INVALID - also a semaphore that other
@@ -1428,8 +1428,8 @@ hf_op_start_list(struct hf_client *client, const char *pattern,
  * @param now       false: the name stays taken until the holder's lease must
  *                  have expired, and the call waits for that: at most max_ttl,
  *                  or for the expiry of a foreign key. true: free at once.
- * @param held_until_ms  NULL, or a duration: for so long from the return the
- *                  old holder may be HELD by its clock; 0: not; -1: unknown.
+ * @param held_until_ms  NULL, or set to the milliseconds from the return for
+ *                  which the old holder may be HELD; 0: none; -1: unknown.
  * @param error     The reason of a failure, or NULL.
  *
  * @return HF_OK - free now; HF_BUSY - @p now is false and the holder is a
