@@ -5,22 +5,15 @@
 #include <stddef.h>
 #include <time.h>
 
-void hf_signal_hold_begin(struct hf_signal_hold *hold)
+void hf_signal_hold_begin(struct hf_signal_hold *hold, const sigset_t *set,
+                          int number)
 {
-    /* Faults of this thread: a blocked one ends the program past its handler.
-     */
-    static const int faults[] = {SIGSEGV, SIGBUS,  SIGFPE,
-                                 SIGILL,  SIGTRAP, SIGSYS};
-    sigset_t set;
     sigset_t pending;
-    sigfillset(&set);
-    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
-        sigdelset(&set, faults[i]);
-    }
-    pthread_sigmask(SIG_BLOCK, &set, &hold->before);
+    hold->number = number;
+    pthread_sigmask(SIG_BLOCK, set, &hold->before);
     sigemptyset(&pending);
     sigpending(&pending);
-    hold->was_pending = sigismember(&pending, SIGXFSZ) == 1;
+    hold->was_pending = sigismember(&pending, number) == 1;
 }
 
 void hf_signal_hold_end(const struct hf_signal_hold *hold)
@@ -29,10 +22,24 @@ void hf_signal_hold_end(const struct hf_signal_hold *hold)
     int error = errno;
     sigset_t set;
     sigemptyset(&set);
-    sigaddset(&set, SIGXFSZ);
+    sigaddset(&set, hold->number);
     if (!hold->was_pending) {
         (void)sigtimedwait(&set, NULL, &at_once);
     }
     pthread_sigmask(SIG_SETMASK, &hold->before, NULL);
     errno = error;
+}
+
+void hf_signal_hold_growth(struct hf_signal_hold *hold)
+{
+    /* Faults of this thread: a blocked one ends the program past its handler.
+     */
+    static const int faults[] = {SIGSEGV, SIGBUS,  SIGFPE,
+                                 SIGILL,  SIGTRAP, SIGSYS};
+    sigset_t set;
+    sigfillset(&set);
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        sigdelset(&set, faults[i]);
+    }
+    hf_signal_hold_begin(hold, &set, SIGXFSZ);
 }

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Around system calls that make a file longer, and what comes with them, such
- * as a sync: the thread gets no signal but those of its own faults.
- *
- * A write beyond the limit on the size of files (ulimit -f) raises SIGXFSZ,
- * which ends a program that does not ignore it. One that a call has raised is
- * removed, so the program gets the error, EFBIG. And a signal that has a
- * handler may end fallocate(2) with EINTR (tmpfs, on older kernels); a
- * profiler's timer does so again and again. */
+/* Around system calls that raise a signal in the program, whose handling of
+ * signals is its own: the signal is blocked in this thread, and one that a call
+ * has raised is removed, so the call fails with its error. */
 #ifndef HF_IO_SIGNAL_HOLD_H
 #define HF_IO_SIGNAL_HOLD_H
 
@@ -15,12 +10,23 @@
 
 struct hf_signal_hold {
     sigset_t before;
+    int number;
     bool was_pending;
 };
 
-void hf_signal_hold_begin(struct hf_signal_hold *hold);
+/** @param set     what is blocked; has @p number.
+ * @param number  the signal that the calls may raise. */
+void hf_signal_hold_begin(struct hf_signal_hold *hold, const sigset_t *set,
+                          int number);
 
 /* errno is kept. */
 void hf_signal_hold_end(const struct hf_signal_hold *hold);
+
+/* Begin one around what makes a file longer, and comes with that, such as a
+ * sync. A write beyond the limit on the size of files (ulimit -f) raises
+ * SIGXFSZ. All signals but those of the thread's own faults are blocked: one
+ * that has a handler may end fallocate(2) with EINTR (tmpfs, on older kernels);
+ * a profiler's timer does so again and again. */
+void hf_signal_hold_growth(struct hf_signal_hold *hold);
 
 #endif

@@ -161,7 +161,7 @@ static enum hf_status map_page(struct hf_gate *gate, bool is_allocated,
     int number = 0;
     if (!is_allocated) {
         struct hf_signal_hold hold;
-        hf_signal_hold_begin(&hold);
+        hf_signal_hold_growth(&hold);
         number = posix_fallocate(gate->fd, 0, PAGE_BYTES);
         hf_signal_hold_end(&hold);
     }

@@ -173,7 +173,7 @@ enum hf_status hf_table_renew(const struct hf_folder *folder,
                               struct hf_error *error)
 {
     struct hf_signal_hold hold;
-    hf_signal_hold_begin(&hold);
+    hf_signal_hold_growth(&hold);
     enum hf_status status = renew(folder, data_path, map_bytes, error);
     hf_signal_hold_end(&hold);
     return status;
@@ -324,7 +324,7 @@ int hf_table_grow(struct hf_table *table)
     int number = mdb_env_get_fd(table->env, &fd);
     if (number == 0) {
         struct hf_signal_hold hold;
-        hf_signal_hold_begin(&hold);
+        hf_signal_hold_growth(&hold);
         number = posix_fallocate(fd, (off_t)old_bytes,
                                  (off_t)(new_bytes - old_bytes));
         hf_signal_hold_end(&hold);

@@ -342,7 +342,7 @@ void hf_local_value(struct hf_local *local, const struct hf_ask *ask,
         hf_gate_enter_values(&local->gate, text, sizeof(text));
     if (status == HF_OK) {
         struct hf_signal_hold hold;
-        hf_signal_hold_begin(&hold);
+        hf_signal_hold_growth(&hold);
         status = execute(&visit);
         hf_signal_hold_end(&hold);
         hf_gate_leave_values(&local->gate);

@@ -2,9 +2,7 @@
 /* Around each call of libmariadb that may use TLS.
  *
  * OpenSSL writes with write(2), which raises SIGPIPE in the program if the
- * server has closed the connection. The handling of signals is the program's,
- * so the signal is blocked in this thread for the call, and one that the call
- * has raised is removed.
+ * server has closed the connection (io/signal_hold.h).
  *
  * OpenSSL keeps a queue of errors for each thread, and libmariadb takes what it
  * finds there for the error of its own call, so that each later connection of
@@ -13,17 +11,14 @@
 #ifndef HF_MYSQL_GUARD_H
 #define HF_MYSQL_GUARD_H
 
+#include "io/signal_hold.h"
 #include "io/tls.h"
-
-#include <signal.h>
-#include <stdbool.h>
 
 struct st_mysql; /* MYSQL */
 
 struct hf_mysql_guard {
     const struct hf_tls_ops *tls;
-    sigset_t before;
-    bool was_pending;
+    struct hf_signal_hold hold;
 };
 
 /** @param tls  NULL: without TLS, nothing is done. */
