@@ -81,6 +81,7 @@ is "$(sed -n 's/^holder //p' "$W/held" | tail -n 1)" "$(number_of "$key")" \
     'the fence is the create_revision of its key'
 like "$key" '^lock:nightly/[0-9a-f]+-x30-[0-9a-f]{32}:' 'the key names lease, mode, ttl and owner'
 end holder
+ok 'it is gone' wait_until 20 counts 0
 begin below a/b
 ok 'a/b is held' wait_until 20 holds below
 like "$(keys)" '^lock:a%2Fb/[^/]+$' 'its key has one folder'
