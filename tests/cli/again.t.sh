@@ -73,6 +73,7 @@ election() { # URL TITLE
     ok "$title: A said that it gave back" has_said A released 1
     vote_out B
     ok "$title: and leads again" wait_until 10 leads A
+    ok "$title: B stands again, too" wait_until 10 queued B 2
 
     # The lock is broken.
     before=$(tail -n 1 "$W/led")
