@@ -186,6 +186,10 @@ ok "failing at once: a pause of 1 to 2 s ($gap1 ms)" \
     test "$gap1" -ge 1000 -a "$gap1" -lt 10000
 ok "failing at once: then of 2 to 4 s ($gap2 ms)" \
     test "$gap2" -ge 2000 -a "$gap2" -lt 12000
+gave_back() {
+    [ "$(grep -c '^{"event":"released"' "$W/events")" -ge "$1" ]
+}
+wait_until 10 gave_back 3 # earlier the signal ends the command, not the pause
 kill -TERM $one
 wait $one
 is $? 143 'failing at once: a signal ends the pause'
