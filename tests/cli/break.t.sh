@@ -8,6 +8,8 @@
 
 command -v jq >/dev/null || skip_all 'no jq'
 
+await=$HF_BUILD/tests/lib/await
+
 waits() { [ "$(holdfast ls --json job | jq .waiting)" = 1 ]; }
 readers() { [ "$(holdfast ls --json read | jq .sharers)" = "$1" ]; }
 ran() { holdfast run --once 1h "$1" -- echo ran; }
@@ -16,18 +18,17 @@ ran() { holdfast run --once 1h "$1" -- echo ran; }
 passed_on() { # TITLE OPTION...
     local title=$1 waiter pid
     shift
-    mkfifo "$W/go"
-    holdfast run job -- cat "$W/go" &
+    touch "$W/go"
+    holdfast run job -- "$await" -g "$W/go" &
     waiter=$!
     ok "$title: one waits" wait_until 20 waits
     capture holdfast break "$@" job
     pid=$(holdfast ls --json job | jq .pid)
     like "$code:$out" "^0:job was taken from [^ ]+ pid [0-9]+ and goes to [^ ]+ pid $pid(;.*)?\$" \
         "$title: names the waiter that got it"
-    : >"$W/go"
+    rm "$W/go"
     wait "$waiter"
     is $? 0 "$title: which runs"
-    rm "$W/go"
 }
 
 test_store() { # TITLE
@@ -79,23 +80,22 @@ test_store() { # TITLE
     is "$code:$out" '0:job is free' "$title: nothing is left of the breaks"
 
     # The mark of a run in progress stays.
-    mkfifo "$W/end"
-    holdfast run --once 1h -t 10s marked -- cat "$W/end" &
+    touch "$W/end"
+    holdfast run --once 1h -t 10s marked -- "$await" -g "$W/end" &
     breaker=$!
     ok "$title: a marked run" wait_until 20 holdfast ls -q marked
     capture holdfast break -n marked
     is "$code" 75 "$title: -n: it goes on"
-    : >"$W/end"
+    rm "$W/end"
     wait "$breaker"
     is $? 0 "$title: to its end"
-    rm "$W/end"
     is "$(ran marked)" '' "$title: and its mark is kept"
 
     # Readers would not get their locks back.
-    mkfifo "$W/end"
-    holdfast run -s -t 20s read -- cat "$W/end" &
+    touch "$W/end"
+    holdfast run -s -t 20s read -- "$await" -g "$W/end" &
     waiter=$!
-    holdfast run -s -t 20s read -- cat "$W/end" &
+    holdfast run -s -t 20s read -- "$await" -g "$W/end" &
     breaker=$!
     ok "$title: two readers" wait_until 20 readers 2
     capture holdfast break -n read
@@ -103,30 +103,31 @@ test_store() { # TITLE
         "$title: -n leaves readers"
     capture holdfast break -w 2s read
     is "$code" 75 "$title: and so does -w"
-    : >"$W/end"
+    rm "$W/end"
     wait "$waiter"
     is $? 0 "$title: one runs to its end"
     wait "$breaker"
     is $? 0 "$title: and the other"
     capture holdfast run -n read -- echo ran
     is "$code:$out" 0:ran "$title: and the name is free"
-    rm "$W/end"
 
     # The old holder's message names the breaker.
-    holdfast run -t 5s job -- sleep 60 2>"$W/lost" &
+    rm -f "$W/began"
+    holdfast run -t 5s job -- sh -c 'touch "$0"; exec sleep 60' "$W/began" 2>"$W/lost" &
     waiter=$!
-    ok "$title: held" wait_until 20 holdfast ls -q job
+    ok "$title: held" wait_until 20 test -e "$W/began"
     capture holdfast break job
     is "$code" 0 "$title: broken"
     wait "$waiter"
     like "$?:$(cat "$W/lost")" \
         '^76:holdfast: job: broken by `holdfast break` on [^ ]+ \(pid [0-9]+\) at [0-9:]+; the command was ended$' \
         "$title: the old holder names the breaker"
-    holdfast run -t 6s job -- sleep 60 2>"$W/lost" &
+    rm -f "$W/began"
+    holdfast run -t 6s job -- sh -c 'touch "$0"; exec sleep 60' "$W/began" 2>"$W/lost" &
     waiter=$!
-    ok "$title: held" wait_until 20 holdfast ls -q job
-    mkfifo "$W/go"
-    holdfast run -t 20s job -- cat "$W/go" &
+    ok "$title: held" wait_until 20 test -e "$W/began"
+    touch "$W/go"
+    holdfast run -t 20s job -- "$await" -g "$W/go" &
     breaker=$!
     ok "$title: one waits" wait_until 20 waits
     capture holdfast break --now -q job
@@ -134,9 +135,8 @@ test_store() { # TITLE
     like "$?:$(cat "$W/lost")" \
         '^76:holdfast: job: the lock was broken, or the store lost it; [^ ]+ pid [0-9]+ has it now; the command was ended$' \
         "$title: --now: it names the new holder"
-    : >"$W/go"
-    wait "$breaker"
     rm "$W/go"
+    wait "$breaker"
 
     # Handed over to the next waiter.
     read -r owner fence _ < <(holdfast acquire -t 5s job)

@@ -142,8 +142,8 @@ see "${SERVER_URL[one]}?quarantine=off&node_timeout=1s" 'one redis'
 
 # By node: one of three is down.
 servers_start 3
-servers_declare "$URLS"
-export HOLDFAST_URL=$URLS
+export HOLDFAST_URL="$URLS?node_timeout=1s"
+servers_declare "$HOLDFAST_URL"
 run --label here job
 wait_until 10 held job
 run --label next job

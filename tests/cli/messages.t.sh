@@ -47,8 +47,8 @@ holdfast release a --owner "$owner"
 gone='a: not held by this owner any more (released, run out or broken); nothing was changed'
 said 76 "$gone" holdfast release a --owner "$owner"
 said 76 "$gone" holdfast extend a --owner "$owner"
-holdfast run -t 1s a -- sleep 60 2>"$W/err" &
-wait_until 5 sh -c '! holdfast run -n a -- true'
+holdfast run -t 1s a -- sh -c 'touch "$0"; exec sleep 60' "$W/began" 2>"$W/err" &
+wait_until 20 test -e "$W/began"
 holdfast break --now a >"$W/log"
 wait $!
 is "$(cat "$W/err")" \
