@@ -175,7 +175,7 @@ void hf_client_on_push(void *user, unsigned node, uint64_t cookie,
                        uint64_t counter)
 {
     struct hf_client *client = user;
-    struct hf_item *item = hf_item_table_find(&client->slots, cookie);
+    struct hf_item *item = hf_item_table_find(&client->items, cookie);
     if (item == NULL || item->kind != HF_ITEM_LOCK ||
         counter > hf_fence_counter_max(client)) {
         return;
@@ -231,7 +231,7 @@ void hf_client_on_answer(void *user, const struct hf_answer *answer)
         answer->verdict != HF_VERDICT_QUEUED) {
         note_reason(client, answer);
     }
-    struct hf_item *item = hf_item_table_find(&client->slots, answer->cookie);
+    struct hf_item *item = hf_item_table_find(&client->items, answer->cookie);
     if (item == NULL) {
         return; /* its attempt or query has ended */
     }

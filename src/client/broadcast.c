@@ -34,7 +34,7 @@ static void ask(struct hf_broadcast *query, unsigned node)
 {
     struct hf_client *client = query->op.client;
     struct hf_ask question = {
-        .cookie = hf_item_table_cookie(&client->slots, &query->op.item),
+        .cookie = hf_item_table_cookie(&client->items, &query->op.item),
         .verb = query->verb,
         .node = (uint8_t)node,
         .frees_now = query->frees_now,

@@ -17,7 +17,7 @@
 static bool is_timed_at(const struct hf_timer_heap *heap,
                         const struct hf_item *item, struct hf_instant at)
 {
-    uint32_t place = heap->places[item->slot];
+    uint32_t place = heap->places[item->idx];
     return place == HF_NOWHERE ? at.ns == HF_NEVER.ns
                                : heap->at[place].ns == at.ns;
 }
@@ -25,7 +25,7 @@ static bool is_timed_at(const struct hf_timer_heap *heap,
 static bool is_in_table(const struct hf_client *client,
                         const struct hf_item *item)
 {
-    return hf_item_table_at(&client->slots, item->slot) == item;
+    return hf_item_table_at(&client->items, item->idx) == item;
 }
 
 /* CL-2: the copies that other threads read without the mutex equal the lease.
@@ -85,7 +85,7 @@ void hf_op_check(const struct hf_op *op)
     }
     if (op->is_done) {
         HF_ASSERT(!op->is_reserved);
-        HF_ASSERT(op->item.slot == HF_NOWHERE);
+        HF_ASSERT(op->item.idx == HF_NOWHERE);
     } else if (op->lock != NULL && op->kind != HF_OP_EXTEND) {
         HF_ASSERT(op->lock->op == op);
     }
@@ -112,6 +112,6 @@ void hf_client_check(const struct hf_client *client)
                nodes->down) == hf_nodes_all(nodes));
     HF_ASSERT(2 * nodes->quorum == nodes->count + 1);
     HF_ASSERT(client->heap.count <= client->heap.reserved);
-    HF_ASSERT(client->heap.reserved == client->slots.n_used);
+    HF_ASSERT(client->heap.reserved == client->items.n_used);
     HF_ASSERT(is_list(&client->ops) && is_list(&client->finished));
 }

@@ -61,7 +61,7 @@ struct hf_caller {
 
 /* The queue of on_state callbacks (notify.h). */
 struct hf_notifier {
-    uint32_t first; /* queue of changed locks, by slot */
+    uint32_t first; /* queue of changed locks, by index */
     uint32_t last;
     bool is_notifying; /* a thread runs the callbacks */
     struct hf_reader *readers;
@@ -85,13 +85,13 @@ struct hf_client {
     struct hf_instant now; /* last clock reading; never decreases */
     uint64_t random;       /* for jitter, not for owner ids */
 
-    struct hf_item_table slots;
+    struct hf_item_table items;
     struct hf_timer_heap heap;
     struct hf_ops ops;         /* in progress */
     struct hf_ops seizures;    /* of breaks (seize.h) */
     struct hf_ops finished;    /* hf_client_process() runs their callbacks */
     struct hf_bundle *bundles; /* those with a finished or lost member */
-    uint32_t events_first;     /* locks with a changed state, by slot */
+    uint32_t events_first;     /* locks with a changed state, by index */
     uint32_t events_last;
     uint32_t calls_first; /* released locks, for hf_client_process() */
     uint32_t calls_last;

@@ -38,20 +38,20 @@
  * that has not confirmed it. */
 static void nudge(struct hf_client *client, struct hf_lock *lock)
 {
-    uint64_t cookie = hf_item_table_cookie(&client->slots, &lock->item);
+    uint64_t cookie = hf_item_table_cookie(&client->items, &lock->item);
     for (unsigned i = 0; i < client->nodes.count; i++) {
         struct hf_event event = {
             .kind = HF_EV_NODE, .now = client->now, .node = (uint8_t)i};
-        if (hf_item_table_find(&client->slots, cookie) != NULL &&
+        if (hf_item_table_find(&client->items, cookie) != NULL &&
             (lock->flags & HF_LOCK_OVER) == 0) {
             hf_client_step(client, lock, &event);
         }
     }
 }
 
-static void give_back(struct hf_client *client, uint32_t slot)
+static void give_back(struct hf_client *client, uint32_t idx)
 {
-    struct hf_item *item = hf_item_table_at(&client->slots, slot);
+    struct hf_item *item = hf_item_table_at(&client->items, idx);
     if (item == NULL || item->kind != HF_ITEM_LOCK) {
         return;
     }
@@ -88,20 +88,20 @@ static void release_all(struct hf_client *client)
     struct hf_instant end =
         hf_instant_add(client->now, hf_span_ms(CLOSE_MS_MAX));
     struct hf_instant until = wait_end(client);
-    uint32_t slot = 0;
+    uint32_t idx = 0;
     uint64_t n_seen = client->n_answers;
     for (;;) {
-        while (slot < hf_item_table_end(&client->slots) &&
+        while (idx < hf_item_table_end(&client->items) &&
                client->n_pending < IN_FLIGHT_MAX) {
-            give_back(client, slot++);
+            give_back(client, idx++);
         }
         hf_client_settle(client);
-        bool is_all = slot == hf_item_table_end(&client->slots);
+        bool is_all = idx == hf_item_table_end(&client->items);
         if (client->n_answers != n_seen) {
             n_seen = client->n_answers;
             until = wait_end(client);
         }
-        if (client->slots.n_used == 0 || !hf_instant_before(client->now, end) ||
+        if (client->items.n_used == 0 || !hf_instant_before(client->now, end) ||
             (is_all && client->n_pending == 0 &&
              client->nodes.connecting == 0) ||
             !hf_instant_before(client->now, until)) {
@@ -181,9 +181,9 @@ static void cancel_all(struct hf_client *client)
 {
     cancel_ops(client);
     for (uint32_t i = 0;
-         i < hf_item_table_end(&client->slots) && !hf_client_is_forked(client);
+         i < hf_item_table_end(&client->items) && !hf_client_is_forked(client);
          i++) {
-        struct hf_item *item = hf_item_table_at(&client->slots, i);
+        struct hf_item *item = hf_item_table_at(&client->items, i);
         if (item != NULL && item->kind == HF_ITEM_LOCK &&
             (hf_lock_of(item)->flags & HF_LOCK_CALLING) != 0) {
             cancel_call(client, hf_lock_of(item));
@@ -220,8 +220,8 @@ static void free_ops(struct hf_client *client)
 
 static void free_items(struct hf_client *client)
 {
-    for (uint32_t i = 0; i < hf_item_table_end(&client->slots); i++) {
-        struct hf_item *item = hf_item_table_at(&client->slots, i);
+    for (uint32_t i = 0; i < hf_item_table_end(&client->items); i++) {
+        struct hf_item *item = hf_item_table_at(&client->items, i);
         if (item != NULL && item->kind == HF_ITEM_LOCK) {
             free(hf_lock_of(item));
         }
@@ -243,7 +243,7 @@ void hf_client_free(struct hf_client *client)
     }
     free_items(client);
     hf_timer_heap_fini(&client->heap);
-    hf_item_table_fini(&client->slots);
+    hf_item_table_fini(&client->items);
     free(client->inbox);
     hf_url_free(client->url);
     close_fd(client->loop_fd);

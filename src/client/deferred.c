@@ -45,9 +45,9 @@ static void notify_locks(struct hf_client *client, unsigned node,
 {
     struct hf_event event = {
         .kind = kind, .now = client->now, .node = (uint8_t)node};
-    uint32_t end = hf_item_table_end(&client->slots);
+    uint32_t end = hf_item_table_end(&client->items);
     for (uint32_t i = 0; i < end; i++) {
-        struct hf_item *item = hf_item_table_at(&client->slots, i);
+        struct hf_item *item = hf_item_table_at(&client->items, i);
         if (item == NULL || item->kind != HF_ITEM_LOCK) {
             continue;
         }
@@ -97,7 +97,7 @@ static void deliver_listening(struct hf_client *client)
 {
     unsigned node = (unsigned)__builtin_ctz(client->push_changed);
     uint16_t bit = (uint16_t)(1U << node);
-    uint32_t end = hf_item_table_end(&client->slots);
+    uint32_t end = hf_item_table_end(&client->items);
     struct hf_event event = {
         .kind = HF_EV_LISTEN, .now = client->now, .node = (uint8_t)node};
     client->push_changed &= (uint16_t)~bit;
@@ -108,7 +108,7 @@ static void deliver_listening(struct hf_client *client)
     };
     hf_nodes_step(&client->nodes, &change);
     for (uint32_t i = 0; i < end; i++) {
-        struct hf_item *item = hf_item_table_at(&client->slots, i);
+        struct hf_item *item = hf_item_table_at(&client->items, i);
         if (item != NULL && item->kind == HF_ITEM_LOCK &&
             hf_lock_lease(hf_lock_of(item))->phase == HF_PHASE_WAITING) {
             hf_client_step(client, hf_lock_of(item), &event);
@@ -123,8 +123,8 @@ static void read_inbox(struct hf_client *client)
          i++) {
         struct hf_queued_event letter = client->inbox[i];
         struct hf_item *item =
-            hf_item_table_find(&client->slots, letter.cookie);
-        client->inbox[i].cookie = 0; /* no slot has generation 0 */
+            hf_item_table_find(&client->items, letter.cookie);
+        client->inbox[i].cookie = 0; /* no cell has generation 0 */
         if (item == NULL || item->kind != HF_ITEM_LOCK) {
             continue;
         }
@@ -182,21 +182,21 @@ static void run_due(struct hf_client *client)
         return;
     }
     while (heap->count > 0) {
-        uint32_t slot = hf_timer_heap_first(heap);
-        struct hf_item *item = hf_item_table_at(&client->slots, slot);
+        uint32_t idx = hf_timer_heap_first(heap);
+        struct hf_item *item = hf_item_table_at(&client->items, idx);
         struct hf_instant at = hf_timer_heap_next(heap);
         if (!may_join(client, item, at)) {
             return;
         }
         run_timer(client, item);
-        bool is_stuck = hf_timer_heap_first(heap) == slot &&
+        bool is_stuck = hf_timer_heap_first(heap) == idx &&
                         hf_timer_heap_next(heap).ns == at.ns;
         if (is_stuck && hf_instant_before(client->now, at)) {
             return;
         }
         if (is_stuck) {
             hf_timer_heap_set(
-                heap, hf_item_table_at(&client->slots, slot),
+                heap, hf_item_table_at(&client->items, idx),
                 hf_instant_add(client->now, hf_span_ms(STUCK_PAUSE_MS)));
         }
     }

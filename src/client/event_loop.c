@@ -121,13 +121,13 @@ static uint64_t hand_out(struct hf_op *op)
 {
     bool has_lock = op->status == HF_OK && op->lock != NULL;
     return has_lock && hf_lock_hand_out(op->lock)
-               ? hf_item_table_cookie(&op->client->slots, &op->lock->item)
+               ? hf_item_table_cookie(&op->client->items, &op->lock->item)
                : 0;
 }
 
 static void tell_news(struct hf_client *client, uint64_t cookie)
 {
-    struct hf_item *item = hf_item_table_find(&client->slots, cookie);
+    struct hf_item *item = hf_item_table_find(&client->items, cookie);
     if (item != NULL && item->kind == HF_ITEM_LOCK &&
         (hf_lock_of(item)->flags & HF_LOCK_OURS) != 0) {
         hf_client_notify(client, hf_lock_of(item));
@@ -177,8 +177,8 @@ static unsigned count_ops(const struct hf_client *client)
 static unsigned count_calls(const struct hf_client *client)
 {
     unsigned n = 0;
-    for (uint32_t slot = client->calls_first; slot != HF_NOWHERE; n++) {
-        slot = hf_lock_of(hf_item_table_at(&client->slots, slot))->queue_next;
+    for (uint32_t idx = client->calls_first; idx != HF_NOWHERE; n++) {
+        idx = hf_lock_of(hf_item_table_at(&client->items, idx))->queue_next;
     }
     return n;
 }
@@ -197,7 +197,7 @@ static void call_back(struct hf_client *client)
     for (; n_calls > 0 && client->calls_first != HF_NOWHERE &&
            !client->is_closing;
          n_calls--) {
-        call_lock(client, hf_lock_of(hf_item_table_at(&client->slots,
+        call_lock(client, hf_lock_of(hf_item_table_at(&client->items,
                                                       client->calls_first)));
     }
 }

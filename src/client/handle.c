@@ -165,8 +165,8 @@ static enum hf_state judge(struct hf_lock *lock)
     if (hf_client_enter(client, NULL) != HF_OK) {
         return HF_STATE_LOST;
     }
-    enum hf_state state = lock->item.slot != HF_NOWHERE ? whole_state_now(lock)
-                                                        : HF_STATE_RELEASED;
+    enum hf_state state = lock->item.idx != HF_NOWHERE ? whole_state_now(lock)
+                                                       : HF_STATE_RELEASED;
     hf_client_leave(client);
     return state;
 }

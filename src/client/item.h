@@ -2,25 +2,25 @@
 /* The two tables of a client. Their items are attempts (struct hf_lock) and
  * operations (struct hf_op), which contain a struct hf_item.
  *
- * The slots give each item a cookie, which the store returns with its reply. A
- * cookie contains the slot's generation, so a reply that arrives after its item
- * was freed finds nothing. The heap orders the items by due time. Room in both
- * is reserved when an item begins, so that no later step of it can run out of
- * memory.
+ * The item table gives each item a cookie, which the store returns with its
+ * reply. A cookie has the item's index and the generation of the cell there, so
+ * a reply that arrives after its item was freed finds nothing. The heap orders
+ * the items by due time. Room in both is reserved when an item begins, so that
+ * no later step of it can run out of memory.
  *
- *     hf_item_table_add(&slots, &lock->item);        an attempt begins
- *     hf_timer_heap_reserve(&heap, &lock->item);     needs its slot
- *     ask.cookie = hf_item_table_cookie(&slots, &lock->item);
- *     item = hf_item_table_find(&slots, answer->cookie);      NULL: drop it
+ *     hf_item_table_add(&items, &lock->item);        an attempt begins
+ *     hf_timer_heap_reserve(&heap, &lock->item);     needs its index
+ *     ask.cookie = hf_item_table_cookie(&items, &lock->item);
+ *     item = hf_item_table_find(&items, answer->cookie);      NULL: drop it
  *     hf_timer_heap_set(&heap, &lock->item, at);     as often as it changes
  *     hf_timer_heap_set(&heap, &lock->item, HF_NEVER);        it ends
  *     hf_timer_heap_unreserve(&heap);
- *     hf_item_table_remove(&slots, &lock->item);     its cookies are void
+ *     hf_item_table_remove(&items, &lock->item);     its cookies are void
  *
  * Owner: the caller allocates and frees items; the tables point to them, and
  * an item is in both until it is removed. Threads: the client's mutex is held.
  * Errors: add and reserve may lack memory, and then change nothing; nothing
- * else fails. Time: O(1) by slot, O(log n) in the heap. */
+ * else fails. Time: O(1) by index, O(log n) in the heap. */
 #ifndef HF_CLIENT_ITEM_H
 #define HF_CLIENT_ITEM_H
 
@@ -29,7 +29,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Neither in a slot nor in the heap. */
+/* Neither in the table nor in the heap. */
 #define HF_NOWHERE UINT32_MAX
 
 enum hf_item_kind {
@@ -39,65 +39,65 @@ enum hf_item_kind {
 };
 
 struct hf_item {
-    uint32_t slot;
+    uint32_t idx; /* in the table */
     uint8_t kind; /* enum hf_item_kind */
 };
 
-struct hf_handle_slot {
+struct hf_item_cell {
     struct hf_item *item; /* NULL: free */
     uint32_t generation;
     uint32_t next_free;
 };
 
-/* Slots are allocated in blocks, so they never move. */
-#define HF_SLOTS_PER_BLOCK 256
+/* Cells are allocated in blocks, so they never move. */
+#define HF_CELLS_PER_BLOCK 256
 
 struct hf_item_table {
-    struct hf_handle_slot **blocks;
+    struct hf_item_cell **blocks;
     uint32_t n_blocks;
     uint32_t first_free;
     uint32_t n_used;
 };
 
-void hf_item_table_init(struct hf_item_table *slots);
-void hf_item_table_fini(struct hf_item_table *slots);
+void hf_item_table_init(struct hf_item_table *table);
+void hf_item_table_fini(struct hf_item_table *table);
 
 /** @return false: no memory. */
-bool hf_item_table_add(struct hf_item_table *slots, struct hf_item *item);
-void hf_item_table_remove(struct hf_item_table *slots, struct hf_item *item);
+bool hf_item_table_add(struct hf_item_table *table, struct hf_item *item);
+void hf_item_table_remove(struct hf_item_table *table, struct hf_item *item);
 
-uint64_t hf_item_table_cookie(const struct hf_item_table *slots,
+uint64_t hf_item_table_cookie(const struct hf_item_table *table,
                               const struct hf_item *item);
 
 /* The item of a cookie; NULL if it was removed. */
-struct hf_item *hf_item_table_find(const struct hf_item_table *slots,
+struct hf_item *hf_item_table_find(const struct hf_item_table *table,
                                    uint64_t cookie);
 
-/* For iterating: the item in slot `idx`, or NULL; idx < hf_item_table_end().
+/* For iterating: the item at `idx`, or NULL; idx < hf_item_table_end().
  */
-struct hf_item *hf_item_table_at(const struct hf_item_table *slots,
+struct hf_item *hf_item_table_at(const struct hf_item_table *table,
                                  uint32_t idx);
-static inline uint32_t hf_item_table_end(const struct hf_item_table *slots)
+static inline uint32_t hf_item_table_end(const struct hf_item_table *table)
 {
-    return slots->n_blocks * HF_SLOTS_PER_BLOCK;
+    return table->n_blocks * HF_CELLS_PER_BLOCK;
 }
 
 /* Three arrays, and no index inside the items: sifting touches no item, since
  * each would be a cache miss. */
 struct hf_timer_heap {
-    struct hf_instant *at; /* the heap: due time and slot of each entry */
-    uint32_t *slots;
+    struct hf_instant *at; /* the heap: due time and index of each item */
+    uint32_t *idx;
     uint32_t count;
     uint32_t capacity;
     uint32_t reserved; /* items that may enter */
-    uint32_t *places;  /* index in the heap, by slot; or HF_NOWHERE */
+    uint32_t *places;  /* position in the heap, by index; or HF_NOWHERE */
     uint32_t n_places;
 };
 
 void hf_timer_heap_init(struct hf_timer_heap *heap);
 void hf_timer_heap_fini(struct hf_timer_heap *heap);
 
-/** Reserve room for `item`, which has its slot. @return false: no memory. */
+/** Reserve room for `item`, which has its index. @return false: no memory. */
 bool hf_timer_heap_reserve(struct hf_timer_heap *heap,
                            const struct hf_item *item);
 void hf_timer_heap_unreserve(struct hf_timer_heap *heap);
@@ -113,10 +113,10 @@ hf_timer_heap_next(const struct hf_timer_heap *heap)
     return heap->count == 0 ? HF_NEVER : heap->at[0];
 }
 
-/* The slot of that item. */
+/* The index of that item in the table. */
 static inline uint32_t hf_timer_heap_first(const struct hf_timer_heap *heap)
 {
-    return heap->count == 0 ? HF_NOWHERE : heap->slots[0];
+    return heap->count == 0 ? HF_NOWHERE : heap->idx[0];
 }
 
 #endif

@@ -5,95 +5,95 @@
 
 #include <stdlib.h>
 
-void hf_item_table_init(struct hf_item_table *slots)
+void hf_item_table_init(struct hf_item_table *table)
 {
-    *slots = (struct hf_item_table){.first_free = HF_NOWHERE};
+    *table = (struct hf_item_table){.first_free = HF_NOWHERE};
 }
 
-void hf_item_table_fini(struct hf_item_table *slots)
+void hf_item_table_fini(struct hf_item_table *table)
 {
-    for (uint32_t i = 0; i < slots->n_blocks; i++) {
-        free(slots->blocks[i]);
+    for (uint32_t i = 0; i < table->n_blocks; i++) {
+        free(table->blocks[i]);
     }
-    free(slots->blocks);
-    hf_item_table_init(slots);
+    free(table->blocks);
+    hf_item_table_init(table);
 }
 
-static struct hf_handle_slot *slot_at(const struct hf_item_table *slots,
-                                      uint32_t idx)
+static struct hf_item_cell *cell_at(const struct hf_item_table *table,
+                                    uint32_t idx)
 {
-    HF_ASSERT(idx < hf_item_table_end(slots));
-    return &slots->blocks[idx / HF_SLOTS_PER_BLOCK][idx % HF_SLOTS_PER_BLOCK];
+    HF_ASSERT(idx < hf_item_table_end(table));
+    return &table->blocks[idx / HF_CELLS_PER_BLOCK][idx % HF_CELLS_PER_BLOCK];
 }
 
-static bool add_block(struct hf_item_table *slots)
+static bool add_block(struct hf_item_table *table)
 {
-    struct hf_handle_slot *block = malloc(HF_SLOTS_PER_BLOCK * sizeof(*block));
-    struct hf_handle_slot **blocks = realloc(
-        slots->blocks, (slots->n_blocks + 1) * sizeof(struct hf_handle_slot *));
+    struct hf_item_cell *block = malloc(HF_CELLS_PER_BLOCK * sizeof(*block));
+    struct hf_item_cell **blocks = realloc(
+        table->blocks, (table->n_blocks + 1) * sizeof(struct hf_item_cell *));
     if (blocks != NULL) {
-        slots->blocks = blocks;
+        table->blocks = blocks;
     }
     if (block == NULL || blocks == NULL) {
         free(block);
         return false;
     }
-    uint32_t first = hf_item_table_end(slots);
-    for (uint32_t i = 0; i < HF_SLOTS_PER_BLOCK; i++) {
-        block[i] = (struct hf_handle_slot){.generation = 1,
-                                           .next_free = first + i + 1};
+    uint32_t first = hf_item_table_end(table);
+    for (uint32_t i = 0; i < HF_CELLS_PER_BLOCK; i++) {
+        block[i] =
+            (struct hf_item_cell){.generation = 1, .next_free = first + i + 1};
     }
-    block[HF_SLOTS_PER_BLOCK - 1].next_free = slots->first_free;
-    slots->first_free = first;
-    slots->blocks[slots->n_blocks++] = block;
+    block[HF_CELLS_PER_BLOCK - 1].next_free = table->first_free;
+    table->first_free = first;
+    table->blocks[table->n_blocks++] = block;
     return true;
 }
 
-bool hf_item_table_add(struct hf_item_table *slots, struct hf_item *item)
+bool hf_item_table_add(struct hf_item_table *table, struct hf_item *item)
 {
-    if (slots->first_free == HF_NOWHERE && !add_block(slots)) {
+    if (table->first_free == HF_NOWHERE && !add_block(table)) {
         return false;
     }
-    uint32_t idx = slots->first_free;
-    struct hf_handle_slot *slot = slot_at(slots, idx);
-    slots->first_free = slot->next_free;
-    slots->n_used++;
-    slot->item = item;
-    item->slot = idx;
+    uint32_t idx = table->first_free;
+    struct hf_item_cell *cell = cell_at(table, idx);
+    table->first_free = cell->next_free;
+    table->n_used++;
+    cell->item = item;
+    item->idx = idx;
     return true;
 }
 
-void hf_item_table_remove(struct hf_item_table *slots, struct hf_item *item)
+void hf_item_table_remove(struct hf_item_table *table, struct hf_item *item)
 {
-    struct hf_handle_slot *slot = slot_at(slots, item->slot);
-    HF_ASSERT(slot->item == item);
-    slot->item = NULL;
-    slot->generation++;
-    slot->next_free = slots->first_free;
-    slots->first_free = item->slot;
-    slots->n_used--;
-    item->slot = HF_NOWHERE;
+    struct hf_item_cell *cell = cell_at(table, item->idx);
+    HF_ASSERT(cell->item == item);
+    cell->item = NULL;
+    cell->generation++;
+    cell->next_free = table->first_free;
+    table->first_free = item->idx;
+    table->n_used--;
+    item->idx = HF_NOWHERE;
 }
 
-uint64_t hf_item_table_cookie(const struct hf_item_table *slots,
+uint64_t hf_item_table_cookie(const struct hf_item_table *table,
                               const struct hf_item *item)
 {
-    return (uint64_t)slot_at(slots, item->slot)->generation << 32 | item->slot;
+    return (uint64_t)cell_at(table, item->idx)->generation << 32 | item->idx;
 }
 
-struct hf_item *hf_item_table_find(const struct hf_item_table *slots,
+struct hf_item *hf_item_table_find(const struct hf_item_table *table,
                                    uint64_t cookie)
 {
     uint32_t idx = (uint32_t)cookie;
-    if (idx >= hf_item_table_end(slots)) {
+    if (idx >= hf_item_table_end(table)) {
         return NULL;
     }
-    const struct hf_handle_slot *slot = slot_at(slots, idx);
-    return slot->generation == (uint32_t)(cookie >> 32) ? slot->item : NULL;
+    const struct hf_item_cell *cell = cell_at(table, idx);
+    return cell->generation == (uint32_t)(cookie >> 32) ? cell->item : NULL;
 }
 
-struct hf_item *hf_item_table_at(const struct hf_item_table *slots,
+struct hf_item *hf_item_table_at(const struct hf_item_table *table,
                                  uint32_t idx)
 {
-    return slot_at(slots, idx)->item;
+    return cell_at(table, idx)->item;
 }

@@ -143,12 +143,12 @@ struct hf_lock *hf_lock_new(struct hf_client *client,
         .is_adopted = order->is_owner,
         .permits = order->permits,
     };
-    if (!hf_item_table_add(&client->slots, &lock->item)) {
+    if (!hf_item_table_add(&client->items, &lock->item)) {
         free(lock);
         return NULL;
     }
     if (!hf_timer_heap_reserve(&client->heap, &lock->item)) {
-        hf_item_table_remove(&client->slots, &lock->item);
+        hf_item_table_remove(&client->items, &lock->item);
         free(lock);
         return NULL;
     }

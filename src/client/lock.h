@@ -56,7 +56,7 @@ struct hf_lock {
         _Atomic int64_t deadline_ns; /* INT64_MIN: not held */
         void *done_user;             /* CALLING, without struct hf_notice */
     };
-    uint32_t queue_prev; /* in one of the client's queues, by slot */
+    uint32_t queue_prev; /* in one of the client's queues, by index */
     uint32_t queue_next;
 };
 
@@ -70,7 +70,7 @@ struct hf_lock_group {
 
 /* Its data for on_state (notify.h). */
 struct hf_notice {
-    uint32_t prev; /* in the queue of changed locks, by slot */
+    uint32_t prev; /* in the queue of changed locks, by index */
     uint32_t next;
     bool is_queued;
     uint8_t state;                 /* enum hf_state reported last */

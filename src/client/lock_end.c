@@ -72,7 +72,7 @@ void hf_lock_free(struct hf_lock *lock)
     hf_lock_group_leave(lock);
     hf_timer_heap_set(&client->heap, &lock->item, HF_NEVER);
     hf_timer_heap_unreserve(&client->heap);
-    hf_item_table_remove(&client->slots, &lock->item);
+    hf_item_table_remove(&client->items, &lock->item);
     if (!hf_notify_holds(client, lock)) {
         free(lock);
     }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queues of locks, linked by slots: a slot takes half the room of a pointer. */
+/* Queues of locks, linked by index: it takes half the room of a pointer. */
 #include "client/lock_queue.h"
 
-struct hf_lock *hf_lock_queue_at(const struct hf_client *client, uint32_t slot)
+struct hf_lock *hf_lock_queue_at(const struct hf_client *client, uint32_t idx)
 {
-    return hf_lock_of(hf_item_table_at(&client->slots, slot));
+    return hf_lock_of(hf_item_table_at(&client->items, idx));
 }
 
 void hf_lock_queue_push(struct hf_client *client, uint32_t *first,
@@ -13,11 +13,11 @@ void hf_lock_queue_push(struct hf_client *client, uint32_t *first,
     lock->queue_prev = *last;
     lock->queue_next = HF_NOWHERE;
     if (*last != HF_NOWHERE) {
-        hf_lock_queue_at(client, *last)->queue_next = lock->item.slot;
+        hf_lock_queue_at(client, *last)->queue_next = lock->item.idx;
     } else {
-        *first = lock->item.slot;
+        *first = lock->item.idx;
     }
-    *last = lock->item.slot;
+    *last = lock->item.idx;
 }
 
 void hf_lock_queue_remove(struct hf_client *client, uint32_t *first,

@@ -204,7 +204,7 @@ void hf_log_answer(struct hf_client *client, const struct hf_answer *answer)
     if (!hf_log_is_on(client)) {
         return;
     }
-    struct hf_item *item = hf_item_table_find(&client->slots, answer->cookie);
+    struct hf_item *item = hf_item_table_find(&client->items, answer->cookie);
     if (item != NULL && item->kind == HF_ITEM_LOCK) {
         show(hf_lock_of(item), name);
     }

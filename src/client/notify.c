@@ -16,9 +16,9 @@ void hf_notify_init(struct hf_notifier *notifier)
 
 /* ---- The queue --------------------------------------------------------- */
 
-static struct hf_lock *lock_at(const struct hf_client *client, uint32_t slot)
+static struct hf_lock *lock_at(const struct hf_client *client, uint32_t idx)
 {
-    return hf_lock_of(hf_item_table_at(&client->slots, slot));
+    return hf_lock_of(hf_item_table_at(&client->items, idx));
 }
 
 static uint32_t *next_of(struct hf_client *client, uint32_t prev)
@@ -42,8 +42,8 @@ void hf_notify_push(struct hf_client *client, struct hf_lock *lock)
     notice->is_queued = true;
     notice->prev = client->notifier.last;
     notice->next = HF_NOWHERE;
-    *next_of(client, notice->prev) = lock->item.slot;
-    client->notifier.last = lock->item.slot;
+    *next_of(client, notice->prev) = lock->item.idx;
+    client->notifier.last = lock->item.idx;
     if (client->has_thread && !hf_client_is_forked(client)) {
         hf_alarm_set(&client->alarm, (struct hf_instant){1}); /* wake it */
     }

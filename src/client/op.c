@@ -94,11 +94,11 @@ bool hf_op_reserve(struct hf_op *op)
 {
     struct hf_client *client = op->client;
     HF_ASSERT(!op->is_reserved);
-    if (!hf_item_table_add(&client->slots, &op->item)) {
+    if (!hf_item_table_add(&client->items, &op->item)) {
         return false;
     }
     if (!hf_timer_heap_reserve(&client->heap, &op->item)) {
-        hf_item_table_remove(&client->slots, &op->item);
+        hf_item_table_remove(&client->items, &op->item);
         return false;
     }
     op->is_reserved = true;
@@ -128,8 +128,8 @@ void hf_op_unlist(struct hf_op *op)
         hf_timer_heap_unreserve(&op->client->heap);
         op->is_reserved = false;
     }
-    if (op->item.slot != HF_NOWHERE) {
-        hf_item_table_remove(&op->client->slots, &op->item);
+    if (op->item.idx != HF_NOWHERE) {
+        hf_item_table_remove(&op->client->items, &op->item);
     }
 }
 

@@ -75,7 +75,7 @@ static struct hf_client *make(void)
         return NULL;
     }
     pthread_mutex_init(&client->mutex, NULL);
-    hf_item_table_init(&client->slots);
+    hf_item_table_init(&client->items);
     hf_timer_heap_init(&client->heap);
     client->events_first = client->events_last = HF_NOWHERE;
     client->calls_first = client->calls_last = HF_NOWHERE;

@@ -47,7 +47,7 @@ static void send_all(struct hf_client *client, struct hf_lock *lock,
     char owner[HF_OWNER_MAX];
     size_t owner_len = hf_lock_emit_owner(lock, owner);
     struct hf_ask ask = {
-        .cookie = hf_item_table_cookie(&client->slots, &lock->item),
+        .cookie = hf_item_table_cookie(&client->items, &lock->item),
         .name = hf_lock_name_bytes(lock),
         .name_len = lock->name_len,
         .owner = owner,

@@ -36,7 +36,7 @@ static bool should_listen(const struct hf_client *client)
     bool is_ours = client->loop_fd < 0 || hf_client_has_steps(client);
     return client->waiters == NULL && is_ours &&
            hf_instant_before(soon, client->alarm.at) &&
-           (client->n_pending > 0 || (misses && client->slots.n_used > 0));
+           (client->n_pending > 0 || (misses && client->items.n_used > 0));
 }
 
 /* A caller that needs the thread earlier sets the alarm, so there is no pipe to

@@ -2,7 +2,7 @@
 /* THE TIMERS OF ALL LOCKS AND OPERATIONS
  *
  * A heap with four children per entry: half as deep as a binary heap, and the
- * four keys that are compared are adjacent in memory. An array by slot has the
+ * four keys that are compared are adjacent in memory. An array by index has the
  * place of each item, so that a renewal moves an item in O(log n) without a
  * search, and without touching other items: of 100,000, few are cached.
  *
@@ -29,7 +29,7 @@ void hf_timer_heap_init(struct hf_timer_heap *heap)
 void hf_timer_heap_fini(struct hf_timer_heap *heap)
 {
     free(heap->at);
-    free(heap->slots);
+    free(heap->idx);
     free(heap->places);
     hf_timer_heap_init(heap);
 }
@@ -47,19 +47,19 @@ static bool grow(struct hf_timer_heap *heap)
         return false;
     }
     heap->at = at;
-    uint32_t *slots = realloc(heap->slots, capacity * sizeof(*slots));
-    if (slots == NULL) {
+    uint32_t *idx = realloc(heap->idx, capacity * sizeof(*idx));
+    if (idx == NULL) {
         return false;
     }
-    heap->slots = slots;
+    heap->idx = idx;
     heap->capacity = capacity;
     return true;
 }
 
-static bool grow_places(struct hf_timer_heap *heap, uint32_t slot)
+static bool grow_places(struct hf_timer_heap *heap, uint32_t idx)
 {
     uint32_t n = heap->n_places;
-    while (n <= slot) {
+    while (n <= idx) {
         n = twice(n);
     }
     uint32_t *places = realloc(heap->places, n * sizeof(*places));
@@ -77,11 +77,11 @@ static bool grow_places(struct hf_timer_heap *heap, uint32_t slot)
 bool hf_timer_heap_reserve(struct hf_timer_heap *heap,
                            const struct hf_item *item)
 {
-    HF_ASSERT(item->slot != HF_NOWHERE);
+    HF_ASSERT(item->idx != HF_NOWHERE);
     if (heap->reserved == heap->capacity && !grow(heap)) {
         return false;
     }
-    if (item->slot >= heap->n_places && !grow_places(heap, item->slot)) {
+    if (item->idx >= heap->n_places && !grow_places(heap, item->idx)) {
         return false;
     }
     heap->reserved++;
@@ -95,25 +95,25 @@ void hf_timer_heap_unreserve(struct hf_timer_heap *heap)
 }
 
 static void put(struct hf_timer_heap *heap, uint32_t place,
-                struct hf_instant at, uint32_t slot)
+                struct hf_instant at, uint32_t idx)
 {
     heap->at[place] = at;
-    heap->slots[place] = slot;
-    heap->places[slot] = place;
+    heap->idx[place] = idx;
+    heap->places[idx] = place;
 }
 
 static void rise(struct hf_timer_heap *heap, uint32_t place,
-                 struct hf_instant at, uint32_t slot)
+                 struct hf_instant at, uint32_t idx)
 {
     while (place > 0) {
         uint32_t parent = (place - 1) / CHILDREN;
         if (!hf_instant_before(at, heap->at[parent])) {
             break;
         }
-        put(heap, place, heap->at[parent], heap->slots[parent]);
+        put(heap, place, heap->at[parent], heap->idx[parent]);
         place = parent;
     }
-    put(heap, place, at, slot);
+    put(heap, place, at, idx);
 }
 
 static uint32_t first_child(const struct hf_timer_heap *heap, uint32_t place)
@@ -131,52 +131,52 @@ static uint32_t first_child(const struct hf_timer_heap *heap, uint32_t place)
 }
 
 static void sink(struct hf_timer_heap *heap, uint32_t place,
-                 struct hf_instant at, uint32_t slot)
+                 struct hf_instant at, uint32_t idx)
 {
     while (CHILDREN * place + 1 < heap->count) {
         uint32_t child = first_child(heap, place);
         if (!hf_instant_before(heap->at[child], at)) {
             break;
         }
-        put(heap, place, heap->at[child], heap->slots[child]);
+        put(heap, place, heap->at[child], heap->idx[child]);
         place = child;
     }
-    put(heap, place, at, slot);
+    put(heap, place, at, idx);
 }
 
 static void settle(struct hf_timer_heap *heap, uint32_t place,
-                   struct hf_instant at, uint32_t slot)
+                   struct hf_instant at, uint32_t idx)
 {
     if (place > 0 && hf_instant_before(at, heap->at[(place - 1) / CHILDREN])) {
-        rise(heap, place, at, slot);
+        rise(heap, place, at, idx);
     } else {
-        sink(heap, place, at, slot);
+        sink(heap, place, at, idx);
     }
 }
 
 static void take_out(struct hf_timer_heap *heap, uint32_t place)
 {
     uint32_t last = --heap->count;
-    heap->places[heap->slots[place]] = HF_NOWHERE;
+    heap->places[heap->idx[place]] = HF_NOWHERE;
     if (last != place) {
-        settle(heap, place, heap->at[last], heap->slots[last]);
+        settle(heap, place, heap->at[last], heap->idx[last]);
     }
 }
 
 void hf_timer_heap_set(struct hf_timer_heap *heap, const struct hf_item *item,
                        struct hf_instant at)
 {
-    uint32_t slot = item->slot;
-    HF_ASSERT(slot < heap->n_places);
-    uint32_t place = heap->places[slot];
+    uint32_t idx = item->idx;
+    HF_ASSERT(idx < heap->n_places);
+    uint32_t place = heap->places[idx];
     if (hf_instant_is_never(at)) {
         if (place != HF_NOWHERE) {
             take_out(heap, place);
         }
     } else if (place == HF_NOWHERE) {
         HF_ASSERT(heap->count < heap->reserved);
-        rise(heap, heap->count++, at, slot);
+        rise(heap, heap->count++, at, idx);
     } else if (heap->at[place].ns != at.ns) {
-        settle(heap, place, at, slot);
+        settle(heap, place, at, idx);
     }
 }

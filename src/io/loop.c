@@ -2,11 +2,11 @@
 /* One epoll descriptor, and a list of timers.
  *
  * hf_loop_wait() may run without the client's mutex while another thread, with
- * the mutex, watches and unwatches descriptors. So it uses no slot and no timer
- * of a store, only what no function for other threads uses: `found`, `n_found`,
- * `alarm` and `has_pwait2`. And epoll's data is not a pointer, but a slot and
- * the slot's generation: dispatch, which has the mutex, checks whether the
- * watch still exists.
+ * the mutex, watches and unwatches descriptors. So it uses no watch and no
+ * timer of a store, only what no function for other threads uses: `found`,
+ * `n_found`, `alarm` and `has_pwait2`. And epoll's data is not a pointer, but
+ * an index in `watched` and the generation there: dispatch, which has the
+ * mutex, checks whether the watch still exists.
  *
  * An alarm among the descriptors ends a long wait (io/alarm.h says for which
  * reason); a short wait uses the timeout of epoll, which saves a system call.
@@ -26,7 +26,7 @@
 /* Redis: two connections for each of nine nodes. Etcd and Consul: one, and
  * those of watches (WATCHES_MAX in store/endpoints/watch.c). And the client's
  * own. hf_loop_watch() aborts if none is free. */
-#define SLOTS_MAX 64
+#define WATCHED_MAX 64
 
 /* Events that one wait returns. The kernel keeps further events for the next.
  */
@@ -38,7 +38,7 @@
 /* The data of epoll for the loop's own alarm. */
 #define OWN_ALARM UINT64_MAX
 
-struct slot {
+struct watched {
     struct hf_watch *watch; /* NULL: free */
     uint32_t generation;
     bool output; /* watched for EPOLLOUT too */
@@ -50,7 +50,7 @@ struct hf_loop {
     bool has_pwait2;
     int n_found;
     struct epoll_event found[FOUND_MAX];
-    struct slot slots[SLOTS_MAX];
+    struct watched watched[WATCHED_MAX];
     struct hf_timer *timers;
 };
 
@@ -87,11 +87,11 @@ int hf_loop_fd(const struct hf_loop *loop)
 
 /* ---- Descriptors ------------------------------------------------------- */
 
-static unsigned slot_of(const struct hf_loop *loop,
-                        const struct hf_watch *watch)
+static unsigned watched_at(const struct hf_loop *loop,
+                           const struct hf_watch *watch)
 {
     unsigned at = 0;
-    while (at < SLOTS_MAX && loop->slots[at].watch != watch) {
+    while (at < WATCHED_MAX && loop->watched[at].watch != watch) {
         at++;
     }
     return at;
@@ -99,36 +99,36 @@ static unsigned slot_of(const struct hf_loop *loop,
 
 static struct epoll_event interest(const struct hf_loop *loop, unsigned at)
 {
-    const struct slot *slot = &loop->slots[at];
+    const struct watched *watched = &loop->watched[at];
     uint32_t events = EPOLLIN | EPOLLRDHUP | EPOLLET;
     return (struct epoll_event){
-        .events = slot->output ? events | EPOLLOUT : events,
-        .data.u64 = (uint64_t)slot->generation << 32 | at,
+        .events = watched->output ? events | EPOLLOUT : events,
+        .data.u64 = (uint64_t)watched->generation << 32 | at,
     };
 }
 
 bool hf_loop_watch(struct hf_loop *loop, struct hf_watch *watch)
 {
     HF_ASSERT(watch->fd >= 0 && watch->ready != NULL);
-    HF_ASSERT(slot_of(loop, watch) == SLOTS_MAX);
-    unsigned at = slot_of(loop, NULL);
-    HF_ASSERT(at < SLOTS_MAX);
-    struct slot *slot = &loop->slots[at];
-    slot->generation++;
-    slot->output = false;
+    HF_ASSERT(watched_at(loop, watch) == WATCHED_MAX);
+    unsigned at = watched_at(loop, NULL);
+    HF_ASSERT(at < WATCHED_MAX);
+    struct watched *watched = &loop->watched[at];
+    watched->generation++;
+    watched->output = false;
     struct epoll_event event = interest(loop, at);
     if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, watch->fd, &event) != 0) {
         return false;
     }
-    slot->watch = watch;
+    watched->watch = watch;
     return true;
 }
 
 bool hf_loop_watch_also(struct hf_loop *loop, const struct hf_watch *watch,
                         int fd)
 {
-    unsigned at = slot_of(loop, watch);
-    HF_ASSERT(at < SLOTS_MAX);
+    unsigned at = watched_at(loop, watch);
+    HF_ASSERT(at < WATCHED_MAX);
     struct epoll_event event = interest(loop, at);
     return epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0 ||
            errno == EEXIST;
@@ -139,41 +139,41 @@ static void modify(struct hf_loop *loop, unsigned at)
 {
     struct epoll_event event = interest(loop, at);
     int failed = epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD,
-                           loop->slots[at].watch->fd, &event);
+                           loop->watched[at].watch->fd, &event);
     HF_ASSERT(failed == 0);
 }
 
 void hf_loop_watch_output(struct hf_loop *loop, struct hf_watch *watch, bool on)
 {
-    unsigned at = slot_of(loop, watch);
-    HF_ASSERT(at < SLOTS_MAX);
-    loop->slots[at].output = on;
+    unsigned at = watched_at(loop, watch);
+    HF_ASSERT(at < WATCHED_MAX);
+    loop->watched[at].output = on;
     modify(loop, at);
 }
 
 void hf_loop_rearm(struct hf_loop *loop, struct hf_watch *watch)
 {
-    unsigned at = slot_of(loop, watch);
-    HF_ASSERT(at < SLOTS_MAX);
+    unsigned at = watched_at(loop, watch);
+    HF_ASSERT(at < WATCHED_MAX);
     modify(loop, at);
 }
 
 void hf_loop_unwatch(struct hf_loop *loop, struct hf_watch *watch)
 {
-    unsigned at = slot_of(loop, watch);
-    if (at == SLOTS_MAX) {
+    unsigned at = watched_at(loop, watch);
+    if (at == WATCHED_MAX) {
         return; /* not watched */
     }
     HF_ASSERT(watch->fd >= 0); /* it must not be closed before */
     epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
-    loop->slots[at].watch = NULL;
+    loop->watched[at].watch = NULL;
 }
 
 void hf_loop_unwatch_closed(struct hf_loop *loop, struct hf_watch *watch)
 {
-    unsigned at = slot_of(loop, watch);
-    HF_ASSERT(at < SLOTS_MAX);
-    loop->slots[at].watch = NULL;
+    unsigned at = watched_at(loop, watch);
+    HF_ASSERT(at < WATCHED_MAX);
+    loop->watched[at].watch = NULL;
 }
 
 /* ---- Timers ------------------------------------------------------------ */
@@ -276,10 +276,11 @@ void hf_loop_dispatch(struct hf_loop *loop, struct hf_instant now)
     loop->n_found = 0;
     for (int i = 0; i < n; i++) {
         uint64_t key = loop->found[i].data.u64;
-        HF_ASSERT((key & 0xffffffff) < SLOTS_MAX); /* not OWN_ALARM */
-        const struct slot *slot = &loop->slots[key & 0xffffffff];
-        if (slot->watch != NULL && slot->generation == (uint32_t)(key >> 32)) {
-            slot->watch->ready(slot->watch, loop->found[i].events, now);
+        HF_ASSERT((key & 0xffffffff) < WATCHED_MAX); /* not OWN_ALARM */
+        const struct watched *watched = &loop->watched[key & 0xffffffff];
+        if (watched->watch != NULL &&
+            watched->generation == (uint32_t)(key >> 32)) {
+            watched->watch->ready(watched->watch, loop->found[i].events, now);
         }
     }
     hf_timers_fire(&loop->timers, now);

@@ -109,9 +109,9 @@ static void is_done(void)
 
 /* ---- States that fail -------------------------------------------------- */
 
-static void cl_1_other_slot(void)
+static void cl_1_other_index(void)
 {
-    on.lock->item.slot++;
+    on.lock->item.idx++;
 }
 
 static void cl_1_over_early(void)
@@ -131,7 +131,7 @@ static void cl_1_late_timer(void)
 
 static void cl_1_no_timer(void)
 {
-    on.client->heap.places[on.lock->item.slot] = HF_NOWHERE;
+    on.client->heap.places[on.lock->item.idx] = HF_NOWHERE;
 }
 
 static void cl_2_other_state(void)
@@ -181,13 +181,13 @@ static void cl_5_no_room(void)
 static void cl_5_not_in_table(void)
 {
     on.op.is_reserved = true;
-    on.op.item.slot = on.lock->item.slot;
+    on.op.item.idx = on.lock->item.idx;
 }
 
 static void cl_5_done_with_room(void)
 {
     is_done();
-    on.op.item.slot = on.lock->item.slot;
+    on.op.item.idx = on.lock->item.idx;
 }
 
 static void cl_6_deaf(void)
@@ -252,7 +252,7 @@ static const struct {
     {"lost", lost, NULL},
     {"with a callback", has_callback, NULL},
     {"done", is_done, NULL},
-    {"CL-1, slot", cl_1_other_slot, "is_in_table(lock->client"},
+    {"CL-1, index", cl_1_other_index, "is_in_table(lock->client"},
     {"CL-1, over", cl_1_over_early, "is_over == "},
     {"CL-1, not over", cl_1_not_over, "is_over == "},
     {"CL-1, late timer", cl_1_late_timer, "is_timed_at("},
@@ -266,7 +266,7 @@ static const struct {
     {"CL-4, client", cl_4_other_client, "lock->op->client == lock->client"},
     {"CL-5, room", cl_5_no_room, "op->is_reserved"},
     {"CL-5, table", cl_5_not_in_table, "is_in_table(op->client"},
-    {"CL-5, done", cl_5_done_with_room, "op->item.slot == HF_NOWHERE"},
+    {"CL-5, done", cl_5_done_with_room, "op->item.idx == HF_NOWHERE"},
     {"CL-6, deaf", cl_6_deaf, "op->lock->op == op"},
     {"CL-6, owners", cl_6_two_owners, "op->bundle == NULL"},
     {"CL-7, store", cl_7_in_store, "client->in_store == 0"},
@@ -295,7 +295,7 @@ static void each_invariant_is_asserted(void **state)
     size_t lock_size = sizeof(*on.lock) + hf_lease_size(1);
     char *lock = malloc(lock_size);
     char *client = malloc(sizeof(*on.client));
-    uint32_t *place = &on.client->heap.places[on.lock->item.slot];
+    uint32_t *place = &on.client->heap.places[on.lock->item.idx];
     uint32_t was_place = *place;
     assert_non_null(lock);
     assert_non_null(client);

@@ -207,7 +207,7 @@ static void unwatched_in_between(void **state)
     assert_int_equal(ends[0].n_ready + ends[1].n_ready, 1);
     hf_loop_unwatch(loop, &ends[0].watch);
     hf_loop_unwatch(loop, &ends[1].watch);
-    /* Nor to the descriptor that reuses its slot. */
+    /* Nor to the descriptor that reuses its index. */
     watch(loop, &ends[0], a[1]);
     assert_int_equal(hf_loop_wait(loop, in_ms(1000)), 1);
     hf_loop_unwatch(loop, &ends[0].watch);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys of a name: their slots in a Cluster, and that no two names share a
+/* Keys of a name: their hash slots in a Cluster, and that no two names share a
  * key. */
 #include "store/redis/keys.h"
 
@@ -107,38 +107,39 @@ static int oracle_stop(void **state)
     return system(command);
 }
 
-static unsigned slot_by_server(struct oracle *oracle, const char *key,
-                               size_t len)
+static unsigned hash_slot_by_server(struct oracle *oracle, const char *key,
+                                    size_t len)
 {
     redisReply *reply =
         redisCommand(oracle->redis, "CLUSTER KEYSLOT %b", key, len);
     assert_non_null(reply);
     assert_int_equal(reply->type, REDIS_REPLY_INTEGER);
-    unsigned slot = (unsigned)reply->integer;
+    unsigned hash_slot = (unsigned)reply->integer;
     freeReplyObject(reply);
-    return slot;
+    return hash_slot;
 }
 
 static void check_name(struct oracle *oracle, const char *name, size_t len)
 {
     struct hf_redis_keys keys;
     assert_true(hf_redis_keys_make(&keys, "lock:", 5, name, len));
-    unsigned slot = slot_by_server(oracle, keys.lock, keys.lock_len);
-    assert_int_equal(hf_redis_slot(keys.lock, keys.lock_len), slot);
+    unsigned hash_slot = hash_slot_by_server(oracle, keys.lock, keys.lock_len);
+    assert_int_equal(hf_redis_hash_slot(keys.lock, keys.lock_len), hash_slot);
     static const char *const ends[HF_REDIS_SIDES] = {
         ":fence", ":queue", ":waiters", ":holders",
         ":votes", ":once",  ":value"};
     for (unsigned i = 0; i < HF_REDIS_SIDES; i++) {
         const struct hf_redis_side_key *side = &keys.sides[i];
         size_t end = strlen(ends[i]);
-        assert_int_equal(slot_by_server(oracle, side->text, side->len), slot);
-        assert_int_equal(hf_redis_slot(side->text, side->len), slot);
+        assert_int_equal(hash_slot_by_server(oracle, side->text, side->len),
+                         hash_slot);
+        assert_int_equal(hf_redis_hash_slot(side->text, side->len), hash_slot);
         assert_memory_equal(side->text, "hf:{", 4);
         assert_memory_equal(side->text + side->len - end, ends[i], end);
     }
 }
 
-static void names_by_hand_fall_into_one_slot(void **state)
+static void names_by_hand_fall_into_one_hash_slot(void **state)
 {
     static const struct {
         const char *name;
@@ -155,7 +156,7 @@ static void names_by_hand_fall_into_one_slot(void **state)
     }
 }
 
-static void random_names_of_few_letters_fall_into_one_slot(void **state)
+static void random_names_of_few_letters_fall_into_one_hash_slot(void **state)
 {
     static const char letters[] = "a{}:b";
     uint64_t seed = 42;
@@ -170,8 +171,9 @@ static void random_names_of_few_letters_fall_into_one_slot(void **state)
     }
 }
 
-/* The search for a tag asserts that it finds one: try names for every slot. */
-static void every_slot_has_a_tag(void **state)
+/* The search for a tag asserts that it finds one: try names for every hash
+ * slot. */
+static void every_hash_slot_has_a_tag(void **state)
 {
     static unsigned char is_seen[16384];
     unsigned n = 0;
@@ -180,12 +182,13 @@ static void every_slot_has_a_tag(void **state)
         char name[24];
         struct hf_redis_keys keys;
         int len = snprintf(name, sizeof(name), "}%u", i);
-        unsigned slot = hf_redis_slot(name, (size_t)len);
-        if (is_seen[slot] == 0) {
+        unsigned hash_slot = hf_redis_hash_slot(name, (size_t)len);
+        if (is_seen[hash_slot] == 0) {
             assert_true(hf_redis_keys_make(&keys, "", 0, name, (size_t)len));
             const struct hf_redis_side_key *side = &keys.sides[HF_REDIS_VOTES];
-            assert_int_equal(hf_redis_slot(side->text, side->len), slot);
-            is_seen[slot] = 1;
+            assert_int_equal(hf_redis_hash_slot(side->text, side->len),
+                             hash_slot);
+            is_seen[hash_slot] = 1;
             n++;
         }
     }
@@ -337,9 +340,9 @@ static void patterns_take_the_prefix_literally(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_by_hand_fall_into_one_slot),
-        cmocka_unit_test(random_names_of_few_letters_fall_into_one_slot),
-        cmocka_unit_test(every_slot_has_a_tag),
+        cmocka_unit_test(names_by_hand_fall_into_one_hash_slot),
+        cmocka_unit_test(random_names_of_few_letters_fall_into_one_hash_slot),
+        cmocka_unit_test(every_hash_slot_has_a_tag),
         cmocka_unit_test(side_keys_belong_to_one_name),
         cmocka_unit_test(side_keys_lead_to_their_lock),
         cmocka_unit_test(our_own_keys_are_no_locks),

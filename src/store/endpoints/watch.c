@@ -6,9 +6,9 @@
 
 #include <stdlib.h>
 
-/* Connections for watches. The loop of a client has 64 slots (io/loop.c). A
+/* Connections for watches. The loop of a client has room for 64 (io/loop.c). A
  * waiter for one more name finds its grant by a heartbeat. A watch that was
- * dropped is closed at once, and leaves its slot to the one that replaces it.
+ * dropped is closed at once, and leaves its room to the one that replaces it.
  */
 #define WATCHES_MAX 40
 

@@ -53,7 +53,7 @@ static bool is_eligible(const struct hf_redis_node *node, char *why,
     } else if (node->is_cluster) {
         snprintf(why, size,
                  "is a Redis Cluster member: its locks move and fail over with "
-                 "their slots, so it cannot be a node by itself");
+                 "their hash slots, so it cannot be a node by itself");
     } else if (node->primary[0] != '\0') {
         snprintf(why, size, "is a replica of %s: name the primary instead",
                  node->primary);

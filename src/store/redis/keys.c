@@ -6,9 +6,10 @@
 #include <string.h>
 
 /* Of every Redis Cluster, by its specification. */
-#define SLOTS 16384U
+#define HASH_SLOTS 16384U
 
-/* Six digits reach every slot, five do not (test_redis_keys.c tries all). */
+/* Six digits reach every hash slot, five do not: test_redis_keys.c tries all.
+ */
 #define TAG_DIGITS 6
 
 /* CRC16/XMODEM, polynomial 0x1021, four bits at a time.
@@ -24,13 +25,13 @@ static uint16_t crc16_byte(uint16_t crc, uint8_t byte)
     return crc16_nibble(crc16_nibble(crc, byte >> 4), byte);
 }
 
-static unsigned slot_of(const char *text, size_t len)
+static unsigned hash_slot_of(const char *text, size_t len)
 {
     uint16_t crc = 0;
     for (size_t i = 0; i < len; i++) {
         crc = crc16_byte(crc, (uint8_t)text[i]);
     }
-    return crc % SLOTS;
+    return crc % HASH_SLOTS;
 }
 
 /** The hash tag: the text between the first '{' and the first '}' after it.
@@ -46,27 +47,27 @@ static size_t find_tag(const char *key, size_t len, const char **tag)
     return close == NULL ? 0 : (size_t)(close - *tag);
 }
 
-unsigned hf_redis_slot(const char *key, size_t len)
+unsigned hf_redis_hash_slot(const char *key, size_t len)
 {
     const char *tag = key;
     size_t tag_len = find_tag(key, len, &tag);
-    return tag_len > 0 ? slot_of(tag, tag_len) : slot_of(key, len);
+    return tag_len > 0 ? hash_slot_of(tag, tag_len) : hash_slot_of(key, len);
 }
 
-/* The digit that, appended to a text of that CRC, yields `slot`; 10: none does.
- * A CRC is linear, and '0' ends in four zero bits: the digit is the difference
- * to the CRC with '0'. */
-static unsigned last_digit(uint16_t crc, unsigned slot)
+/* The digit that, appended to a text of that CRC, yields that hash slot; 10:
+ * none. A CRC is linear, and '0' ends in four zero bits: the digit is the
+ * difference to the CRC with '0'. */
+static unsigned last_digit(uint16_t crc, unsigned hash_slot)
 {
-    unsigned lacks = (crc16_byte(crc, '0') ^ slot) % SLOTS;
+    unsigned lacks = (crc16_byte(crc, '0') ^ hash_slot) % HASH_SLOTS;
     unsigned digit = lacks & 0xf;
-    return digit < 10 && digit * 0x1021 % SLOTS == lacks ? digit : 10;
+    return digit < 10 && digit * 0x1021 % HASH_SLOTS == lacks ? digit : 10;
 }
 
-/* Find digits with the slot `slot`. The CRC of each prefix is kept, so that an
+/* Find digits of a hash slot. The CRC of each prefix is kept, so that an
  * attempt takes one step; there are 100,000 at most. Needed only for a lock key
  * with a '}' and no hash tag. */
-static void make_tag(char digits[TAG_DIGITS], unsigned slot)
+static void make_tag(char digits[TAG_DIGITS], unsigned hash_slot)
 {
     enum { LAST = TAG_DIGITS - 1 };
     uint16_t crc[LAST + 1] = {0};
@@ -76,7 +77,7 @@ static void make_tag(char digits[TAG_DIGITS], unsigned slot)
         for (unsigned i = from; i < LAST; i++) {
             crc[i + 1] = crc16_byte(crc[i], (uint8_t)digits[i]);
         }
-        unsigned digit = last_digit(crc[LAST], slot);
+        unsigned digit = last_digit(crc[LAST], hash_slot);
         if (digit < 10) {
             digits[LAST] = (char)('0' + digit);
             return;
@@ -117,7 +118,7 @@ static size_t make_stem(const struct hf_redis_keys *keys, char *stem)
         tag = keys->lock;
         tag_len = keys->lock_len;
     } else if (tag_len == 0) {
-        make_tag(digits, slot_of(keys->lock, keys->lock_len));
+        make_tag(digits, hash_slot_of(keys->lock, keys->lock_len));
         tag = digits;
         tag_len = TAG_DIGITS;
     }

@@ -2,7 +2,7 @@
 /* The keys of a name:
  *
  *     <prefix><name>                the lock, as other libraries use it
- *     hf:{<tag>}:<lock key>:fence   its counter, in the same Cluster slot
+ *     hf:{<tag>}:<lock key>:fence   its counter, in the same hash slot
  *     hf:{<lock key>}:fence         the same if the lock key has no '}'
  *     ...:queue, :waiters           its waiters (queue.lua)
  *     ...:holders, :votes           its sharers
@@ -54,8 +54,9 @@ struct hf_redis_keys {
     struct hf_redis_side_key sides[HF_REDIS_SIDES];
 };
 
-/* The Redis Cluster slot: CRC16 of the key, or of its hash tag, mod 16384. */
-unsigned hf_redis_slot(const char *key, size_t len);
+/* The hash slot in Redis Cluster: CRC16 of the key, or of its hash tag, mod
+ * 16384. */
+unsigned hf_redis_hash_slot(const char *key, size_t len);
 
 /* Why a name is refused whose lock key would be one of Holdfast's own. */
 #define HF_REDIS_OWN_KEYS "keys that begin with \"hf:\" are Holdfast's own"
