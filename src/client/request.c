@@ -181,8 +181,8 @@ enum hf_status hf_client_need_records(const struct hf_client *client,
 enum hf_status hf_client_need_moves(const struct hf_client *client,
                                     struct hf_error *error)
 {
-    const char *bound = client->store->ops->bound;
-    return bound == NULL ? HF_OK : hf_fail(error, HF_UNSUPPORTED, "%s", bound);
+    const char *why = client->store->ops->ends_with_session;
+    return why == NULL ? HF_OK : hf_fail(error, HF_UNSUPPORTED, "%s", why);
 }
 
 /* Whether the store supports the modes; a semaphore needs a shared hold. */

@@ -211,7 +211,7 @@ struct hf_lease {
     uint8_t jitter; /* 0..255: how much earlier than a third to renew */
     uint8_t raises; /* CONFIRMs sent to bring counters together */
     struct hf_span ttl;
-    uint64_t fence; /* T; while ASKING or WAITING: a lower bound of it */
+    uint64_t fence; /* T; while ASKING or WAITING: it is not below */
     union {
         struct hf_instant deadline; /* HOLDING; RELEASING: by then every lease
                                        of this owner has expired */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bounds and defaults of the algorithm that more than one file needs, each
- * with its unit and reason. A bound that only one file needs is defined there.
+/* The limits and defaults of the algorithm that more than one file needs, each
+ * with its unit and reason. One that only one file needs is defined there.
  */
 #ifndef HF_CORE_LIMITS_H
 #define HF_CORE_LIMITS_H

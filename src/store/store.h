@@ -398,9 +398,9 @@ struct hf_store_ops {
                          `queue_ms` is: it ends with its client's session */
     bool is_told;     /* locks of one client have something in common: a CONFIRM
                          with `detaches` comes before one of them is detached */
-    const char *bound; /* NULL; or why a lock ends with the session of its
-                          client: it is neither handed on, nor reserved, nor
-                          extended beyond its ttl */
+    /* NULL; or why a lock ends with the session of its client: it is neither
+     * handed on, nor reserved, nor extended beyond its ttl. */
+    const char *ends_with_session;
     hf_store_open_fn *open;
     hf_store_close_fn *close;
     hf_store_ask_fn *ask;

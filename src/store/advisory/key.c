@@ -10,7 +10,7 @@
 
 /* ---- The URL ------------------------------------------------------------ */
 
-/* A decimal number within the bounds, up to `end`, and nothing else. */
+/* A decimal number from `least` to `most`, up to `end`, and nothing else. */
 static bool read_number(const char *text, const char *end, int64_t least,
                         int64_t most, int64_t *out)
 {

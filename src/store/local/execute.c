@@ -351,8 +351,8 @@ void hf_local_ask(struct hf_store *store, const struct hf_ask *ask,
     bool is_done = execute_ask(&t, local, ask);
     if (is_done && t.txn.result.verdict == HF_VERDICT_QUEUED &&
         local->wake.address.id == 0) {
-        /* The socket is bound with the first wait: most requests are granted
-         * at once and need none. The second run stores its address. */
+        /* The socket gets an address with the first wait: most requests are
+         * granted at once and need none. The second run stores its address. */
         hf_local_listen(local);
         is_done = execute_ask(&t, local, ask);
     }

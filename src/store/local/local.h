@@ -42,10 +42,10 @@ struct hf_local {
                              called from within a request */
     struct hf_local_job job;
     struct hf_wake wake;
-    bool has_news;            /* the socket is bound; env.listen() is due */
-    bool has_no_socket;       /* no socket could be made; it has been logged */
-    struct hf_grants grants;  /* of the last transaction: to be pushed */
-    struct hf_grants refused; /* grants to receivers that have ended */
+    bool has_news;      /* the socket has an address; env.listen() is due */
+    bool has_no_socket; /* no socket could be made; it has been logged */
+    struct hf_grants grants;        /* of the last transaction: to be pushed */
+    struct hf_grants refused;       /* grants to receivers that have ended */
     struct hf_dead_owners suspects; /* owners with processes to be checked
                                      */
     char *prefix;
@@ -102,7 +102,7 @@ void hf_local_deliver(struct hf_local *local, const struct hf_table_key *key);
 /* The socket is readable: pass the grants on to the client. */
 hf_watch_fn hf_local_hear;
 
-/* Bind the socket for pushed grants, unless it is bound. */
+/* Bind the socket for pushed grants, unless it has an address. */
 void hf_local_listen(struct hf_local *local);
 
 void hf_local_ask(struct hf_store *store, const struct hf_ask *ask,

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Most renewals of a batch: bounds how long their rows stay locked. */
+/* Most renewals of a batch: their rows stay locked until it ends. */
 #define BATCH_MAX 1000
 
 /* The column after those of holdfast.answer: which of the batch, from 1. */

@@ -137,7 +137,7 @@ static bool is_under(const struct hf_wire_change *change)
 static bool refuse(struct hf_zk *zk, struct hf_wire_call *call,
                    struct hf_instant now)
 {
-    return hf_zk_op_refuse(zk, call, hf_store_zookeeper.bound, now);
+    return hf_zk_op_refuse(zk, call, hf_store_zookeeper.ends_with_session, now);
 }
 
 bool hf_zk_call_replace(struct hf_wire *wire,

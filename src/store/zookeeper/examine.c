@@ -42,7 +42,7 @@ static void describe(struct hf_zk *zk)
     hf_jobs_find(
         &zk->ordered.jobs, HF_FINDING_OK,
         "an entry lives as long as its session, half as long again as the "
-        "ttl; the servers bound that by 2 and 20 of their ticks by default");
+        "ttl; the servers limit that to 2 to 20 of their ticks by default");
     if (zk->n_servers == 1) {
         hf_jobs_find(
             &zk->ordered.jobs, HF_FINDING_OK,

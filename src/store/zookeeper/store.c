@@ -139,9 +139,10 @@ const struct hf_store_ops hf_store_zookeeper = {
     .capabilities = HF_CAP_QUEUE | HF_CAP_SHARED | HF_CAP_VALUES |
                     HF_CAP_RECORDS | HF_CAP_FENCES,
     .is_serial = true,
-    .bound = "a lock in ZooKeeper ends with the session of the client that "
-             "acquired it: it cannot be kept without its process, handed on, "
-             "reserved, or extended beyond its ttl",
+    .ends_with_session =
+        "a lock in ZooKeeper ends with the session of the client that "
+        "acquired it: it cannot be kept without its process, handed on, "
+        "reserved, or extended beyond its ttl",
     .retry_base = {RETRY_BASE_MS * INT64_C(1000000)},
     .retry_cap = {RETRY_CAP_MS * INT64_C(1000000)},
     .node_timeout = {NODE_TIMEOUT_MS_DEFAULT * INT64_C(1000000)},
