@@ -66,7 +66,7 @@ static const char stores_text[] =
 
 /* ---- Capabilities of the stores ------------------------------------------ */
 
-static const char kinds_text[] =
+static const char capabilities_text[] =
     "\nWhat each can do. A lock that is not released ends with its lease,\n"
     "or at once with its holder's process or connection. Where locks are\n"
     "records, --permits, --once, --min-hold, break, extend and ls without a\n"
@@ -77,7 +77,7 @@ static const char kinds_text[] =
 
 static const struct {
     const char *shown, *url;
-} kinds[] = {
+} listed[] = {
     {"local:", "local:"},
     {"redis://A", "redis://a"},
     {"redis://A,B,C", "redis://a,b,c"},
@@ -98,7 +98,7 @@ static const char *ending(unsigned can)
     return (can & HF_CAP_FENCES) != 0 ? "lease" : "connection";
 }
 
-static void print_kind(struct cli_out *out, const char *shown, const char *url)
+static void print_store(struct cli_out *out, const char *shown, const char *url)
 {
     static const unsigned columns[] = {HF_CAP_FENCES, HF_CAP_QUEUE,
                                        HF_CAP_SHARED, HF_CAP_VALUES,
@@ -121,11 +121,11 @@ static void print_kind(struct cli_out *out, const char *shown, const char *url)
     }
 }
 
-static void print_kinds(struct cli_out *out)
+static void print_capabilities(struct cli_out *out)
 {
-    cli_out_text(out, kinds_text);
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        print_kind(out, kinds[i].shown, kinds[i].url);
+    cli_out_text(out, capabilities_text);
+    for (size_t i = 0; i < sizeof(listed) / sizeof(listed[0]); i++) {
+        print_store(out, listed[i].shown, listed[i].url);
     }
 }
 
@@ -189,7 +189,7 @@ static int run(struct cli_args *args)
     if (strcmp(args->words[0], "stores") == 0) {
         cli_out_init(&out, STDOUT_FILENO);
         cli_out_text(&out, stores_text);
-        print_kinds(&out);
+        print_capabilities(&out);
         return print_end(&out);
     }
     const struct cli_cmd *cmd = cli_cmd_find(args->words[0]);

@@ -56,7 +56,7 @@ static struct cli_row *new_row(const void *name, size_t name_len,
         .since_s = holder->since_s,
         .remaining_ms = holder->remaining_ms,
         .fence = holder->fence,
-        .kind = holder->kind,
+        .holder_kind = holder->kind,
         .is_split = info->split,
         .sharers = holder->sharers,
         .permits = holder->permits,
@@ -120,7 +120,7 @@ int cli_row_compare(const struct cli_row *a, const struct cli_row *b)
 
 bool cli_row_is_semaphore(const struct cli_row *row)
 {
-    return row->kind == HF_HOLDER_SHARED && row->permits > 0;
+    return row->holder_kind == HF_HOLDER_SHARED && row->permits > 0;
 }
 
 static int compare_found(const void *left, const void *right)
@@ -288,7 +288,7 @@ static void copy(char *to, size_t room, const char *from)
 void cli_row_read(const struct cli_row *row, struct cli_holder *out)
 {
     *out = (struct cli_holder){
-        .kind = row->kind,
+        .kind = row->holder_kind,
         .pid = row->pid,
         .since_s = row->since_s,
         .remaining_ms = row->remaining_ms,
@@ -305,7 +305,7 @@ void cli_row_read(const struct cli_row *row, struct cli_holder *out)
 
 void cli_row_mode(struct cli_out *out, const struct cli_row *row)
 {
-    if (row->kind != HF_HOLDER_SHARED) {
+    if (row->holder_kind != HF_HOLDER_SHARED) {
         cli_out_text(out, "exclusive");
         return;
     }
@@ -331,7 +331,8 @@ void cli_row_holder(struct cli_out *out, const struct cli_row *row)
 {
     if (row->is_split) {
         cli_out_text(out, "(split vote)");
-    } else if (row->kind == HF_HOLDER_FOREIGN || row->kind == HF_HOLDER_TYPE) {
+    } else if (row->holder_kind == HF_HOLDER_FOREIGN ||
+               row->holder_kind == HF_HOLDER_TYPE) {
         cli_out_text(out, "(another kind of client)");
     } else if (row->first_slot != NULL) {
         cli_row_holder(out, row->first_slot);
@@ -339,11 +340,12 @@ void cli_row_holder(struct cli_out *out, const struct cli_row *row)
             cli_out_text(out, " +");
             cli_out_int(out, cli_row_held(row) - 1);
         }
-    } else if (row->kind == HF_HOLDER_SHARED) {
+    } else if (row->holder_kind == HF_HOLDER_SHARED) {
         cli_out_text(out, "-");
     } else {
         put_process(out, row);
-        cli_out_text(out, row->kind == HF_HOLDER_ENDED ? " (ended)" : "");
+        cli_out_text(out,
+                     row->holder_kind == HF_HOLDER_ENDED ? " (ended)" : "");
     }
 }
 

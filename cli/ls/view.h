@@ -29,7 +29,7 @@ struct cli_row {
     int64_t since_s;      /* 0: unknown */
     int64_t remaining_ms; /* -1: no expiry */
     uint64_t fence;       /* 0: unknown */
-    enum hf_kind kind;
+    enum hf_kind holder_kind;
     bool is_split;
     uint32_t sharers; /* SHARED: how many hold it, or wait for a permit */
     uint32_t permits; /* SHARED: size of the semaphore, or 0 */

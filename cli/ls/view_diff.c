@@ -20,10 +20,11 @@ struct diff {
 /* A group of readers has another identity at each node. */
 static bool is_same_holder(const struct cli_row *a, const struct cli_row *b)
 {
-    if (a->kind == HF_HOLDER_SHARED && b->kind == HF_HOLDER_SHARED) {
+    if (a->holder_kind == HF_HOLDER_SHARED &&
+        b->holder_kind == HF_HOLDER_SHARED) {
         return a->permits == b->permits;
     }
-    return a->kind == b->kind && strcmp(a->owner, b->owner) == 0;
+    return a->holder_kind == b->holder_kind && strcmp(a->owner, b->owner) == 0;
 }
 
 /* A shorter remaining lease means that it expired: a renewal comes much
@@ -52,8 +53,8 @@ static void tell_holder(const struct diff *diff, const struct cli_row *before,
         if (delta != 0) {
             diff->each(diff->user, CLI_CHANGE_READERS, before, now, delta);
         }
-    } else if (before->kind == HF_HOLDER_HOLDFAST &&
-               now->kind == HF_HOLDER_ENDED) {
+    } else if (before->holder_kind == HF_HOLDER_HOLDFAST &&
+               now->holder_kind == HF_HOLDER_ENDED) {
         diff->each(diff->user, CLI_CHANGE_ENDED, before, now, 0);
     } else if (is_expired(diff, before)) {
         diff->each(diff->user, CLI_CHANGE_EXPIRED, before, now, 0);

@@ -126,7 +126,7 @@ static void put_who(struct cli_out *out, const struct cli_row *row)
         cli_out_text(out, "no holder");
         return;
     }
-    if (row->kind == HF_HOLDER_SHARED) {
+    if (row->holder_kind == HF_HOLDER_SHARED) {
         cli_out_int(out, row->sharers);
         cli_out_text(out, row->sharers == 1 ? " reader" : " readers");
     } else if (row->host[0] == '\0') {

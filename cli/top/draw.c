@@ -112,7 +112,7 @@ static enum top_style cell_style(enum top_column column,
     if (column == TOP_WAITING && cli_row_waiting(row) > 0) {
         return TOP_BUSY;
     }
-    if (row->kind == HF_HOLDER_ENDED) {
+    if (row->holder_kind == HF_HOLDER_ENDED) {
         return TOP_FAINT;
     }
     if (row->is_split) {

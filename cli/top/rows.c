@@ -33,7 +33,7 @@ static bool is_wanted(const struct top_rows *rows, const struct cli_row *row)
 static void count(struct top_rows *rows, const struct cli_row *row)
 {
     uint32_t n_holders = 1;
-    if (row->kind == HF_HOLDER_SHARED) {
+    if (row->holder_kind == HF_HOLDER_SHARED) {
         n_holders =
             cli_row_is_semaphore(row) ? cli_row_held(row) : row->sharers;
     }
@@ -78,8 +78,9 @@ static int compare_by(enum top_column column, const struct cli_row *a,
 {
     switch (column) {
     case TOP_MODE:
-        return a->kind != b->kind
-                   ? compare_numbers((int64_t)a->kind, (int64_t)b->kind)
+        return a->holder_kind != b->holder_kind
+                   ? compare_numbers((int64_t)a->holder_kind,
+                                     (int64_t)b->holder_kind)
                    : compare_numbers(b->sharers, a->sharers);
     case TOP_HOLDER:
         return compare_holders(a, b);

@@ -111,9 +111,9 @@ static void finish_busy(struct hf_op *op)
     hf_op_finish(op, hf_acquire_write_busy(op));
 }
 
-static void finish_as(struct hf_op *op, enum hf_retry_kind kind)
+static void finish_as(struct hf_op *op, enum hf_retry_decision decision)
 {
-    switch (kind) {
+    switch (decision) {
     case HF_RETRY_BUSY:
         finish_busy(op);
         break;
@@ -268,12 +268,12 @@ static void try_again(struct hf_op *op, struct hf_lock *lock,
     hf_op_part(op);
     if (status != HF_OK) {
         hf_op_finish(op, status);
-    } else if (verdict.kind == HF_RETRY_AGAIN) {
+    } else if (verdict.decision == HF_RETRY_AGAIN) {
         hf_log_retry(op, outcome, verdict.at);
         hf_timer_heap_set(&client->heap, &op->item, verdict.at);
         note_split(op, outcome);
     } else {
-        finish_as(op, verdict.kind);
+        finish_as(op, verdict.decision);
     }
 }
 
@@ -349,10 +349,10 @@ void hf_acquire_due(struct hf_op *op)
     if (is_misfit(op)) {
         fail_misfit(op);
     } else {
-        enum hf_retry_kind kind =
+        enum hf_retry_decision decision =
             is_busy(op) ? HF_RETRY_BUSY : HF_RETRY_UNREACHED;
         hf_op_part(op);
-        finish_as(op, kind);
+        finish_as(op, decision);
     }
     hf_client_signal(op->client, lock, HF_EV_RELEASE);
 }

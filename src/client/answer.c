@@ -43,8 +43,8 @@ static uint16_t poll_ms_max(const struct hf_client *client,
     if ((client->store->ops->capabilities & HF_CAP_LIVENESS) != 0) {
         return POLL_MORTAL_MS;
     }
-    bool is_foreign = answer->kind == HF_HOLDER_TYPE ||
-                      (answer->kind == HF_HOLDER_FOREIGN &&
+    bool is_foreign = answer->holder_kind == HF_HOLDER_TYPE ||
+                      (answer->holder_kind == HF_HOLDER_FOREIGN &&
                        !hf_owner_is_ours(answer->owner, answer->owner_len));
     if (is_foreign) {
         return POLL_FOREIGN_MS;

@@ -30,14 +30,15 @@ void hf_holder_read(const struct hf_client *client,
 {
     memset(out, 0, sizeof(*out));
     out->fence = hf_fence_of(client, answer->counter);
-    if (answer->kind == HF_HOLDER_NONE) {
+    if (answer->holder_kind == HF_HOLDER_NONE) {
         return;
     }
-    out->kind = answer->kind;
-    if (answer->kind != HF_HOLDER_TYPE && answer->owner != NULL) {
+    out->kind = answer->holder_kind;
+    if (answer->holder_kind != HF_HOLDER_TYPE && answer->owner != NULL) {
         hf_owner_describe(answer->owner, answer->owner_len, out);
     }
-    out->kind = answer->kind == HF_HOLDER_SHARED ? HF_HOLDER_SHARED : out->kind;
+    out->kind =
+        answer->holder_kind == HF_HOLDER_SHARED ? HF_HOLDER_SHARED : out->kind;
     hf_holder_set_since(out, answer->counter);
     out->sharers = answer->sharers;
     out->permits = answer->permits;

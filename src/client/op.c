@@ -237,7 +237,7 @@ static void note_rival(struct hf_op *op, const struct hf_answer *answer)
         return;
     }
     rival->is_known = true;
-    rival->kind = answer->kind;
+    rival->kind = answer->holder_kind;
     rival->node = answer->node;
     rival->left_ms = answer->left_ms;
     rival->counter = answer->counter;

@@ -43,7 +43,7 @@ static void note_rival(struct hf_seizure *seizure,
     struct hf_holder_hint *rival = &seizure->rival;
     size_t len = answer->owner == NULL ? 0 : answer->owner_len;
     rival->is_known = true;
-    rival->kind = answer->kind;
+    rival->kind = answer->holder_kind;
     rival->node = answer->node;
     rival->left_ms = answer->left_ms;
     rival->counter = 0;
@@ -58,7 +58,7 @@ static void note_text(struct hf_seizure *seizure,
                       const struct hf_answer *answer)
 {
     size_t len = answer->owner == NULL ? 0 : answer->owner_len;
-    if (len < HF_SEIZED_TEXT_MAX && answer->kind == HF_HOLDER_FOREIGN) {
+    if (len < HF_SEIZED_TEXT_MAX && answer->holder_kind == HF_HOLDER_FOREIGN) {
         char *text = seizure->texts[answer->node];
         memcpy(text, len == 0 ? "" : answer->owner, len);
         seizure->replaced[answer->node] = (struct hf_bytes){text, len};

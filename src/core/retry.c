@@ -152,7 +152,7 @@ static struct hf_retry_verdict on_queued(struct hf_retry *retry)
     return (struct hf_retry_verdict){HF_RETRY_WAIT, hf_retry_limit(retry)};
 }
 
-static enum hf_retry_kind end_kind(enum hf_outcome outcome)
+static enum hf_retry_decision end_decision(enum hf_outcome outcome)
 {
     HF_ASSERT(outcome >= HF_OUT_TAKEN);
     if (outcome == HF_OUT_UNREACHED) {
@@ -187,7 +187,7 @@ on_failed(struct hf_retry *retry, const struct hf_nodes *nodes,
     /* The last attempt is made just before the end, not a pause earlier. */
     struct hf_instant last = hf_instant_sub(hf_retry_limit(retry), retry->base);
     if (is_over(retry, event, last)) {
-        return (struct hf_retry_verdict){end_kind(outcome), event->now};
+        return (struct hf_retry_verdict){end_decision(outcome), event->now};
     }
     struct hf_instant at =
         hf_instant_min(next_attempt(retry, outcome, lease, event->now), last);

@@ -44,7 +44,7 @@ struct hf_retry_event {
     struct hf_instant now;
 };
 
-enum hf_retry_kind {
+enum hf_retry_decision {
     HF_RETRY_WAIT,      /* it is queued: cancel it at `at` */
     HF_RETRY_AGAIN,     /* it failed: begin another attempt at `at` */
     HF_RETRY_BUSY,      /* fail with HF_BUSY */
@@ -53,7 +53,7 @@ enum hf_retry_kind {
 };
 
 struct hf_retry_verdict {
-    enum hf_retry_kind kind;
+    enum hf_retry_decision decision;
     struct hf_instant at;
 };
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Bytes for either path, with a kind of at most 10. */
+/* Bytes for either path, with a type of at most 10. */
 #define PATH_BYTES 40
 
 #define OF_THREAD "/proc/thread-self/ns/%s"
@@ -13,28 +13,28 @@
 /* For Linux before 3.17. */
 #define OF_PROCESS "/proc/self/ns/%s"
 
-int hf_namespace_stat(const char *kind, struct stat *out)
+int hf_namespace_stat(const char *type, struct stat *out)
 {
     char path[PATH_BYTES];
-    snprintf(path, sizeof(path), OF_THREAD, kind);
+    snprintf(path, sizeof(path), OF_THREAD, type);
     if (stat(path, out) == 0) {
         return 0;
     }
     if (errno != ENOENT) {
         return -1;
     }
-    snprintf(path, sizeof(path), OF_PROCESS, kind);
+    snprintf(path, sizeof(path), OF_PROCESS, type);
     return stat(path, out);
 }
 
-ssize_t hf_namespace_name(const char *kind, char *out, size_t size)
+ssize_t hf_namespace_name(const char *type, char *out, size_t size)
 {
     char path[PATH_BYTES];
-    snprintf(path, sizeof(path), OF_THREAD, kind);
+    snprintf(path, sizeof(path), OF_THREAD, type);
     ssize_t len = readlink(path, out, size);
     if (len >= 0 || errno != ENOENT) {
         return len;
     }
-    snprintf(path, sizeof(path), OF_PROCESS, kind);
+    snprintf(path, sizeof(path), OF_PROCESS, type);
     return readlink(path, out, size);
 }

@@ -9,12 +9,12 @@
 #include <sys/types.h>
 
 /** stat() of a namespace, which its inode identifies.
- * @param kind  "pid", "net", "time", …
- * @return 0, or -1 with errno; ENOENT: the kernel has none of this kind. */
-int hf_namespace_stat(const char *kind, struct stat *out);
+ * @param type  "pid", "net", "time", …
+ * @return 0, or -1 with errno; ENOENT: the kernel has none of this type. */
+int hf_namespace_stat(const char *type, struct stat *out);
 
 /** readlink() of a namespace: "time:[4026531834]", without a NUL.
  * @return the length, or -1 with errno. */
-ssize_t hf_namespace_name(const char *kind, char *out, size_t size);
+ssize_t hf_namespace_name(const char *type, char *out, size_t size);
 
 #endif

@@ -54,7 +54,8 @@ void hf_seat_list_begin(const struct hf_seat_list *list,
 {
     HF_ASSERT(list->cap > 0 && answer->n_seats == 0);
     answer->seats = list->items;
-    if (answer->kind != HF_HOLDER_NONE && answer->kind != HF_HOLDER_SHARED) {
+    if (answer->holder_kind != HF_HOLDER_NONE &&
+        answer->holder_kind != HF_HOLDER_SHARED) {
         list->items[answer->n_seats++] = (struct hf_seat){
             .owner = answer->owner,
             .owner_len = answer->owner_len,

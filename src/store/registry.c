@@ -175,8 +175,8 @@ enum hf_status hf_store_find(const struct hf_url *url,
                              struct hf_error *error)
 {
     enum hf_status status = hf_store_find_in(stores, url->scheme, out, error);
-    if (status == HF_OK && (*out)->kind != NULL) {
-        *out = (*out)->kind(url);
+    if (status == HF_OK && (*out)->variant != NULL) {
+        *out = (*out)->variant(url);
     }
     return status;
 }

@@ -116,17 +116,19 @@ struct hf_bytes {
  *
  *   verb     counter            left_ms        owner        also
  *   -------  -----------------  -------------  -----------  -------------------
- *   ACQUIRE  OK: the asker's;   holder's       holder       kind, permits,
- *   YIELD    else the name's    lease                       ticket, ahead,
+ *   ACQUIRE  OK: the asker's;   holder's       holder       holder_kind,
+ *   YIELD    else the name's    lease                       permits, ticket,
+ *                                                           ahead,
  *                                                           node_time_us
  *   CONFIRM  as ACQUIRE, after  holder's       holder       floor, bound
  *            a raise if it did  lease
  *   RELEASE  the name's         holder's       holder       -
  *                               lease
- *   BREAK    the next is not    former lease   former       kind, permits,
- *            below it                          holder       sharers
- *   INSPECT  the name's         holder's       holder       kind, permits,
- *                               lease                       sharers, waiting
+ *   BREAK    the next is not    former lease   former       holder_kind,
+ *            below it                          holder       permits, sharers
+ *   INSPECT  the name's         holder's       holder       holder_kind,
+ *                               lease                       permits, sharers,
+ *                                                           waiting
  *   QUEUE    the name's         -              -            seats
  *   MARK     fence of the mark  rest of the    of its run;  -
  *            now; 0: none       mark           empty: a
@@ -198,8 +200,8 @@ struct hf_answer {
     uint32_t waiting;  /* number of waiters */
     const struct hf_seat *seats; /* holders, then waiters in order */
     size_t n_seats;
-    int64_t left_ms;   /* of sharers the longest; negative: no expiry */
-    enum hf_kind kind; /* NONE: free; FOREIGN: any value in `owner` */
+    int64_t left_ms;          /* of sharers the longest; negative: no expiry */
+    enum hf_kind holder_kind; /* NONE: free; FOREIGN: any value in `owner` */
     const void *owner; /* as stored; borrowed; NULL if the reply has none. GET:
                           of a deletion, too */
     size_t owner_len;
@@ -366,7 +368,8 @@ struct hf_store_ops;
 
 /** The table for this URL, if its parameters choose between several: lock=. A
  * parameter that none of them has is reported by open(). */
-typedef const struct hf_store_ops *hf_store_kind_fn(const struct hf_url *url);
+typedef const struct hf_store_ops *
+hf_store_variant_fn(const struct hf_url *url);
 
 /* `joins` of a store that sends many renewals as one request, in milliseconds:
  * of 10,000 locks with a ttl of 30 s 300 are due in that time, which a server
@@ -375,10 +378,10 @@ typedef const struct hf_store_ops *hf_store_kind_fn(const struct hf_url *url);
 
 /* All members must be set, except those that may be NULL. */
 struct hf_store_ops {
-    const char *name;           /* "redis" */
-    const char *const *schemes; /* NULL-terminated */
-    uint32_t capabilities;      /* enum hf_capability */
-    hf_store_kind_fn *kind;     /* NULL: one kind */
+    const char *name;             /* "redis" */
+    const char *const *schemes;   /* NULL-terminated */
+    uint32_t capabilities;        /* enum hf_capability */
+    hf_store_variant_fn *variant; /* NULL: this table only */
     /* Back-off of polling; depends on the cost of a poll in this store. Not 0,
      * and the cap not less than the base. */
     struct hf_span retry_base;

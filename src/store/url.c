@@ -259,8 +259,8 @@ static void show_group(FILE *out, const struct hf_url *url,
                        const struct hf_endpoint *e)
 {
     bool is_valkey = strncmp(url->scheme, "valkey", 6) == 0;
-    const char *kind = e->is_unix ? "+unix" : e->is_tls ? "s" : "";
-    fprintf(out, "%s%s://", is_valkey ? "valkey" : "redis", kind);
+    const char *suffix = e->is_unix ? "+unix" : e->is_tls ? "s" : "";
+    fprintf(out, "%s%s://", is_valkey ? "valkey" : "redis", suffix);
     if (e->user != NULL) {
         show_text(out, e->user);
         fputc('@', out);

@@ -333,7 +333,7 @@ static inline void rig_answer(void *client, const struct hf_answer *answer)
     said->counter = answer->counter;
     said->floor = answer->floor;
     said->left_ms = answer->left_ms;
-    said->kind = answer->kind;
+    said->kind = answer->holder_kind;
     said->fault = answer->fault;
     said->owner_len = answer->owner_len;
     said->n_names = answer->n_names;

@@ -130,7 +130,7 @@ static void take_taken(struct client *client, const struct hf_answer *answer)
         return;
     }
     judge_wait(client, left);
-    bool returns = answer->kind == HF_HOLDER_FOREIGN &&
+    bool returns = answer->holder_kind == HF_HOLDER_FOREIGN &&
                    answer->owner_len == OWNER_LEN && draw(world, 3) == 0;
     force->over = hf_instant_add(world->now, hf_span_ms(PATIENCE_MS));
     if (returns) {

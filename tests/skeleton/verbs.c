@@ -86,7 +86,8 @@ static void show_owner(struct visit *visit, int64_t left)
     answer->owner = visit->text->len > 0 ? visit->text->bytes : NULL;
     answer->owner_len = visit->text->len;
     answer->left_ms = left;
-    answer->kind = visit->text->len > 0 ? HF_HOLDER_FOREIGN : HF_HOLDER_NONE;
+    answer->holder_kind =
+        visit->text->len > 0 ? HF_HOLDER_FOREIGN : HF_HOLDER_NONE;
 }
 
 /* Before anything is done: the name is the other owner's, or free. */

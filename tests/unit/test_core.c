@@ -178,13 +178,13 @@ static void a_try_is_over_when_taken_but_not_when_split(void **state)
     struct hf_retry retry;
     refused(&attempt, 5000);
     retry_of(&retry, 0, 1);
-    assert_int_equal(after(&retry, &attempt, HF_OUT_TAKEN, 1).kind,
+    assert_int_equal(after(&retry, &attempt, HF_OUT_TAKEN, 1).decision,
                      HF_RETRY_BUSY);
     retry_of(&retry, 0, 1);
     assert_int_equal(hf_retry_limit(&retry).ns, at_ms(900).ns);
-    assert_int_equal(after(&retry, &attempt, HF_OUT_SPLIT, 1).kind,
+    assert_int_equal(after(&retry, &attempt, HF_OUT_SPLIT, 1).decision,
                      HF_RETRY_AGAIN);
-    assert_int_equal(after(&retry, &attempt, HF_OUT_SPLIT, 899).kind,
+    assert_int_equal(after(&retry, &attempt, HF_OUT_SPLIT, 899).decision,
                      HF_RETRY_BUSY);
 }
 
@@ -199,7 +199,7 @@ static void back_off_grows_and_is_bounded_by_the_rivals_lease(void **state)
         for (int i = 0; i < 20; i++) {
             struct hf_retry_verdict verdict =
                 after(&retry, &attempt, HF_OUT_TAKEN, 1000);
-            assert_int_equal(verdict.kind, HF_RETRY_AGAIN);
+            assert_int_equal(verdict.decision, HF_RETRY_AGAIN);
             assert_true(verdict.at.ns >= at_ms(1005).ns);
             assert_true(verdict.at.ns <= at_ms(1000 + 40 + 10).ns);
         }
@@ -247,14 +247,14 @@ static void a_store_never_reached_ends_a_wait_without_end(void **state)
     nodes_set(&attempt.nodes, 0, HF_NODE_STATUS_DOWN);
     retry_of(&retry, -1, 1);
     assert_int_equal(hf_retry_limit(&retry).ns, at_ms(4800).ns);
-    assert_int_equal(after(&retry, &attempt, HF_OUT_UNREACHED, 100).kind,
+    assert_int_equal(after(&retry, &attempt, HF_OUT_UNREACHED, 100).decision,
                      HF_RETRY_AGAIN);
-    assert_int_equal(after(&retry, &attempt, HF_OUT_UNREACHED, 4799).kind,
+    assert_int_equal(after(&retry, &attempt, HF_OUT_UNREACHED, 4799).decision,
                      HF_RETRY_UNREACHED);
     /* reached before, or in quarantine: wait for the end of the outage */
     nodes_set(&attempt.nodes, 0, HF_NODE_STATUS_REPAIRING);
     retry_of(&retry, -1, 1);
-    assert_int_equal(after(&retry, &attempt, HF_OUT_UNREACHED, 9999).kind,
+    assert_int_equal(after(&retry, &attempt, HF_OUT_UNREACHED, 9999).decision,
                      HF_RETRY_AGAIN);
     assert_int_equal(hf_retry_limit(&retry).ns, HF_NEVER.ns);
 }
@@ -270,11 +270,12 @@ static void a_store_that_refuses_ends_a_wait_without_end(void **state)
     retry_of(&retry, -1, 1);
     retry.has_reached = true;
     for (unsigned i = 0; i < 3; i++) {
-        assert_int_equal(after_refusal(&retry, &attempt, refused_ms[i]).kind,
-                         i < 2 ? HF_RETRY_AGAIN : HF_RETRY_UNREACHED);
+        assert_int_equal(
+            after_refusal(&retry, &attempt, refused_ms[i]).decision,
+            i < 2 ? HF_RETRY_AGAIN : HF_RETRY_UNREACHED);
     }
     /* after one reply, the count begins again */
-    assert_int_equal(after(&retry, &attempt, HF_OUT_TAKEN, 14800).kind,
+    assert_int_equal(after(&retry, &attempt, HF_OUT_TAKEN, 14800).decision,
                      HF_RETRY_AGAIN);
     assert_int_equal(hf_retry_limit(&retry).ns, HF_NEVER.ns);
 }
@@ -283,7 +284,7 @@ static struct hf_retry_verdict queued(struct hf_retry *retry,
                                       struct attempt *attempt)
 {
     struct hf_retry_verdict verdict = after(retry, attempt, HF_OUT_QUEUED, 0);
-    assert_int_equal(verdict.kind, HF_RETRY_WAIT);
+    assert_int_equal(verdict.decision, HF_RETRY_WAIT);
     return verdict;
 }
 
@@ -336,10 +337,10 @@ static void a_bounded_wait_ends_in_time(void **state)
     for (int64_t now = 0; now < 1700; now += 250) {
         struct hf_retry_verdict verdict =
             after(&retry, &attempt, HF_OUT_TAKEN, now);
-        assert_int_equal(verdict.kind, HF_RETRY_AGAIN);
+        assert_int_equal(verdict.decision, HF_RETRY_AGAIN);
         assert_true(verdict.at.ns < at_ms(2000).ns);
     }
-    assert_int_equal(after(&retry, &attempt, HF_OUT_TAKEN, 2000).kind,
+    assert_int_equal(after(&retry, &attempt, HF_OUT_TAKEN, 2000).decision,
                      HF_RETRY_BUSY);
 }
 
@@ -357,7 +358,7 @@ static void the_last_attempt_is_made_just_before_the_end(void **state)
     }
     struct hf_retry_verdict verdict =
         after(&retry, &attempt, HF_OUT_TAKEN, 1950);
-    assert_int_equal(verdict.kind, HF_RETRY_AGAIN);
+    assert_int_equal(verdict.decision, HF_RETRY_AGAIN);
     assert_int_equal(verdict.at.ns, at_ms(1990).ns);
 }
 
@@ -371,7 +372,7 @@ static void no_lease_this_short_can_be_had(void **state)
     /* three in a row */
     static const struct {
         enum hf_outcome outcome;
-        enum hf_retry_kind kind;
+        enum hf_retry_decision kind;
     } attempts[] = {
         {HF_OUT_TOO_SLOW, HF_RETRY_AGAIN},    {HF_OUT_TOO_SLOW, HF_RETRY_AGAIN},
         {HF_OUT_TOO_SLOW, HF_RETRY_TOO_SLOW}, {HF_OUT_SPLIT, HF_RETRY_AGAIN},
@@ -379,7 +380,8 @@ static void no_lease_this_short_can_be_had(void **state)
     };
     for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++) {
         assert_int_equal(
-            after(&retry, &attempt, attempts[i].outcome, 1 + (int64_t)i).kind,
+            after(&retry, &attempt, attempts[i].outcome, 1 + (int64_t)i)
+                .decision,
             attempts[i].kind);
     }
 }

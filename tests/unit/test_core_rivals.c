@@ -99,7 +99,7 @@ static void very_long_is_not_for_ever(void **state)
 
 /* ---- Giving up --------------------------------------------------------- */
 
-static enum hf_retry_kind tried(enum hf_outcome outcome, bool hopeless)
+static enum hf_retry_decision tried(enum hf_outcome outcome, bool hopeless)
 {
     struct attempt attempt;
     struct hf_retry retry;
@@ -109,7 +109,7 @@ static enum hf_retry_kind tried(enum hf_outcome outcome, bool hopeless)
     struct hf_retry_event event = {
         .outcome = outcome, .hopeless = hopeless, .now = {1000000}};
     return hf_retry_step(&retry, &attempt.nodes, lease_of(&attempt), &event)
-        .kind;
+        .decision;
 }
 
 static void a_try_without_hope_is_over(void **state)

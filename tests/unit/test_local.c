@@ -79,7 +79,7 @@ static void a_lease_ends(void **state)
     uint64_t first = granted(acquire(d, "job", A, 30, 0));
     refused(acquire(d, "job", B, TTL, 0), A);
     jump_ms(31);
-    assert_int_equal(inspect(d, "job")->kind, HF_HOLDER_NONE);
+    assert_int_equal(inspect(d, "job")->holder_kind, HF_HOLDER_NONE);
     assert_true(granted(acquire(d, "job", B, TTL, 0)) > first);
     refused(confirm(d, "job", A, first, TTL, true), B);
 }
@@ -189,12 +189,12 @@ static void giving_back(void **state)
     assert_int_equal(granted(confirm(d, "job", A, c, TTL, true)), c);
     granted(release(d, "job", A, c, 0));
     granted(break_back(d, "job", B, A));
-    assert_int_equal(inspect(d, "job")->kind, HF_HOLDER_NONE);
+    assert_int_equal(inspect(d, "job")->holder_kind, HF_HOLDER_NONE);
     c = granted(acquire(d, "job", A, 60, 0));
     granted(break_name(d, "job", B, false));
     granted(break_back(d, "job", B, A));
     jump_ms(61); /* the expiry is that of before the break */
-    assert_int_equal(inspect(d, "job")->kind, HF_HOLDER_NONE);
+    assert_int_equal(inspect(d, "job")->holder_kind, HF_HOLDER_NONE);
 }
 
 static void breaking_what_has_ended(void **state)
@@ -222,11 +222,11 @@ static void breaking(void **state)
     refused(confirm(d, "job", A, c, TTL, true), B);
     refused(acquire(d, "job", A, TTL, 0), B);
     jump_ms(201); /* never longer than the holder's lease */
-    assert_int_equal(inspect(d, "job")->kind, HF_HOLDER_NONE);
+    assert_int_equal(inspect(d, "job")->holder_kind, HF_HOLDER_NONE);
     assert_true(granted(acquire(d, "job", A, TTL, 0)) > c);
     broken = break_name(d, "job", B, true);
     assert_string_equal(broken->owner, A);
-    assert_int_equal(inspect(d, "job")->kind, HF_HOLDER_NONE);
+    assert_int_equal(inspect(d, "job")->holder_kind, HF_HOLDER_NONE);
     c = broken->counter;
     broken = break_name(d, "job", B, false);
     assert_true(granted(broken) > c); /* free: a break increases the fence all
@@ -252,7 +252,7 @@ static void any_bytes_are_a_name(void **state)
         ask.name = names[i].bytes;
         ask.name_len = names[i].len;
         ask.verb = HF_VERB_INSPECT;
-        assert_int_equal(driver_ask(d, &ask)->kind, HF_HOLDER_NONE);
+        assert_int_equal(driver_ask(d, &ask)->holder_kind, HF_HOLDER_NONE);
         ask.verb = HF_VERB_ACQUIRE;
         granted(driver_ask(d, &ask));
     }
@@ -342,7 +342,7 @@ static void marks(void **state)
     keeps(mark(d, "job", 7, NULL, 60000), 7, "", 60000);
     keeps(mark(d, "job", 7, A, 60000), 7, "", 60000);
     granted(release(d, "job", B, c, 0));
-    assert_int_equal(inspect(d, "job")->kind, HF_HOLDER_NONE);
+    assert_int_equal(inspect(d, "job")->holder_kind, HF_HOLDER_NONE);
     scan(d, NULL);
     assert_int_equal(d->n_names, 0);
     keeps(mark(d, "job", 8, B, 20), 8, B, 20);

@@ -96,7 +96,7 @@ static void after_a_boot(void **state)
     assert_int_equal(stat(f->data, &before), 0);
     other_boot(f);
     driver_start(&f->d, f->folder);
-    assert_int_equal(inspect(&f->d, "job")->kind, HF_HOLDER_NONE);
+    assert_int_equal(inspect(&f->d, "job")->holder_kind, HF_HOLDER_NONE);
     assert_int_equal(acquire(&f->d, "job", B, TTL, 0)->verdict, HF_VERDICT_OK);
     assert_true(f->d.answer.counter > c);
     assert_int_equal(stat(f->data, &after), 0);

@@ -91,9 +91,9 @@ static void dead_and_reaped(void **state)
     held_for(d, pid);
     uint64_t c = d->answer.counter;
     assert_false(is_granted(d, B));
-    assert_int_equal(inspect(d, "job")->kind, HF_HOLDER_FOREIGN);
+    assert_int_equal(inspect(d, "job")->holder_kind, HF_HOLDER_FOREIGN);
     end(pid);
-    assert_int_equal(inspect(d, "job")->kind, HF_HOLDER_NONE);
+    assert_int_equal(inspect(d, "job")->holder_kind, HF_HOLDER_NONE);
     assert_true(is_granted(d, B));
     assert_true(d->answer.counter > c);
     assert_int_equal(confirm(d, "job", A, c, TTL, true)->verdict,

@@ -71,7 +71,7 @@ static void handed_over_in_order(void **state)
     assert_true(told(d, C) > b);
     granted(release(d, "job", C, 0, 0));
     no_push_received(d);
-    assert_int_equal(inspect(d, "job")->kind, HF_HOLDER_NONE);
+    assert_int_equal(inspect(d, "job")->holder_kind, HF_HOLDER_NONE);
     assert_int_equal(d->answer.waiting, 0);
 }
 
@@ -405,7 +405,7 @@ static void a_thousand_in_order(void **state)
         driver_forget(d);
     }
     granted(release(d, "job", holder, 0, 0));
-    assert_int_equal(inspect(d, "job")->kind, HF_HOLDER_NONE);
+    assert_int_equal(inspect(d, "job")->holder_kind, HF_HOLDER_NONE);
 }
 
 int main(void)

@@ -98,7 +98,7 @@ static void readers_share(void **state)
     behind_group(acquire(d, "job", W, TTL, 0), HF_VERDICT_REFUSED, 0, a);
     assert_int_equal(d->answer.counter, b);
     inspect(d, "job");
-    assert_int_equal(d->answer.kind, HF_HOLDER_SHARED);
+    assert_int_equal(d->answer.holder_kind, HF_HOLDER_SHARED);
     assert_int_equal(d->answer.sharers, 2);
     granted(release(d, "job", A, a, 0));
     assert_true(granted(share(d, "job", A, 0)) > b);
@@ -108,7 +108,7 @@ static void readers_share(void **state)
     granted(release(d, "job", A, a, 0));
     behind_group(acquire(d, "job", W, TTL, 0), HF_VERDICT_REFUSED, 0, a);
     granted(release(d, "job", B, b, 0));
-    assert_int_equal(inspect(d, "job")->kind, HF_HOLDER_NONE);
+    assert_int_equal(inspect(d, "job")->holder_kind, HF_HOLDER_NONE);
     assert_true(granted(acquire(d, "job", W, TTL, 0)) > b);
     behind(share(d, "job", A, 0), HF_VERDICT_REFUSED, W);
 }
@@ -221,10 +221,10 @@ static void as_long_as_the_longest(void **state)
     granted(share_for(d, B, 3000, 0));
     assert_in_range(inspect(d, "job")->left_ms, 1, 5000);
     jump_ms(5001);
-    assert_int_equal(inspect(d, "job")->kind, HF_HOLDER_NONE);
+    assert_int_equal(inspect(d, "job")->holder_kind, HF_HOLDER_NONE);
     granted(acquire(d, "job", W, TTL, 0));
     inspect(d, "job");
-    assert_int_equal(d->answer.kind, HF_HOLDER_FOREIGN);
+    assert_int_equal(d->answer.holder_kind, HF_HOLDER_FOREIGN);
     assert_int_equal(d->answer.sharers, 0);
 }
 
@@ -297,7 +297,7 @@ static void below_the_floor(void **state)
     assert_int_equal(confirm_shared(d, A, 5, true)->verdict,
                      HF_VERDICT_REFUSED);
     assert_true(d->answer.floor > 5);
-    assert_int_equal(inspect(d, "job")->kind, HF_HOLDER_NONE);
+    assert_int_equal(inspect(d, "job")->holder_kind, HF_HOLDER_NONE);
 }
 
 /* Nor to a counter that the group has had. In the model, an older copy of a

@@ -290,7 +290,7 @@ static void deaf(void **state)
     for (unsigned i = 0; i < FULL; i++) {
         snprintf(name, sizeof(name), "job-%u", i);
         granted(release(&f->d, name, A, 0, 0));
-        assert_int_equal(inspect(&f->d, name)->kind, HF_HOLDER_FOREIGN);
+        assert_int_equal(inspect(&f->d, name)->holder_kind, HF_HOLDER_FOREIGN);
     }
     kill(pid, SIGCONT);
     ends_well(pid, line);
@@ -338,7 +338,7 @@ static void the_waiter_closed(void **state)
     ends_well(pid, line);
     assert_int_equal(inspect(&f->d, "job")->waiting, 1);
     granted(release(&f->d, "job", A, 0, 0));
-    assert_int_equal(inspect(&f->d, "job")->kind, HF_HOLDER_NONE);
+    assert_int_equal(inspect(&f->d, "job")->holder_kind, HF_HOLDER_NONE);
     assert_int_equal(f->d.answer.waiting, 0);
 }
 

@@ -65,8 +65,8 @@ static int open_url(const char *url)
     struct hf_store_env env = {.loop = on.loop, .status = on_status};
     return on.loop != NULL &&
                    hf_url_parse(url, NULL, &on.url, &error) == HF_OK &&
-                   hf_store_postgres.kind(on.url)->open(on.url, &env, &on.store,
-                                                        &error) == HF_OK
+                   hf_store_postgres.variant(on.url)->open(
+                       on.url, &env, &on.store, &error) == HF_OK
                ? 0
                : -1;
 }

@@ -139,7 +139,7 @@ static void take_refusal(struct hf_advisory *store,
         seat->has_nothing = true;
     }
     answer.verdict = HF_VERDICT_REFUSED;
-    answer.kind = HF_HOLDER_FOREIGN;
+    answer.holder_kind = HF_HOLDER_FOREIGN;
     /* It may have been given back since. */
     answer.owner = who.len > 0 ? who.data : "session";
     answer.owner_len = who.len > 0 ? who.len : sizeof("session") - 1;
@@ -232,7 +232,8 @@ take_list(struct hf_advisory *store, const struct hf_advisory_request *request,
         answer.sharers += !seat->waits && seat->is_shared;
     }
     if (n > 0 && !store->listed.items[0].waits) {
-        answer.kind = answer.sharers > 0 ? HF_HOLDER_SHARED : HF_HOLDER_FOREIGN;
+        answer.holder_kind =
+            answer.sharers > 0 ? HF_HOLDER_SHARED : HF_HOLDER_FOREIGN;
         answer.owner = store->listed.items[0].owner;
         answer.owner_len = store->listed.items[0].owner_len;
         answer.left_ms = -1;

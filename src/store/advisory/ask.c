@@ -167,7 +167,7 @@ static void give_refusal(struct hf_advisory *store, const struct hf_ask *ask,
     struct hf_answer answer = answer_to(ask, now);
     answer.verdict = HF_VERDICT_REFUSED;
     if (holder != NULL) {
-        answer.kind = HF_HOLDER_FOREIGN;
+        answer.holder_kind = HF_HOLDER_FOREIGN;
         answer.owner = holder->seat.owner;
         answer.owner_len = holder->seat.owner_len;
         answer.left_ms = -1;

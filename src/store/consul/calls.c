@@ -42,7 +42,7 @@ void hf_consul_job_free(struct hf_consul *consul, struct hf_consul_job *job)
 }
 
 struct hf_consul_job *hf_consul_job_new(struct hf_consul *consul,
-                                        enum hf_consul_kind kind,
+                                        enum hf_consul_job_kind kind,
                                         struct hf_wire_call *call)
 {
     struct hf_consul_job *job = calloc(1, sizeof(*job));

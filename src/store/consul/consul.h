@@ -123,7 +123,7 @@ uint64_t hf_consul_number(const struct json_t *object, const char *name);
 
 /* ---- The store ----------------------------------------------------------- */
 
-enum hf_consul_kind {
+enum hf_consul_job_kind {
     HF_CONSUL_OPEN,
     HF_CONSUL_RENEW,
     HF_CONSUL_CLOSE,
@@ -168,7 +168,7 @@ enum hf_consul_step {
 struct hf_consul_job {
     struct hf_consul_job *next, *before;
     struct hf_wire_call *call; /* NULL: nothing waits for it */
-    enum hf_consul_kind kind;
+    enum hf_consul_job_kind kind;
     unsigned pending;       /* requests without a reply */
     enum hf_wire_when when; /* CREATE */
     uint64_t newest;        /* the same: the newest index before it */
@@ -265,7 +265,7 @@ extern const struct hf_wire_ops hf_consul_wire;
 
 /** @return NULL: no memory. */
 struct hf_consul_job *hf_consul_job_new(struct hf_consul *consul,
-                                        enum hf_consul_kind kind,
+                                        enum hf_consul_job_kind kind,
                                         struct hf_wire_call *call);
 void hf_consul_job_free(struct hf_consul *consul, struct hf_consul_job *job);
 

@@ -34,8 +34,8 @@ static struct hf_bytes key_of(const struct hf_consul_job *job)
 
 /** A job with the key of a mark, or value. @return NULL: no memory. */
 static struct hf_consul_job *
-begin(struct hf_consul *consul, enum hf_consul_kind kind, struct hf_bytes name,
-      struct hf_wire_call *call)
+begin(struct hf_consul *consul, enum hf_consul_job_kind kind,
+      struct hf_bytes name, struct hf_wire_call *call)
 {
     bool is_value =
         kind == HF_CONSUL_VALUE_READ || kind == HF_CONSUL_VALUE_WRITE;
@@ -64,7 +64,7 @@ size_t hf_consul_mark_name(const char *key, size_t len)
 
 /* ---- Calls --------------------------------------------------------------- */
 
-static bool call_read(struct hf_wire *wire, enum hf_consul_kind kind,
+static bool call_read(struct hf_wire *wire, enum hf_consul_job_kind kind,
                       struct hf_bytes name, struct hf_wire_call *call,
                       struct hf_instant now)
 {
@@ -83,7 +83,7 @@ static bool call_read(struct hf_wire *wire, enum hf_consul_kind kind,
         hf_consul_ask(consul, HF_CONSUL_ASK_MARK, "GET", job, now));
 }
 
-static bool call_write(struct hf_wire *wire, enum hf_consul_kind kind,
+static bool call_write(struct hf_wire *wire, enum hf_consul_job_kind kind,
                        const struct hf_wire_mark *mark,
                        struct hf_wire_call *call, struct hf_instant now)
 {

@@ -88,8 +88,9 @@ static void say_key(struct hf_etcd *etcd, const struct hf_wire_key *key)
     hf_wire_text_free(&entry);
 }
 
-static bool post(struct hf_etcd *etcd, enum hf_etcd_kind kind, const char *path,
-                 struct hf_wire_call *call, struct hf_instant now)
+static bool post(struct hf_etcd *etcd, enum hf_etcd_request_kind kind,
+                 const char *path, struct hf_wire_call *call,
+                 struct hf_instant now)
 {
     struct hf_http_request request = {
         .method = "POST",
@@ -135,8 +136,9 @@ static bool call_open(struct hf_wire *wire, int64_t ttl_s,
 }
 
 static bool of_lease(struct hf_wire *wire, const uint8_t *session,
-                     const char *rest, enum hf_etcd_kind kind, const char *path,
-                     struct hf_wire_call *call, struct hf_instant now)
+                     const char *rest, enum hf_etcd_request_kind kind,
+                     const char *path, struct hf_wire_call *call,
+                     struct hf_instant now)
 {
     struct hf_etcd *etcd = hf_etcd_of_wire(wire);
     hf_wire_text_say(begin(etcd), "{\"ID\":\"");
@@ -421,7 +423,7 @@ static void say_beside(struct hf_etcd *etcd, key_fn *key_of,
     hf_wire_text_free(&key);
 }
 
-static bool read_beside(struct hf_etcd *etcd, enum hf_etcd_kind kind,
+static bool read_beside(struct hf_etcd *etcd, enum hf_etcd_request_kind kind,
                         key_fn *key_of, struct hf_bytes name,
                         struct hf_wire_call *call, struct hf_instant now)
 {
@@ -459,7 +461,7 @@ static void say_text(struct hf_etcd *etcd, const struct hf_wire_mark *mark)
 }
 
 /* A key that does not exist has the mod_revision 0. */
-static bool write_beside(struct hf_etcd *etcd, enum hf_etcd_kind kind,
+static bool write_beside(struct hf_etcd *etcd, enum hf_etcd_request_kind kind,
                          key_fn *key_of, const struct hf_wire_mark *mark,
                          struct hf_wire_call *call, struct hf_instant now)
 {

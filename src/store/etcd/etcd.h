@@ -117,7 +117,7 @@ void hf_etcd_target_free(struct hf_etcd *etcd);
 
 /* ---- calls.c ------------------------------------------------------------- */
 
-enum hf_etcd_kind {
+enum hf_etcd_request_kind {
     HF_ETCD_LOG_IN,
     HF_ETCD_GREET,
     HF_ETCD_PROBE,

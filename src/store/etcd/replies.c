@@ -441,7 +441,7 @@ static bool take_body(struct hf_etcd *etcd,
 {
     size_t body_len = http->body_len;
     const struct hf_wire_call *call = request->user;
-    switch ((enum hf_etcd_kind)request->cookie) {
+    switch ((enum hf_etcd_request_kind)request->cookie) {
     case HF_ETCD_LOG_IN:
     case HF_ETCD_GREET:
     case HF_ETCD_PROBE:
@@ -495,7 +495,7 @@ static bool take_term(struct hf_etcd *etcd,
                       struct hf_wire_reply *reply)
 {
     const struct hf_wire_call *call = request->user;
-    switch ((enum hf_etcd_kind)request->cookie) {
+    switch ((enum hf_etcd_request_kind)request->cookie) {
     case HF_ETCD_RENEW:
         reply->term = call->note;
         return true;

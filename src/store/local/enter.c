@@ -25,18 +25,18 @@
 enum hf_status hf_gate_mutex_init(pthread_mutex_t *mutex,
                                   struct hf_error *error)
 {
-    pthread_mutexattr_t kind;
-    int number = pthread_mutexattr_init(&kind);
+    pthread_mutexattr_t attr;
+    int number = pthread_mutexattr_init(&attr);
     if (number == 0) {
-        number = pthread_mutexattr_setpshared(&kind, PTHREAD_PROCESS_SHARED);
+        number = pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
     }
     if (number == 0) {
-        number = pthread_mutexattr_setrobust(&kind, PTHREAD_MUTEX_ROBUST);
+        number = pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
     }
     if (number == 0) {
-        number = pthread_mutex_init(mutex, &kind);
+        number = pthread_mutex_init(mutex, &attr);
     }
-    pthread_mutexattr_destroy(&kind);
+    pthread_mutexattr_destroy(&attr);
     return number == 0 ? HF_OK
                        : hf_fail(error, HF_UNSUPPORTED,
                                  "this system has no robust mutexes between "

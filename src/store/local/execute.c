@@ -246,7 +246,7 @@ static bool execute(struct hf_transaction *t)
     return true;
 }
 
-static enum hf_kind kind_of(const struct hf_result *result)
+static enum hf_kind holder_kind_of(const struct hf_result *result)
 {
     if (result->owner_len == 0) {
         return HF_HOLDER_NONE;
@@ -274,7 +274,7 @@ static void answer(const struct hf_transaction *t, struct hf_instant sent)
         .sharers = result->is_group ? record->n_sharers : 0,
         .waiting = record->n_waiters,
         .left_ms = result->left_ms,
-        .kind = kind_of(result),
+        .holder_kind = holder_kind_of(result),
         .owner = result->owner_len == 0 ? NULL : result->owner,
         .owner_len = result->owner_len,
     };

@@ -138,10 +138,10 @@ static int nap(const struct hf_gate *gate, struct hf_instant since,
 }
 
 /** flock() with a timeout. @return 0, or an errno; see nap(). */
-static int lock_file(const struct hf_gate *gate, int kind)
+static int lock_file(const struct hf_gate *gate, int operation)
 {
     int number = 0;
-    while (number == 0 && flock(gate->fd, kind | LOCK_NB) != 0) {
+    while (number == 0 && flock(gate->fd, operation | LOCK_NB) != 0) {
         number = errno == EWOULDBLOCK || errno == EINTR
                      ? nap(gate, gate->since, SETUP_MS_MAX)
                      : errno;
@@ -334,7 +334,7 @@ static enum hf_status set_up(struct hf_gate *gate, const char *boot,
 
 /* ---- Opening ----------------------------------------------------------- */
 
-static enum hf_status check_kind(const struct hf_gate *gate,
+static enum hf_status check_page(const struct hf_gate *gate,
                                  struct hf_error *error)
 {
     const struct hf_gate_page *page = gate->page;
@@ -398,7 +398,7 @@ static enum hf_status open_locked(struct hf_gate *gate, hf_gate_renew_fn *make,
     if (status == HF_OK && !is_of_boot(gate->page, boot)) {
         status = set_up(gate, boot, make, error);
     }
-    return status == HF_OK ? check_kind(gate, error) : status;
+    return status == HF_OK ? check_page(gate, error) : status;
 }
 
 /* Check owner and mode before the page is read: other users could have written

@@ -23,7 +23,7 @@ struct entries {
     struct seat *seats;
     struct hf_processes life; /* of an exclusive holder */
     size_t count, capacity;
-    size_t of_kind;
+    size_t n_walked; /* in the present walk: sharers, or waiters */
 };
 
 /** @return NULL: out of memory. Sets the owner and the time left; all else is
@@ -62,7 +62,7 @@ static enum hf_scan_step add_entry(void *user, const struct hf_local_entry *one)
     if (one->until_ns <= entries->boot_ns) {
         return HF_SCAN_ON;
     }
-    if (entries->of_kind == SEATS_MAX) {
+    if (entries->n_walked == SEATS_MAX) {
         return HF_SCAN_STOP;
     }
     struct seat *seat = add(entries, one->owner, one->owner_len, one->until_ns);
@@ -70,7 +70,7 @@ static enum hf_scan_step add_entry(void *user, const struct hf_local_entry *one)
         gathering->txn->number = ENOMEM;
         return HF_SCAN_STOP;
     }
-    entries->of_kind++;
+    entries->n_walked++;
     seat->counter = one->counter;
     seat->seat.waits = one->ticket != 0;
     seat->seat.ticket = one->ticket;
@@ -119,7 +119,7 @@ static void gather(struct hf_txn *txn, void *user)
     const struct hf_record *record = &txn->record;
     entries->boot_ns = txn->now->boot_ns;
     entries->count = 0;
-    entries->of_kind = 0;
+    entries->n_walked = 0;
     entries->life.count = 0;
     hf_txn_inspect(txn);
     if (hf_txn_is_group(txn)) {
@@ -133,7 +133,7 @@ static void gather(struct hf_txn *txn, void *user)
     } else {
         add_mark(entries, txn);
     }
-    entries->of_kind = 0;
+    entries->n_walked = 0;
     hf_entries_each(txn, HF_ENTRY_WAITER, add_entry, &gathering);
 }
 

@@ -119,7 +119,7 @@ static void my_job_cancel(struct hf_store *base)
     hf_jobs_cancel(&my_of(base)->node.base.jobs);
 }
 
-static hf_store_kind_fn my_kind;
+static hf_store_variant_fn my_variant;
 
 const struct hf_store_ops hf_store_mysql = {
     .name = "mysql",
@@ -130,7 +130,7 @@ const struct hf_store_ops hf_store_mysql = {
     .retry_cap = {HF_SQL_RETRY_CAP_MS * INT64_C(1000000)},
     .node_timeout = {HF_SQL_NODE_TIMEOUT_MS * INT64_C(1000000)},
     .is_serial = true,
-    .kind = my_kind,
+    .variant = my_variant,
     .open = my_open,
     .close = my_close,
     .ask = my_ask,
@@ -141,7 +141,7 @@ const struct hf_store_ops hf_store_mysql = {
     .job_cancel = my_job_cancel,
 };
 
-static const struct hf_store_ops *my_kind(const struct hf_url *url)
+static const struct hf_store_ops *my_variant(const struct hf_url *url)
 {
     bool is_named = false;
     struct hf_named_rule rule;

@@ -73,7 +73,7 @@ static void refuse(struct hf_named *store,
 {
     struct hf_answer answer = {.verdict = HF_VERDICT_REFUSED};
     if (holder != NULL) {
-        answer.kind = HF_HOLDER_FOREIGN;
+        answer.holder_kind = HF_HOLDER_FOREIGN;
         answer.owner = holder->seat.owner;
         answer.owner_len = holder->seat.owner_len;
         answer.left_ms = -1;
@@ -122,7 +122,7 @@ static bool answer_try(struct hf_named *store, struct hf_named_request *request)
         answer.counter = request->seat.counter;
     } else {
         answer.verdict = HF_VERDICT_REFUSED;
-        answer.kind = HF_HOLDER_FOREIGN;
+        answer.holder_kind = HF_HOLDER_FOREIGN;
         answer.owner = who;
         answer.owner_len = session_text(outcome->has_holder, outcome->holder,
                                         who, sizeof(who));
@@ -175,7 +175,7 @@ static void answer_look(struct hf_named *store,
     if (request->outcome.has_value) {
         seat.owner_len =
             session_text(true, request->outcome.value, who, sizeof(who));
-        answer.kind = HF_HOLDER_FOREIGN;
+        answer.holder_kind = HF_HOLDER_FOREIGN;
         answer.owner = seat.owner;
         answer.owner_len = seat.owner_len;
         answer.left_ms = -1;

@@ -49,7 +49,7 @@ static void find(struct hf_ordered_task *task,
     task->found_len =
         text.len < sizeof(task->found) ? text.len : sizeof(task->found);
     memcpy(task->found, text.data, task->found_len);
-    answer->kind = is_shared ? HF_HOLDER_SHARED : HF_HOLDER_FOREIGN;
+    answer->holder_kind = is_shared ? HF_HOLDER_SHARED : HF_HOLDER_FOREIGN;
     answer->owner = task->found;
     answer->owner_len = task->found_len;
     answer->sharers = is_shared ? (uint32_t)holders : 0;
@@ -90,7 +90,7 @@ static bool plan_break(struct hf_ordered_task *task,
     struct hf_answer *answer = &task->answer;
     size_t holders = hf_ordered_look_sort(reply);
     answer->verdict = HF_VERDICT_OK;
-    answer->kind = HF_HOLDER_NONE;
+    answer->holder_kind = HF_HOLDER_NONE;
     answer->left_ms = 0;
     if (holders > 0) {
         find(task, &reply->entries[0], holders);

@@ -84,7 +84,7 @@ static void fill(struct hf_ordered *store, const struct hf_wire_reply *reply,
         answer->sharers += holds && is_shared;
     }
     if (reply->n_entries > 0) {
-        answer->kind =
+        answer->holder_kind =
             answer->sharers > 0 ? HF_HOLDER_SHARED : HF_HOLDER_FOREIGN;
         answer->counter = reply->entries[0].entry.number;
         answer->permits = reply->entries[0].permits;

@@ -221,7 +221,7 @@ static void show(struct hf_ordered_task *task, struct hf_bytes who,
     size_t len = who.len < HF_OWNER_MAX ? who.len : HF_OWNER_MAX;
     memcpy(task->found, ended, ended_len);
     memcpy(task->found + ended_len, who.data, len);
-    task->answer.kind = HF_HOLDER_FOREIGN;
+    task->answer.holder_kind = HF_HOLDER_FOREIGN;
     task->answer.owner = task->found;
     task->answer.owner_len = ended_len + len;
     task->answer.left_ms = left_ms;

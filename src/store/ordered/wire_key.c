@@ -58,18 +58,18 @@ size_t hf_wire_escape_read(const struct hf_wire_escape *escape, char *text,
     return n;
 }
 
-/* ---- Kinds --------------------------------------------------------------- */
+/* ---- Mode, ttl and terms ------------------------------------------------ */
 
-static void add_kind(struct hf_wire_text *text, const struct hf_wire_key *key)
+static void add_mode(struct hf_wire_text *text, const struct hf_wire_key *key)
 {
-    char kind[40];
+    char mode[40];
     char terms[8] = "";
     if (key->permits > 0) {
         snprintf(terms, sizeof(terms), "p%u", (unsigned)key->permits);
     }
-    snprintf(kind, sizeof(kind), "-%c%lld%s-",
+    snprintf(mode, sizeof(mode), "-%c%lld%s-",
              key->mode == HF_SHARED ? 's' : 'x', (long long)key->ttl_s, terms);
-    hf_wire_text_say(text, kind);
+    hf_wire_text_say(text, mode);
 }
 
 /** A ttl in seconds, or a number of permits: ours have at most eight digits.
@@ -85,7 +85,7 @@ static size_t read_number(const char *text, size_t len, int64_t *out)
 }
 
 /** Mode, ttl and terms. @return its length; 0: it is none. */
-static size_t read_kind(const char *text, size_t len, struct hf_wire_entry *out)
+static size_t read_mode(const char *text, size_t len, struct hf_wire_entry *out)
 {
     int64_t ttl_s;
     int64_t permits = 0;
@@ -108,7 +108,7 @@ static size_t read_kind(const char *text, size_t len, struct hf_wire_entry *out)
 void hf_wire_key_add(const struct hf_wire_escape *escape,
                      struct hf_wire_text *text, const struct hf_wire_key *key)
 {
-    add_kind(text, key);
+    add_mode(text, key);
     hf_wire_escape_add(escape, text, key->owner);
 }
 
@@ -116,7 +116,7 @@ bool hf_wire_key_read(const struct hf_wire_escape *escape, char *text,
                       size_t len, const uint8_t session[HF_SESSION_ID_LEN],
                       struct hf_wire_entry *out)
 {
-    size_t n = read_kind(text, len, out);
+    size_t n = read_mode(text, len, out);
     if (n == 0) {
         return false;
     }

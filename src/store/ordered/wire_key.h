@@ -27,7 +27,7 @@ void hf_wire_escape_add(const struct hf_wire_escape *escape,
 size_t hf_wire_escape_read(const struct hf_wire_escape *escape, char *text,
                            size_t len);
 
-/* What follows the session in a key: kind and owner. */
+/* What follows the session in a key: mode, ttl, terms, owner. */
 void hf_wire_key_add(const struct hf_wire_escape *escape,
                      struct hf_wire_text *text, const struct hf_wire_key *key);
 

@@ -120,7 +120,7 @@ static void pg_job_cancel(struct hf_store *base)
     hf_jobs_cancel(&pg_of(base)->node.base.jobs);
 }
 
-static hf_store_kind_fn pg_kind;
+static hf_store_variant_fn pg_variant;
 
 const struct hf_store_ops hf_store_postgres = {
     .name = "postgres",
@@ -131,7 +131,7 @@ const struct hf_store_ops hf_store_postgres = {
     .retry_cap = {HF_SQL_RETRY_CAP_MS * INT64_C(1000000)},
     .node_timeout = {HF_SQL_NODE_TIMEOUT_MS * INT64_C(1000000)},
     .joins = {HF_STORE_JOINS_MS * INT64_C(1000000)},
-    .kind = pg_kind,
+    .variant = pg_variant,
     .open = pg_open,
     .close = pg_close,
     .ask = pg_ask,
@@ -142,7 +142,7 @@ const struct hf_store_ops hf_store_postgres = {
     .job_cancel = pg_job_cancel,
 };
 
-static const struct hf_store_ops *pg_kind(const struct hf_url *url)
+static const struct hf_store_ops *pg_variant(const struct hf_url *url)
 {
     bool is_advisory = false;
     struct hf_advisory_rule rule;

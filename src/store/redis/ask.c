@@ -233,12 +233,12 @@ static struct hf_answer read_array(const struct hf_redis_node *node,
     answer.waiting = (uint32_t)hf_reply_integer(reply, 11);
     if (answer.left_ms == -2) {
         answer.left_ms = 0;
-        answer.kind = HF_HOLDER_NONE;
+        answer.holder_kind = HF_HOLDER_NONE;
         return answer;
     }
-    answer.kind = hf_reply_integer(reply, 6) == 1 ? HF_HOLDER_TYPE
-                  : answer.sharers > 0            ? HF_HOLDER_SHARED
-                                                  : HF_HOLDER_FOREIGN;
+    answer.holder_kind = hf_reply_integer(reply, 6) == 1 ? HF_HOLDER_TYPE
+                         : answer.sharers > 0            ? HF_HOLDER_SHARED
+                                                         : HF_HOLDER_FOREIGN;
     answer.owner = hf_reply_text(reply, 4);
     answer.owner_len = reply->n > 4 ? reply->items[4].len : 0;
     return answer;

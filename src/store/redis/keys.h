@@ -72,7 +72,7 @@ bool hf_redis_keys_make(struct hf_redis_keys *keys, const char *prefix,
 /* The pattern for SCAN of all marks, for names of any prefix. */
 #define HF_REDIS_MARK_PATTERN "hf:{*:once"
 
-/** Find the lock key in a side key. @return the kind of the side key;
+/** Find the lock key in a side key. @return which side key it is;
  * HF_REDIS_SIDES: it is not a side key. */
 enum hf_redis_side hf_redis_side_read(const char *key, size_t len,
                                       const char **lock, size_t *lock_len);

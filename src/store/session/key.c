@@ -22,19 +22,19 @@ hf_session_read(const struct hf_url *url, const struct hf_session_words *words,
         if (strcmp(one->name, "key") == 0) {
             *key = one->value;
         } else if (strcmp(one->name, "lock") == 0 &&
-                   strcmp(one->value, words->kind) == 0) {
+                   strcmp(one->value, words->lock) == 0) {
             *is_asked = true;
         } else if (strcmp(one->name, "lock") == 0) {
             return hf_fail(error, HF_INVALID,
                            "URL parameter \"lock\": \"%.40s\" is not "
                            "\"%s\"; without it, locks are rows of the %s",
-                           one->value, words->kind, words->rows);
+                           one->value, words->lock, words->rows);
         }
     }
     if (*key != NULL && !*is_asked) {
         return hf_fail(error, HF_INVALID,
                        "URL parameter \"key\": it is the %s: add lock=%s",
-                       words->key, words->kind);
+                       words->key, words->lock);
     }
     return HF_OK;
 }

@@ -2,8 +2,8 @@
 /* How a URL asks for locks of a session, and the digest of a name that is its
  * key on the server unless the URL has another.
  *
- *     lock=KIND          keys are made from the prefix and the name
- *     lock=KIND&key=...  as the store reads it */
+ *     lock=WORD          keys are made from the prefix and the name
+ *     lock=WORD&key=...  as the store reads it */
 #ifndef HF_SESSION_KEY_H
 #define HF_SESSION_KEY_H
 
@@ -18,7 +18,7 @@ bool hf_session_is_parameter(const char *name);
 
 /* The words of a store for its errors. */
 struct hf_session_words {
-    const char *kind; /* of lock= */
+    const char *lock; /* value of lock= */
     const char *rows; /* what has the locks without it */
     const char *key;  /* what that of key= is */
 };

@@ -55,13 +55,13 @@ void hf_session_describe(const struct hf_store *base, unsigned index,
 
 void hf_session_jobs(struct hf_session *session)
 {
-    const char *kind = session->base.ops->name;
+    const char *name = session->base.ops->name;
     if (hf_jobs_declare(&session->jobs)) {
         char why[160];
         snprintf(why, sizeof(why),
                  "keeps nothing of %s locks that could be declared new, or "
                  "lost: leave lock=%s out",
-                 kind, kind);
+                 name, name);
         hf_jobs_end(&session->jobs, HF_UNSUPPORTED, why);
         return;
     }

@@ -92,10 +92,11 @@ static void read_owner(struct hf_answer *answer, const struct hf_sql_row *row)
     struct hf_bytes owner = row->cells[C_OWNER].bytes;
     if (answer->left_ms == -2) {
         answer->left_ms = 0;
-        answer->kind = HF_HOLDER_NONE;
+        answer->holder_kind = HF_HOLDER_NONE;
         return;
     }
-    answer->kind = answer->sharers > 0 ? HF_HOLDER_SHARED : HF_HOLDER_FOREIGN;
+    answer->holder_kind =
+        answer->sharers > 0 ? HF_HOLDER_SHARED : HF_HOLDER_FOREIGN;
     answer->owner = owner.data;
     answer->owner_len = owner.len;
 }
