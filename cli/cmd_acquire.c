@@ -50,14 +50,14 @@ static const struct cli_opt opts[] = {
     {.name = NULL},
 };
 
-struct stop {
+struct acquire_stop {
     int signals;
     struct cli_line_gate gate;
 };
 
 static int stop_taking(void *user)
 {
-    struct stop *stop = user;
+    struct acquire_stop *stop = user;
     struct signalfd_siginfo info;
     while (read(stop->signals, &info, sizeof(info)) == sizeof(info)) {
         if (cli_signals_ends((int)info.ssi_signo)) {
@@ -89,7 +89,7 @@ static int acquire(struct cli_args *args, struct hf_client *client, int signals,
                    struct cli_interrupt *interrupt)
 {
     struct hf_request request;
-    struct stop stop = {.signals = signals};
+    struct acquire_stop stop = {.signals = signals};
     struct cli_status status = {.fd = -1, .name = args->name};
     struct cli_acquire take = {
         .client = client,

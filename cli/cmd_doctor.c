@@ -50,7 +50,7 @@ struct report {
     bool is_json;
     bool is_quiet;
     int worst;
-    struct finding *first; /* not printed yet */
+    struct shown_finding *first; /* not printed yet */
 };
 
 static const char *severity_text(enum hf_severity severity)
@@ -70,8 +70,8 @@ static const char *severity_text(enum hf_severity severity)
 #define LINE_ROOM 8192
 
 /* The findings of one call, in their order. */
-struct finding {
-    struct finding *next;
+struct shown_finding {
+    struct shown_finding *next;
     enum hf_severity severity;
     char *nodes; /* addresses; NULL: all of them */
     char text[];
@@ -141,7 +141,7 @@ static const char *verdict(int worst)
                                : "NOT fit for locks: ";
 }
 
-static bool add_node(struct finding *finding, const char *address)
+static bool add_node(struct shown_finding *finding, const char *address)
 {
     size_t len = strlen(finding->nodes);
     size_t size = len + strlen(address) + sizeof(", ");
@@ -159,18 +159,18 @@ static bool add_node(struct finding *finding, const char *address)
 static bool fold_finding(struct report *report, enum hf_severity severity,
                          const char *address, const char *text)
 {
-    struct finding **at = &report->first;
+    struct shown_finding **at = &report->first;
     while (*at != NULL &&
            ((*at)->severity != severity || strcmp((*at)->text, text) != 0)) {
         at = &(*at)->next;
     }
-    struct finding *finding = *at;
+    struct shown_finding *finding = *at;
     if (finding == NULL) {
         finding = malloc(sizeof(*finding) + strlen(text) + 1);
         if (finding == NULL) {
             return false;
         }
-        *finding = (struct finding){
+        *finding = (struct shown_finding){
             .severity = severity,
             .nodes = strdup(""),
         };
@@ -183,7 +183,7 @@ static bool fold_finding(struct report *report, enum hf_severity severity,
 static void put_folded(struct report *report)
 {
     while (report->first != NULL) {
-        struct finding *finding = report->first;
+        struct shown_finding *finding = report->first;
         report->first = finding->next;
         if (!report->is_quiet || finding->severity != HF_FINDING_OK) {
             put_finding(report, finding->severity, finding->nodes,

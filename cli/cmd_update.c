@@ -20,7 +20,7 @@ static const struct cli_opt opts[] = {
     {.name = NULL},
 };
 
-struct update {
+struct command_update {
     const struct cli_args *args;
     int code; /* not 0: the command failed, or its output is no value */
     struct cli_value_buffer out;
@@ -58,7 +58,7 @@ static int code_of(const struct cli_args *args,
 static enum hf_status change(void *user, const struct hf_value *value,
                              const void **data, size_t *len)
 {
-    struct update *update = user;
+    struct command_update *update = user;
     struct cli_pipe_child child = {
         .command = update->args->command,
         .out = {.data = update->out.data, .room = sizeof(update->out.data)},
@@ -74,7 +74,7 @@ static enum hf_status change(void *user, const struct hf_value *value,
 
 static int run(struct cli_args *args)
 {
-    static struct update update;
+    static struct command_update update;
     struct hf_client *client;
     struct hf_error error = {.text = ""};
     if (args->is_try && args->wait_ms != CLI_UNSET) {

@@ -24,14 +24,14 @@ enum {
 /* Room for a name of control characters. */
 #define CELL_ROOM (4 * HF_NAME_MAX + 1)
 
-struct column {
+struct ls_column {
     const char *title;
     size_t fixed; /* width for a program; 0: up to the end of the line */
     size_t least; /* on a terminal it may be cut to that; 0: it is not cut */
     int need;     /* the column with the least is omitted first */
 };
 
-static const struct column columns[N_COLUMNS] = {
+static const struct ls_column columns[N_COLUMNS] = {
     [AT_NAME] = {.title = "NAME", .fixed = 24, .least = 12, .need = 8},
     [AT_MODE] = {.title = "MODE", .fixed = 13, .need = 4},
     [AT_HOLDER] = {.title = "HOLDER", .fixed = 20, .least = 12, .need = 5},

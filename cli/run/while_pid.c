@@ -28,7 +28,7 @@
 #define STOP_ENDED 1000
 
 /* What the keeper writes to its parent when the wait is over. */
-struct report {
+struct keeper_report {
     int code;
     int signal; /* it cancelled the wait; 0: none did */
 };
@@ -67,7 +67,7 @@ static int find_process(struct cli_while *keep)
 
 /* ---- The keeper: acquiring the lock ------------------------------------- */
 
-struct stop {
+struct keeper_stop {
     int both; /* an epoll of the two */
     int signals;
     const struct cli_while *keep;
@@ -75,7 +75,7 @@ struct stop {
 
 static int stop_taking(void *user)
 {
-    const struct stop *stop = user;
+    const struct keeper_stop *stop = user;
     struct signalfd_siginfo info;
     while (read(stop->signals, &info, sizeof(info)) == sizeof(info)) {
         if (cli_signals_ends((int)info.ssi_signo)) {
@@ -85,7 +85,7 @@ static int stop_taking(void *user)
     return cli_while_is_over(stop->keep) ? STOP_ENDED : 0;
 }
 
-static bool open_stop(struct stop *stop, const sigset_t *wanted)
+static bool open_stop(struct keeper_stop *stop, const sigset_t *wanted)
 {
     struct epoll_event in = {.events = EPOLLIN};
     stop->signals = signalfd(-1, wanted, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -119,7 +119,7 @@ static int cover_process(struct cli_while *keep)
 static int take_lock(struct cli_while *keep, const sigset_t *wanted)
 {
     struct hf_request request;
-    struct stop stop = {.keep = keep};
+    struct keeper_stop stop = {.keep = keep};
     struct cli_status status = {.fd = -1, .name = keep->args->name};
     struct cli_acquire take = {
         .client = keep->client,
@@ -172,7 +172,7 @@ static void close_output(void)
 static void go_into_background(int report)
 {
     sigset_t all;
-    struct report none = {.code = 0};
+    struct keeper_report none = {.code = 0};
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
     (void)setsid();
@@ -198,7 +198,7 @@ _Noreturn static void keeper(struct cli_while *keep, const sigset_t *wanted,
         go_into_background(report);
         cli_while_keep(keep);
     } else {
-        struct report failed = {.code = code, .signal = keep->signal};
+        struct keeper_report failed = {.code = code, .signal = keep->signal};
         (void)hf_lock_release(keep->lock);
         (void)!write(report, &failed, sizeof(failed));
     }
@@ -215,7 +215,7 @@ static int await(const struct cli_while *keep, pid_t child, int report,
                  const sigset_t *wanted)
 {
     struct signalfd_siginfo info;
-    struct report it;
+    struct keeper_report it;
     struct pollfd fds[2] = {
         {.fd = report, .events = POLLIN},
         {.fd = signalfd(-1, wanted, SFD_CLOEXEC | SFD_NONBLOCK),

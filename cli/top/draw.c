@@ -21,7 +21,7 @@
 
 /* ---- Columns ----------------------------------------------------------- */
 
-struct column {
+struct drawn_column {
     const char *title;
     int width; /* at least */
     int share; /* of the remaining width; 0: none */
@@ -29,7 +29,7 @@ struct column {
     bool is_right;
 };
 
-static const struct column columns[TOP_COLUMNS] = {
+static const struct drawn_column columns[TOP_COLUMNS] = {
     [TOP_NAME] = {.title = "NAME", .width = 12, .share = 3},
     [TOP_MODE] = {.title = "MODE", .width = 11, .from = 53},
     [TOP_HOLDER] = {.title = "HOLDER", .width = 12, .share = 2, .from = 41},

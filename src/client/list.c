@@ -23,13 +23,13 @@
  * appear at once, and small in memory. */
 #define WINDOW 32
 
-struct name {
+struct listed_name {
     uint16_t len;
     char bytes[];
 };
 
 struct names {
-    struct name **list;
+    struct listed_name **list;
     size_t count;
     size_t capacity;
     bool is_short; /* memory ran out */
@@ -38,7 +38,7 @@ struct names {
 struct peek {
     struct hf_broadcast query;
     struct hf_info info;
-    const struct name *name;
+    const struct listed_name *name;
 };
 
 /* The children are first the scan, then the inspections of one window. The last
@@ -70,8 +70,8 @@ static void add_name(struct names *names, const struct hf_bytes *bytes)
     }
     if (names->count == names->capacity) {
         size_t capacity = names->capacity == 0 ? 64 : 2 * names->capacity;
-        struct name **list =
-            realloc(names->list, capacity * sizeof(struct name *));
+        struct listed_name **list =
+            realloc(names->list, capacity * sizeof(struct listed_name *));
         if (list == NULL) {
             names->is_short = true;
             return;
@@ -79,7 +79,7 @@ static void add_name(struct names *names, const struct hf_bytes *bytes)
         names->list = list;
         names->capacity = capacity;
     }
-    struct name *name = malloc(sizeof(*name) + bytes->len);
+    struct listed_name *name = malloc(sizeof(*name) + bytes->len);
     if (name == NULL) {
         names->is_short = true;
         return;
@@ -91,8 +91,8 @@ static void add_name(struct names *names, const struct hf_bytes *bytes)
 
 static int compare(const void *left, const void *right)
 {
-    const struct name *a = *(struct name *const *)left;
-    const struct name *b = *(struct name *const *)right;
+    const struct listed_name *a = *(struct listed_name *const *)left;
+    const struct listed_name *b = *(struct listed_name *const *)right;
     size_t shorter = a->len < b->len ? a->len : b->len;
     int order = memcmp(a->bytes, b->bytes, shorter);
     return order != 0 ? order : (int)a->len - (int)b->len;
@@ -104,7 +104,7 @@ static void sort_names(struct names *names)
     if (names->count == 0) {
         return;
     }
-    qsort(names->list, names->count, sizeof(struct name *), compare);
+    qsort(names->list, names->count, sizeof(struct listed_name *), compare);
     for (size_t i = 0; i < names->count; i++) {
         if (kept > 0 && compare(&names->list[kept - 1], &names->list[i]) == 0) {
             free(names->list[i]);

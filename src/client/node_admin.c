@@ -23,8 +23,8 @@
 #define LOWER_MS_MAX 65000
 
 /* Kept until hf_client_leave(): the callback may call the client. */
-struct finding {
-    struct finding *next;
+struct job_finding {
+    struct job_finding *next;
     struct hf_finding reported;
     bool is_away; /* the node was not reachable */
     char text[];
@@ -38,7 +38,7 @@ struct job {
     bool is_forced; /* LOOK: its errors are only warnings */
     bool has_begun;
     uint16_t done;
-    struct finding *first;
+    struct job_finding *first;
     enum hf_status worst;
 };
 
@@ -49,7 +49,7 @@ static void on_finding(void *user, enum hf_severity severity, int node,
 {
     struct job *job = user;
     size_t size = strlen(text) + 1;
-    struct finding *finding = malloc(sizeof(*finding) + size);
+    struct job_finding *finding = malloc(sizeof(*finding) + size);
     if (finding == NULL) {
         job->worst = HF_NO_MEMORY;
         return;
@@ -61,7 +61,7 @@ static void on_finding(void *user, enum hf_severity severity, int node,
         .text = memcpy(finding->text, text, size),
     };
     finding->is_away = false;
-    struct finding **at = &job->first;
+    struct job_finding **at = &job->first;
     while (*at != NULL && (*at)->reported.node <= node) {
         at = &(*at)->next; /* sorted by node */
     }
@@ -86,7 +86,7 @@ static void tell_findings(struct job *job, hf_finding_fn *each, void *user,
 {
     struct hf_client *client = job->op.client;
     while (job->first != NULL) {
-        struct finding *finding = job->first;
+        struct job_finding *finding = job->first;
         job->first = finding->next;
         if (each != NULL && !client->is_closing &&
             tell(client, each, user, &finding->reported) != HF_OK) {
@@ -128,7 +128,7 @@ static void append(struct job *job, unsigned node, const char *reason)
 
 static void note_away(struct job *job, int node, enum hf_status status)
 {
-    struct finding *at = job->first;
+    struct job_finding *at = job->first;
     for (; at != NULL; at = at->next) {
         at->is_away |= at->reported.node == node && status == HF_UNAVAILABLE;
     }
@@ -291,7 +291,7 @@ static enum hf_status run(struct job *job, struct hf_error *error)
 
 static bool has_error(const struct job *job, int node)
 {
-    const struct finding *at = job->first;
+    const struct job_finding *at = job->first;
     while (at != NULL && (at->reported.node != node ||
                           at->reported.severity != HF_FINDING_ERROR)) {
         at = at->next;
@@ -315,7 +315,7 @@ static int count_nodes(const struct job *job)
 /* With a quorum, an unreachable minority is only a warning. */
 static void tolerate_away(struct job *job)
 {
-    for (struct finding *at = job->first; at != NULL; at = at->next) {
+    for (struct job_finding *at = job->first; at != NULL; at = at->next) {
         if (at->is_away) {
             at->reported.severity = HF_FINDING_WARNING;
         }

@@ -83,7 +83,7 @@ static bool on_answer(struct hf_broadcast *query,
 }
 
 /* The query and the entries from its replies. */
-struct entries {
+struct entries_query {
     struct hf_broadcast query; /* first: it is the item in the tables */
     struct places places;
     hf_queue_fn *each;
@@ -91,8 +91,9 @@ struct entries {
     char name[];
 };
 
-static void entries_init(struct entries *entries, struct hf_client *client,
-                         const void *name, size_t name_len)
+static void entries_init(struct entries_query *entries,
+                         struct hf_client *client, const void *name,
+                         size_t name_len)
 {
     hf_broadcast_init(&entries->query, client, HF_VERB_QUEUE, name, name_len);
     entries->query.on_reply = on_answer;
@@ -102,7 +103,8 @@ static void entries_init(struct entries *entries, struct hf_client *client,
 
 /** The user may call any function from there, so it runs without the mutex.
  * @return false: stop. */
-static bool tell(struct entries *entries, const struct hf_queue_entry *entry)
+static bool tell(struct entries_query *entries,
+                 const struct hf_queue_entry *entry)
 {
     struct hf_client *client = entries->query.op.client;
     struct hf_caller self;
@@ -119,7 +121,7 @@ static bool tell(struct entries *entries, const struct hf_queue_entry *entry)
 /* Node by node, in the order of its reply: holders, then waiters. */
 static bool report(struct hf_op *op)
 {
-    struct entries *entries = (struct entries *)(void *)op;
+    struct entries_query *entries = (struct entries_query *)(void *)op;
     const struct places *places = &entries->places;
     if (places->is_short) {
         op->status = hf_fail_memory(&op->error);
@@ -140,7 +142,7 @@ static enum hf_status ask(struct hf_client *client, const void *name,
                           size_t name_len, hf_queue_fn *each, void *user,
                           struct hf_error *error)
 {
-    struct entries entries;
+    struct entries_query entries;
     entries_init(&entries, client, name, name_len);
     entries.each = each;
     entries.user = user;
@@ -180,7 +182,7 @@ enum hf_status hf_client_queue(struct hf_client *client, const void *name,
 
 static void fini(struct hf_op *op)
 {
-    free(((struct entries *)(void *)op)->places.list);
+    free(((struct entries_query *)(void *)op)->places.list);
 }
 
 static enum hf_status start(struct hf_client *client, const void *name,
@@ -188,7 +190,7 @@ static enum hf_status start(struct hf_client *client, const void *name,
                             void *user, struct hf_op **out,
                             struct hf_error *error)
 {
-    struct entries *entries = malloc(sizeof(*entries) + name_len);
+    struct entries_query *entries = malloc(sizeof(*entries) + name_len);
     if (entries == NULL) {
         return hf_fail_memory(error);
     }

@@ -10,15 +10,15 @@
 #include <string.h>
 
 /* A line that is appended to, and cut at its end. */
-struct line {
+struct error_line {
     char *at;
     char *end;
 };
 
-static void add(struct line *line, const char *format, ...)
+static void add(struct error_line *line, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void add(struct line *line, const char *format, ...)
+static void add(struct error_line *line, const char *format, ...)
 {
     va_list args;
     size_t room = (size_t)(line->end - line->at);
@@ -84,7 +84,7 @@ bool hf_unavailable_is_hopeless(const struct hf_op *op)
 
 /** Add the nodes in quarantine for the same reason as `first`: their addresses,
  * the reason once, and the longest remaining time. @return these nodes. */
-static uint16_t add_quarantined(struct line *line, const struct hf_op *op,
+static uint16_t add_quarantined(struct error_line *line, const struct hf_op *op,
                                 uint16_t missing, unsigned first)
 {
     const struct hf_client *client = op->client;
@@ -113,7 +113,8 @@ static uint16_t add_quarantined(struct line *line, const struct hf_op *op,
 
 /* The latest cause goes first: a refusal of this request, then a timeout, then
  * why the connection is down. */
-static void add_reason(struct line *line, const struct hf_op *op, unsigned node)
+static void add_reason(struct error_line *line, const struct hf_op *op,
+                       unsigned node)
 {
     const struct hf_client *client = op->client;
     enum hf_node_status status = hf_nodes_status(&client->nodes, node);
@@ -163,8 +164,8 @@ static void write_line(struct hf_op *op)
     }
     uint16_t fine = blameless(op, missing);
     missing &= (uint16_t)~fine;
-    struct line line = {op->error.text,
-                        op->error.text + sizeof(op->error.text)};
+    struct error_line line = {op->error.text,
+                              op->error.text + sizeof(op->error.text)};
     if (nodes->count > 1) {
         add(&line, "no majority (%d of %d nodes): ",
             __builtin_popcount((unsigned)op->answered | fine), nodes->count);

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-struct update {
+struct value_update {
     struct hf_client *client;
     const struct hf_name *name;
     hf_value_change_fn *change;
@@ -27,7 +27,7 @@ struct update {
 
 /* Call the user's function, without the mutex. It may close or interrupt the
  * client, or trigger the token. */
-static enum hf_status change_now(struct update *update,
+static enum hf_status change_now(struct value_update *update,
                                  const struct hf_value *value,
                                  struct hf_bytes *bytes, struct hf_error *error)
 {
@@ -48,7 +48,7 @@ static enum hf_status change_now(struct update *update,
                : hf_fail(error, status, "%s", hf_status_text(status));
 }
 
-static enum hf_status write_now(const struct update *update,
+static enum hf_status write_now(const struct value_update *update,
                                 const struct hf_value *value,
                                 const struct hf_bytes *bytes, uint64_t *version,
                                 struct hf_error *error)
@@ -64,7 +64,7 @@ static enum hf_status write_now(const struct update *update,
                            : status;
 }
 
-static enum hf_status once(struct update *update, uint64_t *version,
+static enum hf_status once(struct value_update *update, uint64_t *version,
                            struct hf_error *error)
 {
     struct hf_value *value = NULL;
@@ -83,7 +83,7 @@ static enum hf_status once(struct update *update, uint64_t *version,
 
 /** @return false: the callback has ended it, or there is no time for another
  * try. */
-static bool plan(struct update *update)
+static bool plan(struct value_update *update)
 {
     struct hf_client *client = update->client;
     struct hf_span cap = client->store->ops->retry_cap;
@@ -101,7 +101,7 @@ enum hf_status hf_value_update(struct hf_client *client, const void *name,
                                uint64_t *version, struct hf_error *error)
 {
     struct hf_name one = {.name = name, .name_len = name_len};
-    struct update update = {
+    struct value_update update = {
         .client = client, .name = &one, .change = change, .user = user};
     uint64_t found = 0;
     if (version != NULL) {

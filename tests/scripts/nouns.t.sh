@@ -58,4 +58,21 @@ git add .
 capture "$HF_SOURCE/scripts/checks/nouns"
 is "$code:$out" "1:src/core/table.c: struct hf_hold: src/core/lease_hold.h has one of this name" \
     "one that is defined twice fails"
+
+mkdir cli
+printf 'struct stop {\n    int fd;\n};\n' >src/core/table.c
+printf 'static const struct stop {\n    int signal;\n} stops[1];\n' >cli/run.c
+git add .
+capture "$HF_SOURCE/scripts/checks/nouns"
+is "$code:$out" "1:src/core/table.c: struct stop: cli/run.c has one of this name" \
+    "a tag of one file, behind static const, that another has, too, fails"
+printf 'struct keep {\n    union stop {\n        int fd;\n    } stop;\n};\n' >cli/run.c
+git add .
+capture "$HF_SOURCE/scripts/checks/nouns"
+is "$code:$out" "1:src/core/table.c: struct stop: cli/run.c has one of this name" \
+    "one inside of another struct fails"
+printf 'struct keep {\n    struct stop *stop;\n};\nstruct stop;\n' >cli/run.c
+git add .
+capture "$HF_SOURCE/scripts/checks/nouns"
+is "$code:$out" 0: "one that is only used there passes"
 finish

@@ -17,9 +17,9 @@ _Static_assert(1 + 8 + 1 + 8 + KEY_OWNER_LEN == HF_ENTRY_KEY_LEN,
 #define FLAG_SHARED 1U
 
 #define KIND 0x68666532U /* "hfe2" */
-#define CHECK_AT offsetof(struct head, check)
+#define CHECK_AT offsetof(struct entry_head, check)
 
-struct head {
+struct entry_head {
     int64_t until_ns;
     int64_t queue_ns;
     uint64_t ticket;
@@ -35,8 +35,8 @@ struct head {
     uint8_t unused[6];
 };
 
-_Static_assert(sizeof(struct head) + sizeof(((struct hf_processes *)0)->of) +
-                       HF_OWNER_MAX <=
+_Static_assert(sizeof(struct entry_head) +
+                       sizeof(((struct hf_processes *)0)->of) + HF_OWNER_MAX <=
                    HF_ENTRY_BYTES_MAX,
                "any entry fits");
 
@@ -68,7 +68,7 @@ void hf_entry_key(unsigned char out[HF_ENTRY_KEY_LEN], uint64_t queue_id,
 size_t hf_entry_emit(const struct hf_local_entry *entry,
                      unsigned char out[HF_ENTRY_BYTES_MAX])
 {
-    struct head head = {
+    struct entry_head head = {
         .until_ns = entry->until_ns,
         .queue_ns = entry->queue_ns,
         .ticket = entry->ticket,
@@ -96,7 +96,7 @@ size_t hf_entry_emit(const struct hf_local_entry *entry,
 bool hf_entry_parse(const unsigned char *data, size_t len,
                     struct hf_local_entry *out)
 {
-    struct head head;
+    struct entry_head head;
     if (len < sizeof(head)) {
         return false;
     }

@@ -17,7 +17,7 @@ struct seat {
     char owner[HF_RECORD_OWNER_MAX];
 };
 
-struct entries {
+struct gathered_seats {
     struct hf_local *local;
     int64_t boot_ns;
     struct seat *seats;
@@ -28,7 +28,7 @@ struct entries {
 
 /** @return NULL: out of memory. Sets the owner and the time left; all else is
  * zero. */
-static struct seat *add(struct entries *entries, const char *owner,
+static struct seat *add(struct gathered_seats *entries, const char *owner,
                         size_t owner_len, int64_t until_ns)
 {
     if (entries->count == entries->capacity) {
@@ -51,14 +51,14 @@ static struct seat *add(struct entries *entries, const char *owner,
 }
 
 struct gathering {
-    struct entries *entries;
+    struct gathered_seats *entries;
     struct hf_txn *txn;
 };
 
 static enum hf_scan_step add_entry(void *user, const struct hf_local_entry *one)
 {
     struct gathering *gathering = user;
-    struct entries *entries = gathering->entries;
+    struct gathered_seats *entries = gathering->entries;
     if (one->until_ns <= entries->boot_ns) {
         return HF_SCAN_ON;
     }
@@ -94,7 +94,7 @@ static int compare(const void *a, const void *b)
 
 static void gather_sharers(struct gathering *gathering)
 {
-    struct entries *entries = gathering->entries;
+    struct gathered_seats *entries = gathering->entries;
     hf_entries_each(gathering->txn, HF_ENTRY_SHARER, add_entry, gathering);
     if (entries->count > 1) { /* stored by owner, listed in order of joining */
         qsort(entries->seats, entries->count, sizeof(*entries->seats), compare);
@@ -102,7 +102,7 @@ static void gather_sharers(struct gathering *gathering)
 }
 
 /* A free name with a mark gets a seat with the owner "ended:…". */
-static void add_mark(struct entries *entries, struct hf_txn *txn)
+static void add_mark(struct gathered_seats *entries, struct hf_txn *txn)
 {
     char owner[HF_RECORD_OWNER_MAX];
     size_t len = hf_txn_emit_ended(txn, owner);
@@ -114,7 +114,7 @@ static void add_mark(struct entries *entries, struct hf_txn *txn)
 
 static void gather(struct hf_txn *txn, void *user)
 {
-    struct entries *entries = user;
+    struct gathered_seats *entries = user;
     struct gathering gathering = {entries, txn};
     const struct hf_record *record = &txn->record;
     entries->boot_ns = txn->now->boot_ns;
@@ -138,12 +138,12 @@ static void gather(struct hf_txn *txn, void *user)
 }
 
 /* 1: leave out an exclusive holder if its processes have ended. */
-static size_t first_seat(struct entries *entries)
+static size_t first_seat(struct gathered_seats *entries)
 {
     return hf_processes_are_over(&entries->local->view, &entries->life) ? 1 : 0;
 }
 
-static void answer(struct entries *entries, const struct hf_ask *ask,
+static void answer(struct gathered_seats *entries, const struct hf_ask *ask,
                    const struct hf_txn *txn, struct hf_instant now)
 {
     struct hf_local *local = entries->local;
@@ -175,7 +175,7 @@ static void answer(struct entries *entries, const struct hf_ask *ask,
 void hf_local_queue_entries(struct hf_local *local, const struct hf_ask *ask,
                             struct hf_instant now)
 {
-    struct entries entries = {.local = local};
+    struct gathered_seats entries = {.local = local};
     struct hf_transaction t;
     hf_transaction_init(&t, local, ask);
     if (hf_local_transact(&t, gather, &entries)) {

@@ -18,7 +18,7 @@
 #define FLAG_MARK 16U  /* struct hf_local_mark and its owner come last */
 #define BROKEN_SHIFT 5 /* the upper bits are n_broken */
 
-struct head {
+struct record_head {
     uint64_t counter;
     int64_t until_ns;
     uint64_t pid_space;
@@ -29,7 +29,7 @@ struct head {
 };
 
 #define KIND 0x68667233U /* "hfr3" */
-#define CHECK_AT offsetof(struct head, check)
+#define CHECK_AT offsetof(struct record_head, check)
 
 struct crowd {
     uint64_t queue_id;
@@ -40,7 +40,7 @@ struct crowd {
     uint32_t unused;
 };
 
-_Static_assert(sizeof(struct head) + sizeof(struct crowd) +
+_Static_assert(sizeof(struct record_head) + sizeof(struct crowd) +
                        sizeof(((struct hf_processes *)0)->of) +
                        HF_RECORD_OWNER_MAX + sizeof(struct hf_local_mark) +
                        HF_OWNER_MAX <=
@@ -149,7 +149,7 @@ static uint8_t flags_of(const struct hf_record *record)
 size_t hf_record_emit(const struct hf_record *record,
                       unsigned char out[HF_RECORD_BYTES_MAX])
 {
-    struct head head = {
+    struct record_head head = {
         .counter = record->counter,
         .until_ns = record->until_ns,
         .pid_space = record->life.pid_space,
@@ -179,7 +179,7 @@ size_t hf_record_emit(const struct hf_record *record,
 size_t hf_record_parse(const unsigned char *data, size_t len,
                        struct hf_record *out)
 {
-    struct head head;
+    struct record_head head;
     if (len < sizeof(head)) {
         return 0;
     }

@@ -31,7 +31,7 @@
 #define GROW_TRIES 16
 
 /* A record: the head, the name if the key has only a digest of it, the data. */
-struct head {
+struct value_head {
     uint64_t version;
     uint64_t until_us; /* a tombstone: unix time when it may be removed */
     char id[HF_WRITE_ID_LEN];
@@ -43,9 +43,10 @@ struct head {
 };
 
 #define KIND 0x68667631U /* "hfv1" */
-#define CHECK_AT offsetof(struct head, check)
+#define CHECK_AT offsetof(struct value_head, check)
 
-_Static_assert(sizeof(struct head) == 64, "no padding, which may be any bytes");
+_Static_assert(sizeof(struct value_head) == 64,
+               "no padding, which may be any bytes");
 
 struct visit {
     struct hf_local *local;
@@ -54,7 +55,7 @@ struct visit {
     struct hf_table_key key;
     uint64_t wall_us;
     struct hf_answer answer;
-    struct head head; /* of the record that was found; version 0: none */
+    struct value_head head; /* of the record that was found; version 0: none */
     const unsigned char *data;
     void *copy; /* of the value; freed after the reply */
     struct hf_error error;
@@ -77,7 +78,7 @@ static size_t text_len(const struct hf_table_key *key)
 }
 
 static bool is_sound(const unsigned char *bytes, size_t len,
-                     const struct head *head)
+                     const struct value_head *head)
 {
     return len == sizeof(*head) + head->text_len + head->data_len &&
            head->version > 0 && head->version <= HF_FENCE_MAX &&
@@ -129,7 +130,7 @@ static int store(const struct visit *visit, MDB_txn *txn, uint64_t version)
     const struct hf_ask *ask = visit->ask;
     const struct hf_table_key *of = &visit->key;
     bool is_deleted = ask->value.data == NULL;
-    struct head head = {
+    struct value_head head = {
         .version = version,
         .until_us = is_deleted
                         ? version + (uint64_t)visit->local->fence_keep_ns / 1000
@@ -165,7 +166,7 @@ static int store(const struct visit *visit, MDB_txn *txn, uint64_t version)
 static int sweep_one(const struct visit *visit, MDB_cursor *cursor,
                      const MDB_val *value)
 {
-    struct head head;
+    struct value_head head;
     if (value->mv_size < sizeof(head)) {
         return MDB_CORRUPTED;
     }
@@ -251,7 +252,7 @@ static int get(struct visit *visit)
 static bool may_write(struct visit *visit, uint64_t *version)
 {
     const struct hf_ask *ask = visit->ask;
-    const struct head *head = &visit->head;
+    const struct value_head *head = &visit->head;
     uint64_t now = head->version == 0 ? 0 : version_of(visit);
     if (head->version > 0 &&
         memcmp(head->id, ask->owner, sizeof(head->id)) == 0) {

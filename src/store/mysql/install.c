@@ -39,12 +39,12 @@ struct cut {
 };
 
 /* A line without its newline. */
-struct line {
+struct script_line {
     const char *at;
     size_t len;
 };
 
-static bool next_line(struct cut *cut, struct line *out)
+static bool next_line(struct cut *cut, struct script_line *out)
 {
     out->at = cut->at;
     out->len = strcspn(cut->at, "\n");
@@ -52,13 +52,13 @@ static bool next_line(struct cut *cut, struct line *out)
     return cut->at > out->at;
 }
 
-static bool begins(const struct line *line, const char *word)
+static bool begins(const struct script_line *line, const char *word)
 {
     return line->len >= strlen(word) &&
            memcmp(line->at, word, strlen(word)) == 0;
 }
 
-static bool is_delimiter(struct cut *cut, const struct line *line)
+static bool is_delimiter(struct cut *cut, const struct script_line *line)
 {
     if (!begins(line, delimiter_word)) {
         return false;
@@ -71,9 +71,9 @@ static bool is_delimiter(struct cut *cut, const struct line *line)
 }
 
 /** The next statement, without its delimiter. @return false: the end. */
-static bool next_statement(struct cut *cut, struct line *out)
+static bool next_statement(struct cut *cut, struct script_line *out)
 {
-    struct line line;
+    struct script_line line;
     out->at = NULL;
     while (next_line(cut, &line)) {
         if (out->at == NULL && (line.len == 0 || begins(&line, "--") ||
@@ -105,7 +105,7 @@ void hf_my_install_judge(struct hf_my_node *node)
 {
     struct cut cut = {
         .at = hf_mysql_text_schema, .delimiter = ";", .delimiter_len = 1};
-    struct line statement;
+    struct script_line statement;
     bool is_made = node->base.schema >= HF_MY_SCHEMA_VERSION;
     while (!is_made && next_statement(&cut, &statement)) {
         hf_my_push_ours(node, HF_MY_INSTALL, statement.at, statement.len);

@@ -25,13 +25,13 @@
 #include <stdio.h>
 #include <string.h>
 
-struct name {
+struct label_name {
     char text[40];
 };
 
-static struct name name_of(uint64_t label)
+static struct label_name name_of(uint64_t label)
 {
-    struct name name;
+    struct label_name name;
     snprintf(name.text, sizeof(name.text), "holdfast %016" PRIx64, label);
     return name;
 }
