@@ -214,35 +214,62 @@ struct hf_answer {
                              no answer came, or none is known */
 };
 
-/* Callbacks of the client. A store calls them from inside ask(), flush(),
- * resume() and hf_loop_dispatch(), in the same thread. The client may call the
- * store from inside answer() only if that comes from hf_loop_dispatch(); else
- * it queues the answer. */
+/* ---- Callbacks of the client ------------------------------------------- */
+
+/* A store calls them from inside its own operations and hf_loop_dispatch(), in
+ * the same thread. The client may call the store from inside answer() only if
+ * that comes from hf_loop_dispatch(); else it queues the answer.
+ *
+ * Below, "the mutex" is the client's: one thread at a time has it. While open()
+ * runs, no other thread has the client, so the mutex is not needed. Callbacks
+ * return nothing that can fail. */
+
+/** The answer to a request, once for each; a failed one too.
+ *
+ * @param client  `client` of hf_store_env, as in the callbacks below.
+ * @param answer  Borrowed for the call, with all that it points to.
+ *
+ * Owner: the store. Threads: any, with the mutex. Errors: none; those of the
+ * request are in `verdict`, `fault` and `reason`. */
 typedef void hf_store_answer_fn(void *client, const struct hf_answer *answer);
 
-/** A node's status, or the reason for it, has changed. May be called from
- * inside open() too: the embedded store needs no connection.
- * @param is_reset  earlier votes are void (core/quarantine.h).
+/** A node's status, or the reason for it, has changed.
+ *
+ * @param is_reset  Earlier votes are void (core/quarantine.h).
  * @param fault     DOWN: HF_UNAVAILABLE, HF_DENIED, HF_NO_MEMORY (ours) or
- *                HF_CONFIG. HF_CONFIG fails each acquisition at once, even if a
- *                majority is up: a replica, the same server twice, another
- *                max_ttl. */
+ *                  HF_CONFIG. HF_CONFIG fails each acquisition at once, even if
+ *                  a majority is up: a replica, the same server twice, another
+ *                  max_ttl.
+ * @param reason    One line, borrowed for the call; or NULL.
+ *
+ * Owner: the store. Threads: any, with the mutex; also inside open(), since the
+ * embedded store needs no connection. Errors: none. */
 typedef void hf_store_status_fn(void *client, unsigned node,
                                 enum hf_node_status status, bool is_reset,
                                 enum hf_status fault, const char *reason);
 
-/** A node has granted the name to the waiter whose ACQUIRE had this cookie.
- * From inside hf_loop_dispatch() or, in the embedded store, ask(). It may come
- * before the answer to the ACQUIRE, or long after the wait is over.
- * @param counter  0: what it granted may have ended; a CONFIRM shows whether */
+/** A node has granted the name to the waiter whose ACQUIRE had this cookie. It
+ * may come before the answer to the ACQUIRE, or long after the wait is over.
+ *
+ * @param counter  0: what it granted may have ended; a CONFIRM shows whether.
+ *
+ * Owner: nothing is passed. Threads: any, with the mutex, from inside
+ * hf_loop_dispatch() or, in the embedded store, ask(). Errors: none. */
 typedef void hf_store_push_fn(void *client, unsigned node, uint64_t cookie,
                               uint64_t counter);
 
-/* Whether a node can push grants to the client; false until the first call. A
- * store subscribes when it first answers an ACQUIRE with QUEUED. */
+/** Whether a node can push grants to the client; false until the first call. A
+ * store subscribes when it first answers an ACQUIRE with QUEUED.
+ *
+ * Owner: nothing is passed. Threads: any, with the mutex. Errors: none; waiters
+ * poll a node that cannot push. */
 typedef void hf_store_listen_fn(void *client, unsigned node, bool is_listening);
 
-/* A line for the client's log, without a newline; @p text is borrowed. */
+/** A line for the client's log.
+ *
+ * @param text  One line without a newline, borrowed for the call.
+ *
+ * Owner: the store. Threads: any, with the mutex. Errors: none. */
 typedef void hf_store_log_fn(void *client, enum hf_log_level level,
                              const char *text);
 
@@ -255,12 +282,19 @@ struct hf_login {
     bool has_failed; /* no memory for the copies */
 };
 
-/* Get the credentials from the program. Called in any thread in which a store
- * may connect. */
+/** Get the credentials from the program, for each login.
+ *
+ * @param login  `node` and `address` are set; the callback sets the rest.
+ *
+ * Owner: the store gets `user` and `password`, and wipes them. Threads: any in
+ * which the store logs in, with the mutex. Errors: `has_failed`; no password:
+ * the store reports HF_DENIED. */
 typedef void hf_store_login_fn(void *client, struct hf_login *login);
 
-/* Whether the client's cancel token was triggered: for a store that waits in
- * its open() or in a job. */
+/** Whether the client's cancel token was triggered: for a store that waits in
+ * its open() or in a job.
+ *
+ * Owner: nothing is passed. Threads: the one that waits. Errors: none. */
 typedef bool hf_store_cancelled_fn(void *client);
 
 struct hf_store_env {
@@ -279,45 +313,88 @@ struct hf_store_env {
                           yet, too, for its jobs */
 };
 
-/** Open. Does not block, and does not fail because a server is down.
- * @return HF_OK; HF_INVALID, HF_CONFIG, HF_NO_MEMORY, HF_UNSUPPORTED with a
- *         text in @p error. */
+/* ---- Operations of a store ----------------------------------------------- */
+
+/* No operation blocks on a network. Those without a result cannot fail: a
+ * server that is down shows in the status of its node, and in answers. */
+
+/** Open a store for a URL. Does not fail because a server is down.
+ *
+ * @param url    Borrowed until close(), as `client` and `loop` of @p env are;
+ *               the rest of @p env is copied.
+ * @param out    Set: the store, if the result is HF_OK.
+ * @param error  Set if the result is not HF_OK.
+ * @return HF_OK; else HF_INVALID, HF_CONFIG, HF_NO_MEMORY, HF_UNSUPPORTED; of
+ *         the embedded store also HF_UNAVAILABLE, HF_DENIED, HF_CANCELLED.
+ *
+ * Owner: the caller gets *out, and must close() it. Threads: any, before
+ * another one has the client. Errors: as returned, with a text in @p error. */
 typedef enum hf_status
 hf_store_open_fn(const struct hf_url *url, const struct hf_store_env *env,
                  struct hf_store **out, struct hf_error *error);
 
-/** Free everything. Pending requests are not answered. @param forked  true in a
- * forked child: close descriptors, but send nothing. */
+/** Free everything. Pending requests are not answered.
+ *
+ * @param store   Void afterwards.
+ * @param forked  True in a forked child: close descriptors, but send nothing.
+ *
+ * Owner: consumes @p store. Threads: the last one that has the client; no
+ * mutex. Errors: none. */
 typedef void hf_store_close_fn(struct hf_store *store, bool forked);
 
-/* Queue one request. May answer before it returns. Never blocks on a network;
- * the embedded store executes at once, bounded by node_timeout; a PUT, which
- * it syncs to disk, takes as long as that. */
+/** Queue one request. May answer before it returns. The embedded store executes
+ * it at once, within node_timeout; a PUT, which it syncs to disk, takes as long
+ * as that.
+ *
+ * @param ask  Borrowed for the call, with all that it points to.
+ *
+ * Owner: the caller. Threads: any, with the mutex. Errors: in the answer. */
 typedef void hf_store_ask_fn(struct hf_store *store, const struct hf_ask *ask,
                              struct hf_instant now);
 
-/* Write the queued requests. Called once after a batch of ask(). May be NULL.
- */
+/** Write the queued requests. Called once after a batch of ask(). May be NULL.
+ *
+ * Owner: nothing is passed. Threads: any, with the mutex. Errors: in the
+ * answers. */
 typedef void hf_store_flush_fn(struct hf_store *store, struct hf_instant now);
 
-/* An idle client, which runs no timers, has work again. A node whose reconnect
+/** An idle client, which runs no timers, has work again. A node whose reconnect
  * came due since then, or whose attempt to connect has timed out, begins to
- * connect again. May be NULL. */
+ * connect again. May be NULL.
+ *
+ * Owner: nothing is passed. Threads: any, with the mutex. Errors: in the status
+ * of the node. */
 typedef void hf_store_resume_fn(struct hf_store *store, struct hf_instant now);
 
-/** @return why this store has no lock of that name; NULL: it may have one. A
- * call with such a name is refused before its first request. May be NULL. */
+/** Check a name. A call with a name that the store cannot lock is refused
+ * before its first request. May be NULL.
+ *
+ * @param name  Borrowed for the call.
+ * @return why this store has no lock of that name; NULL: it may have one.
+ *
+ * Owner: the text is static. Threads: any, with the mutex. Errors: as returned;
+ * the call fails with HF_INVALID. */
 typedef const char *hf_store_refuse_fn(const struct hf_store *store,
                                        const void *name, size_t name_len);
 
-/* A call that writes begins: from now on a server without a marker may be
+/** A call that writes begins: from now on a server without a marker may be
  * declared to be of this store. A client that only reads must not: its URL may
- * be another store's. A node may be CONNECTING again. May be NULL. */
+ * be another store's. A node may be CONNECTING again. May be NULL.
+ *
+ * Owner: nothing is passed. Threads: any, with the mutex. Errors: in the status
+ * of the node. */
 typedef void hf_store_claim_fn(struct hf_store *store, struct hf_instant now);
 
-/* Fill in the address, health, reason and quarantine of a node, for display. */
+/** Fill in the address, health, reason and quarantine of a node, for display.
+ *
+ * @param out  Overwritten; borrows nothing of the store.
+ *
+ * Owner: the caller. Threads: any, with the mutex. Errors: none. */
 typedef void hf_store_describe_fn(const struct hf_store *store, unsigned node,
                                   struct hf_instant now, struct hf_node *out);
+
+/* ---- Jobs ------------------------------------------------------------------
+ */
 
 /* Administrative jobs, asynchronous, at one node each. A job ends with one call
  * of `done`. The store reconnects as needed. */
@@ -335,14 +412,25 @@ enum hf_job {
                           marker of another shape */
 };
 
-/* Report one finding of a job at `node`, before the job is done. `text`, one
- * line, is borrowed for the call. Never called after hf_store_job_cancel_fn. */
+/** Report one finding of a job at `node`, before the job is done. Never called
+ * after hf_store_job_cancel_fn.
+ *
+ * @param user  `user` of hf_job_sink.
+ * @param text  One line, borrowed for the call.
+ *
+ * Owner: the store. Threads: any, with the mutex. Errors: none. */
 typedef void hf_job_finding_fn(void *user, enum hf_severity severity, int node,
                                const char *text);
 
-/* The job at `node` has ended; called once, and last. It may be called before
- * hf_store_job_fn returns, and never after hf_store_job_cancel_fn. `reason`
- * explains a status other than HF_OK: borrowed for the call; or NULL. */
+/** The job at `node` has ended; called once, and last. It may be called before
+ * hf_store_job_fn returns, and never after hf_store_job_cancel_fn.
+ *
+ * @param user    `user` of hf_job_sink.
+ * @param reason  Explains a status other than HF_OK: borrowed for the call; or
+ *                NULL.
+ *
+ * Owner: the store. Threads: any, with the mutex. Errors: none; that of the job
+ * is @p status. */
 typedef void hf_job_done_fn(void *user, unsigned node, enum hf_status status,
                             const char *reason);
 
@@ -353,21 +441,36 @@ struct hf_job_sink {
 };
 
 /** Begin a job at a node: connect if there is no connection, do the job, and
- * call `done` once. A server that cannot be reached ends it with that status.
+ * call `done` once, also before it returns.
+ *
  * @param node  Below `n_nodes`. It has no pending job.
  * @param sink  Copied; that of the jobs of all nodes. Its `user` lives until
  *              each job is done, or job_cancel() was called.
- * May call `done` before it returns. Never blocks on a network. */
+ *
+ * Owner: the caller. Threads: any, with the mutex. Errors: the status passed to
+ * `done`, also of a server that cannot be reached. */
 typedef void hf_store_job_fn(struct hf_store *store, unsigned node,
                              enum hf_job job, const struct hf_job_sink *sink);
 
-/* Drop the sink of pending jobs, before its owner is freed. */
+/** Drop the sink of pending jobs, before its owner is freed. No `finding` and
+ * no `done` follow.
+ *
+ * Owner: the caller gets the sink's `user` back. Threads: any, with the mutex.
+ * Errors: none. */
 typedef void hf_store_job_cancel_fn(struct hf_store *store);
+
+/* ---- The table of a store ---------------------------------------------------
+ */
 
 struct hf_store_ops;
 
-/** The table for this URL, if its parameters choose between several: lock=. A
- * parameter that none of them has is reported by open(). */
+/** The table for this URL, if its parameters choose between several: lock=.
+ *
+ * @param url  Borrowed for the call.
+ * @return never NULL.
+ *
+ * Owner: static. Threads: any. Errors: none; open() reports a parameter that no
+ * table has. */
 typedef const struct hf_store_ops *
 hf_store_variant_fn(const struct hf_url *url);
 
@@ -441,15 +544,24 @@ struct hf_store_module {
     const struct hf_store_module hf_store_module = {HF_VERSION_TEXT, &(store)}
 
 /** The store for a URL: of this build, else of a module, which is loaded and
- * stays loaded (io/module.h). Any thread; reads files.
- * @return HF_OK; HF_UNSUPPORTED, with a text in @p error: there is none, it
- *         cannot be loaded, is of another version, or its table lacks an
- *         operation. */
+ * stays loaded (io/module.h). Reads files.
+ *
+ * @param url  Borrowed for the call.
+ * @param out  Set: its table, if the result is HF_OK.
+ * @return HF_OK; HF_UNSUPPORTED: there is none, it cannot be loaded, is of
+ *         another version, or its table lacks an operation.
+ *
+ * Owner: *out is static. Threads: any. Errors: as returned, with a text in
+ * @p error. */
 enum hf_status hf_store_find(const struct hf_url *url,
                              const struct hf_store_ops **out,
                              struct hf_error *error);
 
-/* The same by scheme, in a table of stores, which ends with NULL. */
+/** The same by scheme, in a table of stores, without modules.
+ *
+ * @param table  Ends with NULL. Borrowed for the call, as @p scheme is.
+ *
+ * Owner, threads and errors: as hf_store_find(). */
 enum hf_status
 hf_store_find_in(const struct hf_store_ops *const *table, const char *scheme,
                  const struct hf_store_ops **out, struct hf_error *error);
