@@ -48,6 +48,8 @@ static bool has_queue(const struct hf_client *client)
     return (client->store->ops->capabilities & HF_CAP_QUEUE) != 0;
 }
 
+/* The errors of the attempt before are kept, in `refused`: this one may be over
+ * before those nodes have replied again (is_busy()). */
 static void attempt(struct hf_op *op)
 {
     struct hf_client *client = op->client;
@@ -339,6 +341,8 @@ static bool is_busy(struct hf_op *op)
            op->order.wait_ms >= 0 && !op->has_dropped;
 }
 
+/* The attempt is parted from the operation before it is released: the outcome
+ * of that release is not the operation's. */
 void hf_acquire_due(struct hf_op *op)
 {
     struct hf_lock *lock = op->lock;
@@ -368,6 +372,8 @@ static void abandon(struct hf_op *op)
     }
 }
 
+/* An error that no retry mends, such as a node that is configured otherwise,
+ * ends the operation now, and not when its wait is over. */
 static void on_node(struct hf_op *op)
 {
     if (op->is_done) {
@@ -414,6 +420,8 @@ static void on_due(struct hf_op *op)
     }
 }
 
+/* It is held, but its caller does not get it any more: it is released in the
+ * background. */
 static void discard(struct hf_op *op)
 {
     hf_release_whole(op->lock, NULL);

@@ -1,4 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* THE BEGIN AND THE END OF A PUBLIC CALL
+ *
+ *     begin   refuse NULL, and the client of a parent process
+ *             lock the mutex; refuse a client that is being closed
+ *             read the clock; begin overdue reconnects; deliver their news
+ *     end     settle (deferred.c); check the invariants; run on_state
+ *             hand out the lock; set the timer; unlock the mutex
+ *             free the client, if a callback in this thread has closed it
+ *
+ * The first check for a fork is before the mutex: in the child, that may be
+ * locked for ever by a thread which is not there. Callbacks may fork, too, so
+ * the end checks again, and the child then neither sends nor sets a timer.
+ *
+ * A lock is handed out after the callbacks of this call. Else on_state could
+ * release a lock whose handle its caller does not have yet. A change of state
+ * in between is queued for the next call, or for the library's thread.
+ *
+ * Cost: besides the requests that settling writes no system call, if no other
+ * thread has the mutex: arming only sets a timer that is due earlier. */
 #include "client/enter.h"
 
 #include "client/close.h"

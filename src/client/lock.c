@@ -1,4 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A LOCK IN ONE ALLOCATION
+ *
+ *     hf_lock │ lease, votes │ processes │ links │ notice │ name, NUL, text
+ *
+ * The three parts before the name are there only if the store, the request and
+ * the options need them. No lock has a pointer to a part: its offset is
+ * computed from the sizes of those before it. That is safe, since the number
+ * of nodes, the capabilities of the store, `is_linked` and on_state never
+ * change while the lock exists. All sizes are multiples of eight, so each part
+ * is aligned; asserted below.
+ *
+ * Other threads read `state` and `deadline_ns` without the mutex. Both are
+ * copies: only the lease decides, and hf_lock_mirror() copies it after each
+ * step. A released lock has no reader, unless a callback runs: so without
+ * on_state its unions have the data of the release.
+ *
+ * Cost: one malloc() for an attempt. Its cell and its timer are reserved with
+ * it, so no later step can run out of memory. The only system call is for
+ * entropy, once in 16 attempts. */
 #include "client/lock.h"
 
 #include "client/fork.h"
@@ -12,6 +31,9 @@
 
 _Static_assert(sizeof(struct hf_lock) <= 80, "100,000 are held at once");
 _Static_assert(sizeof(struct hf_lock) % 8 == 0, "the lease follows it");
+_Static_assert(sizeof(struct hf_lease) % 8 == 0 &&
+                   sizeof(struct hf_vote) % 8 == 0,
+               "the processes follow them");
 _Static_assert(sizeof(struct hf_life_set) % 8 == 0, "it follows the lease");
 _Static_assert(sizeof(struct hf_lock_group) % 8 == 0,
                "it follows the processes");

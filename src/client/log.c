@@ -1,4 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* THE LOG: ONE LINE FOR EACH EVENT
+ *
+ * Each step of a lock, change of a node, request and reply calls a function
+ * here. It formats one line on the stack and passes it to the callback of the
+ * program.
+ *
+ * A lock that is at risk, late or lost names the nodes to blame: those without
+ * a vote, slow ones, and those whose last reply was an error. If there is none,
+ * this process did not run. This is read from the nodes as they are now, and
+ * not from the requests that failed.
+ *
+ * Why it is safe: no decision depends on it, and it cannot fail, since it
+ * allocates nothing and cuts a long line. The callback runs with the client's
+ * mutex, so it must not call the library.
+ *
+ * Cost: without a log one comparison for each event. With one the text is made
+ * while other threads wait for the mutex. Retries of an outage are milliseconds
+ * apart, so the same reason is INFO once in ten seconds, and DEBUG in between.
+ */
 #include "client/log.h"
 
 #include "client/fence.h"
@@ -352,6 +371,9 @@ static const char *wanted(const struct hf_op *op, char out[HF_NAME_SHOWN_MAX])
 void hf_log_begin(const struct hf_op *op)
 {
     char name[HF_NAME_SHOWN_MAX];
+    if (!hf_log_is_on(op->client)) {
+        return;
+    }
     hf_client_log(op->client, HF_LOG_INFO, "%s: asking for a lease of %lld ms",
                   wanted(op, name), (long long)op->order.ttl_ms);
 }
@@ -400,6 +422,9 @@ void hf_log_retry(struct hf_op *op, enum hf_outcome outcome,
 void hf_log_failed(const struct hf_op *op)
 {
     char name[HF_NAME_SHOWN_MAX];
+    if (!hf_log_is_on(op->client)) {
+        return;
+    }
     hf_client_log(op->client, HF_LOG_INFO, "%s: not acquired: %s",
                   wanted(op, name), op->error.text);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One epoll descriptor, and a list of timers.
+/* ONE EPOLL DESCRIPTOR, AND A LIST OF TIMERS
  *
  * hf_loop_wait() may run without the client's mutex while another thread, with
  * the mutex, watches and unwatches descriptors. So it uses no watch and no
@@ -10,7 +10,14 @@
  *
  * An alarm among the descriptors ends a long wait (io/alarm.h says for which
  * reason); a short wait uses the timeout of epoll, which saves a system call.
- */
+ *
+ * Descriptors are edge-triggered: a reply costs no call to disarm or re-arm it,
+ * and a handler reads until nothing is left, or asks to be called again.
+ *
+ * Cost: one epoll_pwait2() for a wait, which returns up to 32 descriptors; a
+ * long wait sets the alarm too, if that is not set to an earlier time already.
+ * One epoll_ctl() to begin, change or end a watch. Watches and timers are
+ * searched one after the other: there are at most 64, and about as many. */
 #include "io/loop.h"
 
 #include "base/assert.h"

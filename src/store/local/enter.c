@@ -1,5 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gate's two mutexes: making, locking and unlocking them. */
+/* WAITING AT THE GATE, BUT NOT FOR EVER
+ *
+ *     trylock ── free ──▶ inside: count the entry, note our pid
+ *        └ busy: wait node_timeout ── entered ──▶ inside
+ *                   ▲        └ no process entered meanwhile, and the one inside
+ *                   │          is stopped (/proc) ──▶ fail
+ *                   └── else, up to ten times ──▶ fail: overloaded
+ *
+ * A busy gate is told from a stuck one by the count of entries: each process
+ * that enters raises it. A client that has waited in vain remembers the count,
+ * and does not wait again for the same process: it may have 100,000 locks to
+ * release.
+ *
+ * Why a dead process does no harm: the kernel gives its mutex to the next one
+ * with EOWNERDEAD. Of the locks' file nothing needs repair (gate.c). Of the
+ * values' file, a commit may not be on the disk yet, so the next process syncs
+ * it (values_file.c).
+ *
+ * Cost: no system call if the gate is free. A waiter sleeps in the kernel. */
 #include "store/local/gate.h"
 
 #include "base/assert.h"

@@ -11,7 +11,12 @@
  * do not begin with the socket's secret, so other users cannot fill the receive
  * queue. The secret is kept in the store; a process that can read it there can
  * break every lock anyway. A pushed grant is only a hint: the waiter sends
- * CONFIRM, to which the store replies from its record. */
+ * CONFIRM, to which the store replies from its record.
+ *
+ * Cost: one sendto() for up to 128 consecutive grants to one process; one
+ * recv() for each message, and one that finds none. If the reader's queue is
+ * full, up to 15 tries in 1.5 ms. A process that never waits makes its socket
+ * when it first grants a lock to a waiter. */
 #include "store/local/wake.h"
 
 #include "base/assert.h"

@@ -42,6 +42,8 @@ static int compare(const void *a, const void *b)
                                              : strcmp(one->node, other->node);
 }
 
+/* An item counts before its texts are checked, so that hf_zk_list_clear() frees
+ * what there is. The copy is unescaped in place; the node is its id. */
 static bool take_child(struct hf_zk_op *op, const char *node)
 {
     struct hf_zk_item item = {0};
@@ -57,6 +59,7 @@ static bool take_child(struct hf_zk_op *op, const char *node)
     return item.node != NULL && item.copy != NULL;
 }
 
+/* Room for one more than there are: an empty list is not lack of memory. */
 static bool take_children(struct hf_zk_op *op,
                           const struct String_vector *children)
 {
@@ -82,6 +85,7 @@ static bool take_children(struct hf_zk_op *op,
     return true;
 }
 
+/* Without its container a name has no entries: that is no error. */
 static void on_children(int rc, const struct String_vector *children,
                         const struct Stat *stat, const void *data)
 {
@@ -104,6 +108,8 @@ static void on_synced(int rc, const char *path, const void *data)
                       rc == ZNONODE ? ZOK : rc);
 }
 
+/* The list is sent without the reply to the sync: a server executes the
+ * requests of one connection in order, so the list is as new as the sync. */
 void hf_zk_list(struct hf_zk_op *op, bool is_synced)
 {
     zhandle_t *library = op->handle->library;
@@ -144,6 +150,7 @@ static void on_note(int rc, const char *value, int len, const struct Stat *stat,
     hf_zk_op_answered(op, rc == ZNONODE ? ZOK : rc);
 }
 
+/* Those that hold: the first entry, and all that share with it. */
 void hf_zk_list_notes(struct hf_zk_op *op, hf_zk_step_fn *then,
                       struct hf_instant now)
 {
@@ -212,6 +219,7 @@ static bool is_refused(const struct hf_zk_item *item,
     return entry->born_ttl_s > 0 && hf_zk_key_is_last(item->sequence);
 }
 
+/* In place: an entry moves to the front only, over one that is left out. */
 static void list_reply(struct hf_zk_op *op)
 {
     size_t n = 0;
