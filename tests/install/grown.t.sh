@@ -16,16 +16,16 @@ quietly() {
 
 mkdir "$W/later" || exit
 cp -r "$HF_SOURCE"/{CMakeLists.txt,cmake,include,src,cli,docs} "$W/later" || exit
-header=$W/later/include/holdfast/holdfast.h
+headers=("$W"/later/include/holdfast/*.h)
 opaque=$W/later/src/core/opaque.h
 request=$W/later/src/client/request.c
 open=$W/later/src/client/open.c
 
 # Structs that the caller fills grow at their end; those that the library fills
 # grow anywhere.
-awk '/^struct hf_(client_options|request|name) \{/ { inside = 1 }
-    /^};/ && inside { print "    uint64_t grown[8];"; inside = 0 }
-    { print }' "$HF_SOURCE/include/holdfast/holdfast.h" >"$header"
+sed -Ei '/^struct hf_(client_options|request|name) \{/,/^};/ {
+    s/^};/    uint64_t grown[8];\n&/
+}' "${headers[@]}"
 awk '{ print } /^struct hf_[a-z_]+ \{/ { print "    uint64_t grown[8];" }' \
     "$HF_SOURCE/src/core/opaque.h" >"$opaque"
 
@@ -35,13 +35,13 @@ sed -i 's/^    enum hf_status status = read_size(request, &full, error);/&\n    
     s/hf_name_check(client, name.name, name.name_len, error);/&\n        status = name.grown[7] != 0 ? HF_INTERNAL : status;/' "$request"
 sed -i 's/^    if (out->thread != HF_THREAD_AUTO &&/    for (int i = 0; i < 8; i++) {\n        if (out->grown[i] != 0) {\n            return HF_INTERNAL;\n        }\n    }\n&/' "$open"
 
-is "$(grep -c 'uint64_t grown' "$header")" 3 "three structs of the caller grow"
+is "$(cat "${headers[@]}" | grep -c 'uint64_t grown')" 3 "three structs of the caller grow"
 is "$(grep -c 'uint64_t grown' "$opaque")" \
     "$(grep -c '^struct hf_.* {' "$HF_SOURCE/src/core/opaque.h")" \
     "and each that the library fills"
 is "$(grep -c 'grown\[' "$request")" 2 "requests and names are read"
 is "$(grep -c 'grown\[' "$open")" 1 "and options"
-is "$(grep -hoE '^struct hf_[a-z_]+ \{' "$HF_SOURCE/include/holdfast/holdfast.h" |
+is "$(grep -hoE '^struct hf_[a-z_]+ \{' "$HF_SOURCE"/include/holdfast/*.h |
     sort | tr -d '\n')" \
     "struct hf_client_options {struct hf_error {struct hf_name {struct hf_request {" \
     "no other struct has a layout that programs know"

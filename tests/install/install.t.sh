@@ -25,8 +25,9 @@ if [ -e "$HF_BUILD/store-postgres.so" ]; then
 fi
 ok "the TLS module" test -s "$libdir/holdfast/holdfast-tls.so"
 ok "the program of holdfast top" test -x "$libdir/holdfast/holdfast-top"
-is "$(cd "$prefix/include" && find . -type f | sort | tr '\n' ' ')" \
-    "./holdfast/guard.h ./holdfast/holdfast.h ./holdfast/holdfast.hpp " "the public headers, no other"
+is "$(cd "$prefix/include" && find . -type f | sort)" \
+    "$(cd "$HF_SOURCE/include" && find . -name '*.h' -o -name '*.hpp' | sort)" \
+    "the public headers, no other"
 
 flags=$(pkg-config --cflags --libs holdfast)
 shopt -s nullglob

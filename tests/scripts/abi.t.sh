@@ -8,7 +8,9 @@ command -v abidw >/dev/null || skip_all "no abigail-tools"
 mkdir "$W/tree" || exit
 cp -r "$HF_SOURCE"/{CMakeLists.txt,cmake,include,src,cli,docs,abi,scripts} \
     "$W/tree" || exit
-header=include/holdfast/holdfast.h
+locks=include/holdfast/locks.h
+clients=include/holdfast/clients.h
+outcomes=include/holdfast/outcomes.h
 cd "$W/tree" || exit
 cmake -S . -B build -G Ninja -DHF_TESTS=OFF -DCMAKE_BUILD_TYPE=Debug \
     >"$W/log" || exit
@@ -16,7 +18,7 @@ cmake -S . -B build -G Ninja -DHF_TESTS=OFF -DCMAKE_BUILD_TYPE=Debug \
 # With the changes that the pairs of FILE and sed SCRIPT make. A build costs more
 # than all the rest: changes whose reports can be told apart share one, and a file
 # that stays the same keeps its time.
-files=("$header" src/core/opaque.h CMakeLists.txt)
+files=("$locks" "$clients" "$outcomes" src/core/opaque.h CMakeLists.txt)
 changed() { # FILE SCRIPT...
     local file next=$W/next
     rm -rf "$next"
@@ -35,10 +37,10 @@ changed() { # FILE SCRIPT...
     capture env "HF_BUILD=$W/tree/build" scripts/checks/abi
 }
 
-breaks=("$header" 's/^    int64_t ttl_ms;/    int64_t later; &/'
-    "$header" 's/^    uint32_t permits;/    uint16_t permits;/'
-    "$header" 's/^    char text\[1000\];/    char text[1001];/'
-    "$header" 's/^    X(HF_LOST,/    X(HF_LATER, HF_CLASS_FATAL, "later") &/')
+breaks=("$locks" 's/^    int64_t ttl_ms;/    int64_t later; &/'
+    "$locks" 's/^    uint32_t permits;/    uint16_t permits;/'
+    "$outcomes" 's/^    char text\[1000\];/    char text[1001];/'
+    "$outcomes" 's/^    X(HF_LOST,/    X(HF_LATER, HF_CLASS_FATAL, "later") &/')
 
 # With a new name everything may change, and is recorded anew.
 changed CMakeLists.txt 's/VERSION 0\.2\.0/VERSION 0.3.0/' "${breaks[@]}"
@@ -59,9 +61,10 @@ like "$out" "hf_status::HF_LATER" "a status in the middle is"
 like "$out" 'give the library a new name' "and what to do"
 
 # New members where the caller gives its size, a new status, larger opaque structs.
-changed $header '
-    /^struct hf_request {/,/^};/s/^};/    int64_t later;\n};/
-    /^struct hf_client_options {/,/^};/s/^};/    int64_t later;\n};/
+changed "$locks" '/^struct hf_request {/,/^};/s/^};/    int64_t later;\n};/' \
+    "$clients" '
+    /^struct hf_client_options {/,/^};/s/^};/    int64_t later;\n};/' \
+    "$outcomes" '
     s/^    X(HF_INTERNAL, .*)/& X(HF_LATER, HF_CLASS_FATAL, "later")/' \
     src/core/opaque.h '/^struct hf_.* {/a int later;'
 is "$code $err" "0 " "additions pass"

@@ -7,7 +7,7 @@
 mkdir "$W/tree"
 cd "$W/tree" || exit
 (cd "$HF_SOURCE" &&
-    find bench cli examples fuzz model sim src tests -name node_modules -prune \
+    find bench cli examples fuzz include model sim src tests -name node_modules -prune \
         -o -name '*.[ch]' -print0 | tar -c --null -T -) | tar -x
 git init -q . && git add .
 capture "$HF_SOURCE/scripts/checks/layers"
@@ -56,6 +56,10 @@ refused src/core/lease_step.c '<stdio.h>' \
     'src/core/lease_step.c: core must not see <stdio.h>'
 refused src/client/op.c '<lmdb.h>' \
     'src/client/op.c: src/client must not see <lmdb.h>'
+refused src/client/op.c '<holdfast/locks.h>' \
+    'src/client/op.c: src/client must not see <holdfast/locks.h>'
+refused examples/blocking.c '<holdfast/clients.h>' \
+    'examples/blocking.c: examples must not see <holdfast/clients.h>'
 refused sim/world/net.c '<lua.h>' \
     'sim/world/net.c: sim/world must not see <lua.h>'
 
@@ -103,4 +107,8 @@ printf '#include "world/world.h"\n' >>sim/world/observer.h
 capture "$HF_SOURCE/scripts/checks/layers"
 like "$code:$err" '^1:.*sim/world/observer\.h.*sim/world/world\.h' \
     "a cycle among headers"
+printf '#include <holdfast/admin.h>\n' >>include/holdfast/clients.h
+capture "$HF_SOURCE/scripts/checks/layers"
+like "$code:$err" '^1:.*include/holdfast/admin\.h.*include/holdfast/clients\.h|^1:.*include/holdfast/clients\.h.*include/holdfast/admin\.h' \
+    "a cycle among the parts of the public header"
 finish
