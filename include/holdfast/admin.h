@@ -70,9 +70,16 @@ typedef bool hf_break_fn(void *user, const struct hf_holder *holder,
                          int64_t wait_ms);
 
 /**
- * hf_client_break() with @p now false, and a callback before the wait. @p
- * may_wait is called in this thread, without a mutex of the library. It may
- * call any function; hf_client_close() takes effect when it has returned.
+ * hf_client_break() with `now` false, and a callback before the wait.
+ *
+ * @param client    The client.
+ * @param name      The name. Borrowed for the call.
+ * @param name_len  In bytes.
+ * @param may_wait  Called in this thread, without a mutex of the library. It
+ *                  may call any function; hf_client_close() takes effect when
+ *                  it has returned. NULL: wait.
+ * @param user      Passed to @p may_wait.
+ * @param error     The reason of a failure, or NULL.
  *
  * @return As hf_client_break(); HF_BUSY - also if @p may_wait returned false.
  *
@@ -84,9 +91,18 @@ hf_client_break_wait(struct hf_client *client, const void *name,
                      size_t name_len, hf_break_fn *may_wait, void *user,
                      struct hf_error *error);
 
-/** The callback at the end of hf_op_start_break(). @p held_until_ms and @p
- * status are as in hf_client_break(). @p error is borrowed for the call.
- * Threads: one in hf_client_process() or hf_client_close(). Blocks: may. */
+/**
+ * The callback at the end of hf_op_start_break().
+ *
+ * @param user           As passed at the start.
+ * @param held_until_ms  The milliseconds from this call for which the old
+ *                       holder may be HELD; 0: none; -1: unknown.
+ * @param status         As hf_client_break() or hf_client_break_wait() would
+ *                       return; HF_CANCELLED from hf_client_close().
+ * @param error          Details, borrowed for the call; never NULL.
+ *
+ * Threads: one in hf_client_process() or hf_client_close(). Blocks: may.
+ */
 typedef void hf_broken_fn(void *user, int64_t held_until_ms,
                           enum hf_status status, const struct hf_error *error);
 
@@ -160,11 +176,17 @@ HF_API int64_t hf_node_rtt_us(const struct hf_node *node);
  * Threads: any. Blocks: never. */
 HF_API void hf_node_free(struct hf_node *node);
 
-/** The present state of node @p idx; sends no request. Free @p out with
- * hf_node_free().
- * @return HF_OK; HF_INVALID - no such node;
- * HF_NO_MEMORY.
- * Owner: the caller. Threads: any. Blocks: briefly. */
+/**
+ * The present state of node @p idx; sends no request.
+ *
+ * @param client  The client.
+ * @param idx     0 .. hf_client_nodes() - 1.
+ * @param out     The node, for hf_node_free().
+ *
+ * @return HF_OK; HF_INVALID - no such node; HF_NO_MEMORY.
+ *
+ * Owner: the caller. Threads: any. Blocks: briefly.
+ */
 HF_API HF_NODISCARD enum hf_status
 hf_client_node(struct hf_client *client, int idx, struct hf_node **out);
 
@@ -202,6 +224,11 @@ typedef void hf_finding_fn(void *user, const struct hf_finding *finding);
  * its remedy. The last one is about all nodes: "2 of 3 servers count, 2 are
  * needed". It is an error if no lock could be acquired; then a node that cannot
  * be reached is an error, too.
+ *
+ * @param client  The client.
+ * @param each    Called for each finding.
+ * @param user    Passed to @p each.
+ * @param error   The reason of a failure, or NULL.
  *
  * @return HF_OK - see the findings; HF_INVALID - also without a callback;
  *         HF_CANCELLED; HF_NO_MEMORY.

@@ -131,25 +131,54 @@ HF_API uint32_t hf_info_node_waiting(const struct hf_info *info, int idx);
  * Threads: any. Blocks: never. */
 HF_API void hf_info_free(struct hf_info *info);
 
-/** Read the holder of @p name. Free @p out with hf_info_free().
+/**
+ * Read the holder of @p name.
+ *
+ * @param client    The client.
+ * @param name      Borrowed for the call.
+ * @param name_len  In bytes.
+ * @param out       The result, for hf_info_free().
+ * @param error     The reason of a failure, or NULL.
+ *
  * @return HF_OK; HF_UNAVAILABLE, HF_QUARANTINED - no majority replied;
  *         HF_DENIED; HF_CONFIG; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
- * Owner: the caller. Threads: any. Blocks: 0.9 s. */
+ *
+ * Owner: the caller. Threads: any. Blocks: 0.9 s.
+ */
 HF_API HF_NODISCARD enum hf_status
 hf_client_inspect(struct hf_client *client, const void *name, size_t name_len,
                   struct hf_info **out, struct hf_error *error);
 
-/** The callback at the end of hf_op_start_inspect(). @p info is yours, for
- * hf_info_free(), if @p status is HF_OK; else NULL. @p error is borrowed for
- * the call.
- * Threads: one in hf_client_process() or hf_client_close(). Blocks: may. */
+/**
+ * The callback at the end of hf_op_start_inspect().
+ *
+ * @param user    As passed at the start.
+ * @param info    Yours, for hf_info_free(), if @p status is HF_OK; else NULL.
+ * @param status  As hf_client_inspect() would return; HF_CANCELLED from
+ *                hf_client_close().
+ * @param error   Details, borrowed for the call; never NULL.
+ *
+ * Threads: one in hf_client_process() or hf_client_close(). Blocks: may.
+ */
 typedef void hf_info_fn(void *user, struct hf_info *info, enum hf_status status,
                         const struct hf_error *error);
 
-/** Start hf_client_inspect(). @p name is copied. @return HF_OK - started;
- * HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
+/**
+ * Start hf_client_inspect().
+ *
+ * @param client    The client.
+ * @param name      Copied.
+ * @param name_len  In bytes.
+ * @param done      Called with the result.
+ * @param user      Passed to @p done.
+ * @param out       For hf_op_cancel(), or NULL.
+ * @param error     The reason of a failure to start, or NULL.
+ *
+ * @return HF_OK - started; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
+ *
  * Owner: the library; @p out is valid until @p done is called or
- * hf_op_cancel(). Threads: any. Blocks: briefly. */
+ * hf_op_cancel(). Threads: any. Blocks: briefly.
+ */
 HF_API HF_NODISCARD enum hf_status
 hf_op_start_inspect(struct hf_client *client, const void *name, size_t name_len,
                     hf_info_fn *done, void *user, struct hf_op **out,
@@ -201,6 +230,13 @@ typedef bool hf_queue_fn(void *user, const struct hf_queue_entry *entry);
  * List the holders and the waiters of @p name, in order: node by node, holders
  * first. At most 1,000 of each at each node.
  *
+ * @param client    The client.
+ * @param name      Borrowed for the call.
+ * @param name_len  In bytes.
+ * @param each      Called for each entry.
+ * @param user      Passed to @p each.
+ * @param error     The reason of a failure, or NULL.
+ *
  * @return HF_OK; HF_UNAVAILABLE, HF_QUARANTINED - no majority replied;
  *         HF_DENIED; HF_CONFIG; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
  *
@@ -210,11 +246,24 @@ HF_API HF_NODISCARD enum hf_status
 hf_client_queue(struct hf_client *client, const void *name, size_t name_len,
                 hf_queue_fn *each, void *user, struct hf_error *error);
 
-/** Start hf_client_queue(): hf_client_process() calls @p each for the entries,
- * and then @p done, without a lock. Both get @p user. @p name is copied.
+/**
+ * Start hf_client_queue(): hf_client_process() calls @p each for the entries,
+ * and then @p done.
+ *
+ * @param client    The client.
+ * @param name      Copied.
+ * @param name_len  In bytes.
+ * @param each      Called for each entry.
+ * @param done      Called at the end, without a lock.
+ * @param user      Passed to both.
+ * @param out       For hf_op_cancel(), or NULL.
+ * @param error     The reason of a failure to start, or NULL.
+ *
  * @return HF_OK - started; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
+ *
  * Owner: the library; @p out is valid until @p done is called or
- * hf_op_cancel(). Threads: any. Blocks: briefly. */
+ * hf_op_cancel(). Threads: any. Blocks: briefly.
+ */
 HF_API HF_NODISCARD enum hf_status
 hf_op_start_queue(struct hf_client *client, const void *name, size_t name_len,
                   hf_queue_fn *each, hf_op_fn *done, void *user,
@@ -255,12 +304,23 @@ HF_API HF_NODISCARD enum hf_status
 hf_client_list(struct hf_client *client, const char *pattern, hf_list_fn *each,
                void *user, struct hf_error *error);
 
-/** Start hf_client_list(): hf_client_process() calls @p each for the names, up
- * to 32 in each call, and at the end @p done, without a lock. Both get @p user.
- * @p pattern is copied. @return HF_OK - started; HF_INVALID;
- * HF_CANCELLED; HF_NO_MEMORY.
+/**
+ * Start hf_client_list(): hf_client_process() calls @p each for the names, up
+ * to 32 in each call, and at the end @p done.
+ *
+ * @param client   The client.
+ * @param pattern  As for hf_client_list(), or NULL. Copied.
+ * @param each     Called for each name.
+ * @param done     Called at the end, without a lock.
+ * @param user     Passed to both.
+ * @param out      For hf_op_cancel(), or NULL.
+ * @param error    The reason of a failure to start, or NULL.
+ *
+ * @return HF_OK - started; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
+ *
  * Owner: the library; @p out is valid until @p done is called or
- * hf_op_cancel(). Threads: any. Blocks: briefly. */
+ * hf_op_cancel(). Threads: any. Blocks: briefly.
+ */
 HF_API HF_NODISCARD enum hf_status
 hf_op_start_list(struct hf_client *client, const char *pattern,
                  hf_list_fn *each, hf_op_fn *done, void *user,

@@ -50,12 +50,15 @@
  *   HF_INVALID is returned if the client or lock is missing, in a forked child,
  *   and while the client is being closed; HF_CANCELLED after a cancel token,
  *   hf_client_interrupt() or a callback that closes the client; HF_NO_MEMORY
- *   if an allocation fails.
+ *   if an allocation fails; HF_UNSUPPORTED if the store lacks what the call
+ *   needs (enum hf_capability).
  * - The name of a time ends in its unit: _ms, _us, _s. Times are measured on
  *   CLOCK_BOOTTIME, which includes the time while the machine is suspended.
  *   Lengths are in bytes.
  *
  * Each docstring has these fields:
+ * - @param: each parameter, if there are three or more. It says so if a pointer
+ *   may be NULL; `user`, which the library only passes on, always may.
  * - Owner: of the returned pointer, or of the one written to a `**`.
  * - Threads: which threads may call it. "the lock's": one at a time, as above.
  * - Blocks: the longest wait for nodes. node_timeout is 50 ms on Redis, and 500

@@ -75,10 +75,18 @@ struct hf_request {
                                    started, until `done` or hf_op_cancel() */
 };
 
-/** Fill the first @p size bytes of @p request like hf_request_init(): for
- * other languages. @p size and @p more_size are the sizes of struct hf_request
- * and struct hf_name in the caller's version.
- * Threads: any. Blocks: never. */
+/**
+ * Fill the first @p size bytes of @p request like hf_request_init(): for other
+ * languages.
+ *
+ * @param request    The struct to fill. NULL is fine.
+ * @param size       Bytes of struct hf_request in the caller's version.
+ * @param more_size  Bytes of struct hf_name in the caller's version.
+ * @param name       A C string. Borrowed as long as the request is used. NULL:
+ *                   set name and name_len yourself.
+ *
+ * Threads: any. Blocks: never.
+ */
 HF_API void hf_request_init_sized(struct hf_request *request, size_t size,
                                   size_t more_size, const char *name);
 
@@ -282,9 +290,15 @@ HF_API const void *hf_lock_name(const struct hf_lock *lock, size_t *name_len);
  * Threads: the lock's. Blocks: never. */
 HF_API size_t hf_lock_count(const struct hf_lock *lock);
 
-/** The name at @p idx, in the order of the request: 0 is hf_lock_name(). NULL
- * beyond the last.
- * Owner: the lock. Threads: the lock's. Blocks: never. */
+/**
+ * The name at @p idx, in the order of the request. NULL beyond the last.
+ *
+ * @param lock      The lock.
+ * @param idx       0 is hf_lock_name(); below hf_lock_count().
+ * @param name_len  Set to its length in bytes, 0 beyond the last; or NULL.
+ *
+ * Owner: the lock. Threads: the lock's. Blocks: never.
+ */
 HF_API const void *hf_lock_name_at(const struct hf_lock *lock, size_t idx,
                                    size_t *name_len);
 
@@ -305,8 +319,15 @@ HF_API int hf_lock_slot(const struct hf_lock *lock);
 HF_API void hf_lock_owner(const struct hf_lock *lock,
                           char text[HF_OWNER_TEXT_MAX]);
 
-/** The same for the name at @p idx; empty if there is none.
- * Threads: the lock's. Blocks: never. */
+/**
+ * The same for the name at @p idx.
+ *
+ * @param lock  The lock.
+ * @param idx   0 is hf_lock_owner(); below hf_lock_count().
+ * @param text  Set to the text, with a NUL; empty beyond the last.
+ *
+ * Threads: the lock's. Blocks: never.
+ */
 HF_API void hf_lock_owner_at(const struct hf_lock *lock, size_t idx,
                              char text[HF_OWNER_TEXT_MAX]);
 
@@ -319,7 +340,8 @@ HF_API void hf_lock_owner_at(const struct hf_lock *lock, size_t idx,
  *
  * @return HF_OK - a majority confirmed; HF_LOST; HF_UNAVAILABLE, HF_DENIED,
  *         HF_NO_MEMORY, HF_CANCELLED - not confirmed: the deadline stays, and
- *         a later renewal sets the ttl; HF_INVALID - also a ttl out of bounds.
+ *         a later renewal sets the ttl; HF_INVALID - also a ttl out of bounds;
+ *         HF_UNSUPPORTED - a longer ttl, on ZooKeeper.
  *
  * Threads: the lock's. Blocks: for about one node_timeout.
  */
@@ -395,6 +417,12 @@ hf_lock_adopt(struct hf_client *client, const struct hf_request *request,
 
 /**
  * Release a detached lock without adopting it first.
+ *
+ * @param client    The client.
+ * @param name      The name of the lock. Borrowed for the call.
+ * @param name_len  In bytes.
+ * @param owner     As for hf_lock_adopt(); its TTL is not used.
+ * @param error     The reason of a failure, or NULL.
  *
  * @return HF_OK; HF_LOST - that owner had lost it; HF_UNKNOWN - not confirmed:
  *         the end of the lease frees it at the latest; HF_UNAVAILABLE,

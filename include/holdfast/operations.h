@@ -107,6 +107,12 @@ HF_API void hf_op_start_release(struct hf_lock *lock, hf_op_fn *done,
  * Start hf_lock_release_reserved(). Consumes @p lock at once if it returns
  * HF_OK; with any other status the lock is still yours.
  *
+ * @param lock        The lock.
+ * @param reserve_ms  Milliseconds from this call, 0 to HF_RESERVE_MS_MAX.
+ * @param done        Called with the result, as for hf_op_start_release(); not
+ *                    NULL.
+ * @param user        Passed to @p done.
+ *
  * @return HF_OK; HF_INVALID - @p reserve_ms out of its bounds, a read lock, no
  *         lock or callback, a forked child or a client that is being closed;
  *         HF_UNSUPPORTED - as above; HF_NO_MEMORY.
@@ -118,8 +124,15 @@ hf_op_start_release_reserved(struct hf_lock *lock, int64_t reserve_ms,
                              hf_op_fn *done, void *user);
 
 /**
- * Start hf_lock_adopt(); @p done gets the lock. Request and @p owner are
- * copied.
+ * Start hf_lock_adopt(); @p done gets the lock.
+ *
+ * @param client   The client.
+ * @param request  As for hf_lock_adopt(). Copied, with the name.
+ * @param owner    As for hf_lock_adopt(). Copied.
+ * @param done     Called with the result.
+ * @param user     Passed to @p done.
+ * @param out      For hf_op_cancel(), or NULL.
+ * @param error    The reason of a failure to start, or NULL.
  *
  * @return HF_OK - started; HF_INVALID - also a malformed owner; HF_UNSUPPORTED
  *         - several names or a semaphore, or a request of a later version;
@@ -142,7 +155,15 @@ hf_op_start_adopt(struct hf_client *client, const struct hf_request *request,
  * hf_lock_add_process() return HF_INVALID. Releasing the lock ends the
  * operation with HF_CANCELLED.
  *
- * @return HF_OK - started; HF_LOST; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
+ * @param lock    The lock.
+ * @param ttl_ms  As for hf_lock_extend(): the new lease; 0: the present one.
+ * @param done    Called with the result.
+ * @param user    Passed to @p done.
+ * @param out     For hf_op_cancel(), or NULL.
+ * @param error   The reason of a failure to start, or NULL.
+ *
+ * @return HF_OK - started; HF_LOST; HF_INVALID; HF_UNSUPPORTED - a
+ *         longer ttl, on ZooKeeper; HF_CANCELLED; HF_NO_MEMORY.
  *
  * Owner: the library; @p out is valid until @p done is called or
  * hf_op_cancel(). Threads: the lock's. Blocks: briefly.
@@ -152,10 +173,14 @@ hf_op_start_extend(struct hf_lock *lock, int64_t ttl_ms, hf_op_fn *done,
                    void *user, struct hf_op **out, struct hf_error *error);
 
 /**
- * The callback at the end of hf_op_start_detach(). @p text is as
- * hf_lock_detach() writes it, borrowed for the call; NULL unless @p status is
- * HF_OK. HF_OK, HF_LOST: the lock is consumed; else it is still yours, unless
- * you released it or the client is being closed.
+ * The callback at the end of hf_op_start_detach().
+ *
+ * @param user    As passed at the start.
+ * @param text    As hf_lock_detach() writes it, borrowed for the call; NULL
+ *                unless @p status is HF_OK.
+ * @param status  HF_OK, HF_LOST: the lock is consumed; else it is still yours,
+ *                unless you released it or the client is being closed.
+ * @param error   Details, borrowed for the call; never NULL.
  *
  * Threads: one in hf_client_process() or hf_client_close(). Blocks: may.
  */
@@ -165,6 +190,12 @@ typedef void hf_text_fn(void *user, const char *text, enum hf_status status,
 /**
  * Start hf_lock_detach(). The lock is yours, and renewed, until right before
  * @p done is called; see hf_op_start_extend().
+ *
+ * @param lock   The lock.
+ * @param done   Called with the text.
+ * @param user   Passed to @p done.
+ * @param out    For hf_op_cancel(), or NULL.
+ * @param error  The reason of a failure to start, or NULL.
  *
  * @return HF_OK - started; HF_UNSUPPORTED - of several names or a semaphore;
  *         HF_INVALID; HF_CANCELLED; HF_NO_MEMORY. The lock is still yours.
