@@ -157,7 +157,7 @@ void sim_oracle_look_at_time(struct sim_oracle *oracle, uint64_t turn)
                               oracle->world->now_ns)
                 .ns;
         int64_t told_ms = hf_lock_remaining_ms(hf_lock_group_first(part->lock));
-        int64_t deadline_ns = deadline_of(part); /* INT64_MIN: none */
+        int64_t deadline_ns = deadline_of(part); /* HF_LONG_AGO: none */
         int64_t left_ns = deadline_ns < clock_ns ? 0 : deadline_ns - clock_ns;
         if (told_ms > 0 && told_ms * MS > left_ns) {
             sim_oracle_breach(

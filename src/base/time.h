@@ -24,6 +24,18 @@ struct hf_span {
     int64_t ns;
 };
 
+/* Longer than every span. */
+#define HF_SPAN_MAX ((struct hf_span){INT64_MAX})
+
+/* A wait without a limit, a key without expiry: where a comment allows it. Any
+ * negative span means the same. */
+#define HF_SPAN_ENDLESS ((struct hf_span){-1})
+
+static inline bool hf_span_is_endless(struct hf_span span)
+{
+    return span.ns < 0;
+}
+
 /* Later than every reading of the clock. */
 #define HF_NEVER ((struct hf_instant){INT64_MAX})
 

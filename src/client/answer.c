@@ -19,8 +19,7 @@
  * only. */
 static struct hf_span left_of(const struct hf_answer *answer)
 {
-    return answer->left_ms < 0 ? (struct hf_span){-1}
-                               : hf_span_ms(answer->left_ms);
+    return answer->left_ms < 0 ? HF_SPAN_ENDLESS : hf_span_ms(answer->left_ms);
 }
 
 /* Another library deletes its key without a push to us, and its own clients

@@ -38,7 +38,7 @@ static void check_mirror(const struct hf_lock *lock)
     HF_ASSERT((uint8_t)state ==
               atomic_load_explicit(&lock->state, memory_order_relaxed));
     if (state == HF_STATE_LOST) {
-        HF_ASSERT(lock->deadline_ns == INT64_MIN);
+        HF_ASSERT(lock->deadline_ns == HF_LONG_AGO.ns);
     } else {
         HF_ASSERT(lock->deadline_ns == hf_lease_deadline(lease).ns);
     }

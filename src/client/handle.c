@@ -20,15 +20,15 @@
 
 static struct hf_span left(const struct hf_lock *lock)
 {
-    int64_t deadline_ns = INT64_MAX;
+    int64_t deadline_ns = HF_NEVER.ns;
     for (const struct hf_lock *one = lock; one != NULL;
          one = hf_lock_follows(one)) {
         int64_t ns =
             atomic_load_explicit(&one->deadline_ns, memory_order_relaxed);
         deadline_ns = ns < deadline_ns ? ns : deadline_ns;
     }
-    if (deadline_ns == INT64_MIN || hf_client_is_forked(lock->client)) {
-        return (struct hf_span){INT64_MIN};
+    if (deadline_ns == HF_LONG_AGO.ns || hf_client_is_forked(lock->client)) {
+        return (struct hf_span){0};
     }
     return hf_instant_until(hf_clock_now(), (struct hf_instant){deadline_ns});
 }

@@ -155,7 +155,7 @@ struct hf_lock *hf_lock_new(struct hf_client *client,
         .since_s = (uint32_t)hf_clock_wall_s(),
         .client = client,
         .user = order->user,
-        .deadline_ns = INT64_MIN,
+        .deadline_ns = HF_LONG_AGO.ns,
         .queue_prev = HF_NOWHERE,
         .queue_next = HF_NOWHERE,
         .state = HF_STATE_RELEASED,
@@ -244,7 +244,8 @@ void hf_lock_mirror(struct hf_lock *lock)
         return; /* released: the union holds done_user */
     }
     atomic_store_explicit(&lock->deadline_ns,
-                          is_held ? hf_lease_deadline(lease).ns : INT64_MIN,
+                          is_held ? hf_lease_deadline(lease).ns
+                                  : HF_LONG_AGO.ns,
                           memory_order_relaxed);
     atomic_store_explicit(&lock->state, (uint8_t)state, memory_order_release);
 }

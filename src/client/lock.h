@@ -53,7 +53,7 @@ struct hf_lock {
         hf_op_fn *done;         /* CALLING, without struct hf_notice */
     };
     union {
-        _Atomic int64_t deadline_ns; /* INT64_MIN: not held */
+        _Atomic int64_t deadline_ns; /* HF_LONG_AGO: not held */
         void *done_user;             /* CALLING, without struct hf_notice */
     };
     uint32_t queue_prev; /* in one of the client's queues, by index */

@@ -96,8 +96,8 @@ struct hf_event {
                             it; or 0 */
     uint32_t rival;      /* ANSWER: digest of the holder's owner; 0: the reply
                             names none */
-    struct hf_span left; /* ANSWER: the rival's remaining lease; negative:
-                            it has no expiry */
+    struct hf_span left; /* ANSWER: the rival's remaining lease, or
+                            HF_SPAN_ENDLESS */
     struct hf_span ttl;  /* EXTEND */
     uint16_t spared;  /* RELEASE_FOREIGN: nodes to which no RELEASE is sent */
     bool queues;      /* ACQUIRE: wait in the nodes' queues until it is ours
@@ -164,6 +164,9 @@ enum hf_phase {
 #define HF_PHASES_OF_DEADLINE                                                  \
     ((1U << HF_PHASE_HOLDING) | (1U << HF_PHASE_RELEASING))
 
+/* A remaining lease in milliseconds: of a key without expiry. */
+#define HF_LEFT_MS_ENDLESS UINT32_MAX
+
 /* One node's replies to this owner. Private to core. Unions named
  * a_or_b, here and in the lease, are read only through core/lease_overlay.h,
  * which asserts that the member was written last (INV-6). */
@@ -184,8 +187,8 @@ struct hf_vote {
         struct {
             uint32_t rival;   /* not ours: digest of the holder's owner; 0: none
                                */
-            uint32_t left_ms; /* the rival's remaining lease; UINT32_MAX: no
-                                 expiry */
+            uint32_t left_ms; /* the rival's remaining lease, or
+                                 HF_LEFT_MS_ENDLESS */
         };
         struct { /* ours: known limits of raises, in buckets of the clock
                     floor; 0: unknown */
@@ -293,7 +296,7 @@ uint64_t hf_lease_seen(const struct hf_lease *lease);
 uint64_t hf_lease_granted(const struct hf_lease *lease, unsigned node);
 
 /* In the step that reports TAKEN: the shortest time after which a majority can
- * be free, computed from the rivals' remaining leases; INT64_MAX ns if these
+ * be free, computed from the rivals' remaining leases; HF_SPAN_MAX if these
  * have no expiry. */
 struct hf_span hf_lease_rival_left(const struct hf_lease *lease);
 

@@ -96,12 +96,12 @@ void hf_grant_reply(struct hf_step *step, struct hf_vote *vote)
 
 static uint32_t saturated_ms(struct hf_span left)
 {
-    if (left.ns < 0) {
-        return UINT32_MAX;
+    if (hf_span_is_endless(left)) {
+        return HF_LEFT_MS_ENDLESS;
     }
     int64_t ms = hf_span_ms_ceil(left);
     HF_ASSERT(ms >= 0);
-    return ms >= UINT32_MAX ? UINT32_MAX - 1 : (uint32_t)ms;
+    return ms >= HF_LEFT_MS_ENDLESS ? HF_LEFT_MS_ENDLESS - 1 : (uint32_t)ms;
 }
 
 void hf_grant_refusal(struct hf_step *step, struct hf_vote *vote)

@@ -223,6 +223,5 @@ struct hf_span hf_lease_rival_left(const struct hf_lease *lease)
     HF_ASSERT(n >= quorum); /* TAKEN: so fewer than a quorum granted */
     HF_ASSERT(granted < quorum && n + granted <= lease->n_nodes);
     uint32_t left_ms = sorted[quorum - granted - 1];
-    return left_ms == UINT32_MAX ? (struct hf_span){INT64_MAX}
-                                 : hf_span_ms(left_ms);
+    return left_ms == HF_LEFT_MS_ENDLESS ? HF_SPAN_MAX : hf_span_ms(left_ms);
 }

@@ -119,7 +119,7 @@ static struct hf_instant expiry_check_at(const struct hf_step *step,
 {
     HF_ASSERT(vote->said == HF_SAID_QUEUED);
     const struct hf_event *event = step->event;
-    if (hf_vote_left_ms(vote) == UINT32_MAX ||
+    if (hf_vote_left_ms(vote) == HF_LEFT_MS_ENDLESS ||
         event->ahead >= EXPIRY_CHECKERS_MAX) {
         return HF_NEVER;
     }
@@ -344,7 +344,7 @@ static void yield(struct hf_step *step, unsigned node, uint64_t grant)
     vote->counter = 0;
     vote->until = HF_LONG_AGO;
     vote->said = HF_SAID_QUEUED;
-    hf_vote_set_rival(vote, 0, UINT32_MAX);
+    hf_vote_set_rival(vote, 0, HF_LEFT_MS_ENDLESS);
     hf_step_send(step, node, HF_VERB_YIELD, grant);
 }
 

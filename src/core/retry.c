@@ -49,7 +49,8 @@ void hf_retry_init(struct hf_retry *retry, struct hf_instant now,
     HF_ASSERT(base.ns > 0 && cap.ns >= base.ns);
     *retry = (struct hf_retry){
         .began = now,
-        .until = wait.ns < 0 ? HF_NEVER : hf_instant_add(now, wait),
+        .until =
+            hf_span_is_endless(wait) ? HF_NEVER : hf_instant_add(now, wait),
         .base = base,
         .cap = cap,
         .seed = seed,

@@ -57,8 +57,8 @@ struct hf_retry_verdict {
     struct hf_instant at;
 };
 
-/* wait negative: no timeout; 0: a try. `reached`: this client has reached a
- * majority before. `seed`: any random number, for the jitter. */
+/* `wait`: HF_SPAN_ENDLESS: no timeout; 0: a try. `reached`: this client has
+ * reached a majority before. `seed`: any random number, for the jitter. */
 void hf_retry_init(struct hf_retry *retry, struct hf_instant now,
                    struct hf_span wait, bool reached, struct hf_span base,
                    struct hf_span cap, uint64_t seed);

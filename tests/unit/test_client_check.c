@@ -91,7 +91,7 @@ static void lost(void)
 {
     lease()->state = HF_STATE_LOST;
     on.lock->state = HF_STATE_LOST;
-    on.lock->deadline_ns = INT64_MIN;
+    on.lock->deadline_ns = HF_LONG_AGO.ns;
 }
 
 /* The union of the deadline has the data of an asynchronous release. */
@@ -259,7 +259,8 @@ static const struct {
     {"CL-1, no timer", cl_1_no_timer, "is_timed_at("},
     {"CL-2, state", cl_2_other_state, "(uint8_t)state == atomic_load"},
     {"CL-2, deadline", cl_2_later_deadline, "lock->deadline_ns == hf_lease"},
-    {"CL-2, lost", cl_2_deadline_of_lost, "lock->deadline_ns == INT64_MIN"},
+    {"CL-2, lost", cl_2_deadline_of_lost,
+     "lock->deadline_ns == HF_LONG_AGO.ns"},
     {"CL-3", cl_3_handle_of_attempt, "lease->phase == HF_PHASE_HOLDING"},
     {"CL-4, two", cl_4_two_receivers, "(lock->flags & HF_LOCK_CALLING)"},
     {"CL-4, none", cl_4_no_receiver, "(lock->flags & HF_LOCK_CALLING)"},
