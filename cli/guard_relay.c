@@ -341,6 +341,7 @@ static bool listen_there(struct cli_guard_relay *relay)
 static bool share_reason(struct cli_guard_relay *relay)
 {
     relay->reason = mmap(NULL, REASON_ROOM, PROT_READ | PROT_WRITE,
+                         /* cppcheck-suppress invalidFunctionArg; no file */
                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (relay->reason == MAP_FAILED) {
         relay->reason = NULL;

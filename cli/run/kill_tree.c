@@ -128,6 +128,7 @@ static void add_children(struct tree *tree, pid_t pid)
     struct dirent *entry;
     path_of(path, pid, "/task");
     DIR *threads = open_dir(tree->proc, path);
+    /* cppcheck-suppress readdirCalled; no other thread has the stream */
     while (threads != NULL && (entry = readdir(threads)) != NULL) {
         struct cli_out out;
         if (entry->d_name[0] == '.') {
@@ -192,6 +193,7 @@ static void add_by_parents(struct tree *tree, pid_t root)
 {
     struct dirent *entry;
     DIR *all = open_dir(tree->proc, ".");
+    /* cppcheck-suppress readdirCalled; no other thread has the stream */
     while (all != NULL && (entry = readdir(all)) != NULL) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
         if (pid > 1 && pid != root && is_descendant(tree, pid, root)) {

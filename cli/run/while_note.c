@@ -149,10 +149,10 @@ static int find_note(pid_t pid, const char *title)
     if (folder == NULL) {
         return -1;
     }
-    struct dirent *entry = readdir(folder);
-    while (entry != NULL && file < 0) {
+    struct dirent *entry;
+    /* cppcheck-suppress readdirCalled; no other thread has the stream */
+    while (file < 0 && (entry = readdir(folder)) != NULL) {
         file = open_if_note(dirfd(folder), entry->d_name, title);
-        entry = readdir(folder);
     }
     (void)closedir(folder);
     return file;

@@ -276,6 +276,7 @@ int cli_while_pid(struct cli_args *args)
         return code;
     }
     keep.gate = mmap(NULL, sizeof(*keep.gate), PROT_READ | PROT_WRITE,
+                     /* cppcheck-suppress invalidFunctionArg; no file */
                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (keep.gate == MAP_FAILED) {
         return cli_message_errno(CLI_EXIT_INTERNAL, "mmap", errno);

@@ -29,6 +29,7 @@ struct hf_page {
 bool hf_page_open(struct hf_client *client)
 {
     void *memory = mmap(NULL, sizeof(struct hf_page), PROT_READ | PROT_WRITE,
+                        /* cppcheck-suppress invalidFunctionArg; no file */
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
         return false;

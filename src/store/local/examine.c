@@ -131,8 +131,9 @@ static void examine_spaces(struct hf_local *local,
     }
     DIR *proc = opendir("/proc");
     unsigned others = 0;
-    for (struct dirent *entry = proc == NULL ? NULL : readdir(proc);
-         entry != NULL; entry = readdir(proc)) {
+    struct dirent *entry;
+    /* cppcheck-suppress readdirCalled; no other thread has the stream */
+    while (proc != NULL && (entry = readdir(proc)) != NULL) {
         char path[300];
         struct stat space;
         if (!isdigit((unsigned char)entry->d_name[0])) {

@@ -172,8 +172,9 @@ static bool group_has_member(int64_t group)
     if (proc == NULL) {
         return true;
     }
-    for (struct dirent *entry = readdir(proc); entry != NULL && !found;
-         entry = readdir(proc)) {
+    struct dirent *entry;
+    /* cppcheck-suppress readdirCalled; no other thread has the stream */
+    while (!found && (entry = readdir(proc)) != NULL) {
         if (isdigit((unsigned char)entry->d_name[0])) {
             int64_t pid = strtoll(entry->d_name, NULL, 10);
             found = read_stat(pid, &line)

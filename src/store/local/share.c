@@ -126,6 +126,7 @@ static enum hf_status check_contents(const struct share *share)
         return fail(share, "read the folder");
     }
     do {
+        /* cppcheck-suppress readdirCalled; no other thread has the stream */
         entry = readdir(folder);
     } while (entry != NULL && is_ours(entry->d_name));
     enum hf_status status =
