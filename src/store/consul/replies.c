@@ -147,7 +147,8 @@ static bool is_refused(struct hf_consul *consul,
     if (job->when == HF_WIRE_UNLESS_OWN || own == NULL || own->note.len > 0) {
         return false;
     }
-    hf_ordered_entry_judge(&consul->node.ordered, &job->reply, own, &verdict);
+    (void)hf_ordered_entry_judge(&consul->node.ordered, &job->reply, own,
+                                 &verdict);
     return verdict.turn != HF_ENTRY_HOLDS;
 }
 

@@ -127,15 +127,17 @@ static bool reserve(struct hf_ordered *store, size_t n)
     return true;
 }
 
-void hf_ordered_entry_judge(struct hf_ordered *store,
+bool hf_ordered_entry_judge(struct hf_ordered *store,
                             const struct hf_wire_reply *reply,
                             const struct hf_wire_entry *own,
                             struct hf_entry_verdict *out)
 {
     *out = (struct hf_entry_verdict){HF_ENTRY_UNPROVEN, 0, 0};
-    if (own == NULL || own->entry.number == 0 ||
-        !reserve(store, reply->n_entries)) {
-        return;
+    if (own == NULL || own->entry.number == 0) {
+        return true;
+    }
+    if (!reserve(store, reply->n_entries)) {
+        return false;
     }
     for (size_t i = 0; i < reply->n_entries; i++) {
         store->judged[i] = reply->entries[i].entry;
@@ -144,6 +146,7 @@ void hf_ordered_entry_judge(struct hf_ordered *store,
         }
     }
     hf_entries_judge(store->judged, reply->n_entries, &own->entry, out);
+    return true;
 }
 
 /** But for `own`, which another one with its number may be beside. */
@@ -254,7 +257,11 @@ static void take_entry(struct hf_ordered *store, struct hf_ordered_seat *seat,
 {
     const struct hf_wire_entry *own = hf_ordered_entry_own(seat, reply);
     struct hf_entry_verdict verdict;
-    hf_ordered_entry_judge(store, reply, own, &verdict);
+    if (!hf_ordered_entry_judge(store, reply, own, &verdict)) {
+        seat->is_unsure = true; /* it is there: the RELEASE must remove it */
+        fail_memory(store, seat);
+        return;
+    }
     seat->is_unsure &= own == NULL;
     if (own == NULL && find(seat, reply) != NULL) {
         take_broken(store, seat);

@@ -160,6 +160,16 @@ static void fail_asking(struct hf_ordered *store,
     }
 }
 
+static void fail_proving(struct hf_ordered *store,
+                         struct hf_ordered_session *session,
+                         const struct hf_wire_reply *reply)
+{
+    struct hf_ordered_seat *seat;
+    while ((seat = pop_proving(session)) != NULL) {
+        hf_ordered_give_undone(store, seat, HF_VERB_CONFIRM, reply);
+    }
+}
+
 /* No answer counts from before its request: those that joined while the session
  * was being opened need a renewal. */
 static bool has_later(const struct hf_ordered_session *session)
@@ -303,7 +313,8 @@ static void renew(struct hf_ordered *store, struct hf_ordered_session *session,
         hf_ordered_call_new(store, on_renewed, session, NULL, NULL);
     if (call == NULL) {
         fail_asking(store, session, &no_memory);
-        return; /* the CONFIRMs wait for the next one */
+        fail_proving(store, session, &no_memory);
+        return;
     }
     while ((seat = pop_proving(session)) != NULL) {
         seat->next_proving = call->seats;

@@ -249,8 +249,8 @@ void hf_ordered_task_open(struct hf_ordered_task *task,
                           hf_ordered_step_fn *opened, struct hf_instant now)
 {
     struct hf_ordered *store = task->store;
+    task->opened = opened; /* before the call: without memory the task ends */
     struct hf_ordered_call *call = hf_ordered_task_call(task, on_opened, now);
-    task->opened = opened;
     if (call != NULL &&
         !store->wire_ops->open(store->wire, task->session->ttl_s, &call->wire,
                                now)) {

@@ -211,9 +211,10 @@ static void judge_waiter(struct hf_ordered *store, struct hf_ordered_seat *seat,
 {
     const struct hf_wire_entry *own = hf_ordered_entry_own(seat, reply);
     struct hf_entry_verdict verdict;
-    hf_ordered_entry_judge(store, reply, own, &verdict);
+    (void)hf_ordered_entry_judge(store, reply, own, &verdict);
     switch (verdict.turn) {
-    case HF_ENTRY_UNPROVEN: /* gone: the next heartbeat makes another one */
+    case HF_ENTRY_UNPROVEN: /* gone, or no memory: the next heartbeat finds it,
+                               or makes another one */
         break;
     case HF_ENTRY_WAITS:
         if (seat->behind != reply->entries[verdict.watch].entry.number) {

@@ -121,8 +121,8 @@ static void on_replaced(struct hf_zk_op *op, struct hf_instant now)
     hf_zk_op_done(op, now);
 }
 
-/** Is it an entry of this session? */
-static bool is_under(const struct hf_wire_change *change)
+/** Is it an entry of this session? @return false: no memory. */
+static bool find_under(const struct hf_wire_change *change, bool *is_under)
 {
     struct hf_wire_entry entry;
     char *copy = strndup(change->id.data, change->id.len);
@@ -131,7 +131,8 @@ static bool is_under(const struct hf_wire_change *change)
     }
     hf_zk_key_read(copy, &entry);
     free(copy);
-    return memcmp(entry.born, change->session, HF_SESSION_ID_LEN) == 0;
+    *is_under = memcmp(entry.born, change->session, HF_SESSION_ID_LEN) == 0;
+    return true;
 }
 
 static bool refuse(struct hf_zk *zk, struct hf_wire_call *call,
@@ -146,7 +147,11 @@ bool hf_zk_call_replace(struct hf_wire *wire,
 {
     struct hf_zk *zk = hf_zk_of_wire(wire);
     bool removes = change->session == NULL;
-    if (!removes && !is_under(change)) {
+    bool is_under = removes;
+    if (!removes && !find_under(change, &is_under)) {
+        return false;
+    }
+    if (!is_under) {
         return refuse(zk, call, now);
     }
     struct hf_zk_op *op =

@@ -120,9 +120,13 @@ static void ask_clock(struct hf_zk_op *op, struct hf_instant now)
     snprintf(node, sizeof(node), "clock-%llx",
              (unsigned long long)op->handle->id);
     char *path = hf_zk_key_join(op->folder, node);
-    if (op->rc != ZOK || path == NULL) { /* of creating the folder */
+    if (op->rc != ZOK) { /* of creating the folder */
         free(path);
-        hf_zk_op_fail(op, op->rc == ZOK ? ZSYSTEMERROR : op->rc, now);
+        hf_zk_op_fail(op, op->rc, now);
+        return;
+    }
+    if (path == NULL) {
+        hf_zk_op_fail_memory(op, now);
         return;
     }
     zoo_create_op_init(&ops[0], path, "", 0, hf_zk_acl(op->zk), ZOO_EPHEMERAL,

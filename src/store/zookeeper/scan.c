@@ -32,6 +32,10 @@ static void on_stats(struct hf_zk_op *op, struct hf_instant now)
         hf_zk_op_fail(op, op->rc, now);
         return;
     }
+    if (op->has_failed) { /* a name would be missing */
+        hf_zk_op_fail_memory(op, now);
+        return;
+    }
     op->entries = calloc(op->n_wants + 1, sizeof(*op->entries));
     if (op->entries == NULL) {
         hf_zk_op_fail_memory(op, now);
@@ -91,17 +95,17 @@ static void ask_stats(struct hf_zk_op *op, struct hf_instant now)
         }
         free(path);
     }
-    if (op->has_failed && op->pending == 0) {
-        hf_zk_op_fail_memory(op, now);
-    } else {
-        hf_zk_op_await(op, on_stats, now);
-    }
+    hf_zk_op_await(op, on_stats, now);
 }
 
 static void on_names(struct hf_zk_op *op, struct hf_instant now)
 {
     if (op->rc != ZOK) {
         hf_zk_op_fail(op, op->rc, now);
+        return;
+    }
+    if (op->has_failed) {
+        hf_zk_op_fail_memory(op, now);
         return;
     }
     if (op->wants == NULL) {
@@ -111,16 +115,6 @@ static void on_names(struct hf_zk_op *op, struct hf_instant now)
         cut_page(op);
     }
     ask_stats(op, now);
-}
-
-/* Of marks nothing else is asked. */
-static void on_marks(struct hf_zk_op *op, struct hf_instant now)
-{
-    if (op->rc == ZOK && op->has_failed) {
-        hf_zk_op_fail_memory(op, now);
-    } else {
-        on_stats(op, now);
-    }
 }
 
 static void take_name(struct hf_zk_op *op, const char *text)
@@ -215,5 +209,5 @@ bool hf_zk_call_marks(struct hf_wire *wire, struct hf_wire_call *call,
     }
     op->marks_only = true;
     ask_children(op);
-    return hf_zk_op_begin(op, on_marks);
+    return hf_zk_op_begin(op, on_stats); /* nothing else is asked of marks */
 }
