@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "io/module.h"
 
+#include "base/fail.h"
+
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,22 +14,29 @@
 
 /* ---- The module's path ------------------------------------------------- */
 
-/* An empty `path` means: not here, try the next folder. */
-static bool is_in(const char *dir, const char *file,
-                  char path[HF_MODULE_PATH_MAX])
+struct search {
+    const char *file;
+    char *path; /* of HF_MODULE_PATH_MAX bytes; empty: not there */
+    int error;  /* of a folder that cannot be searched; 0: none */
+};
+
+static bool is_in(const char *dir, struct search *search)
 {
-    int len = snprintf(path, HF_MODULE_PATH_MAX, "%s/%s", dir, file);
-    bool is_there =
-        len > 0 && len < HF_MODULE_PATH_MAX && access(path, F_OK) == 0;
-    if (!is_there) {
-        path[0] = '\0';
+    int len =
+        snprintf(search->path, HF_MODULE_PATH_MAX, "%s/%s", dir, search->file);
+    bool has_room = len > 0 && len < HF_MODULE_PATH_MAX;
+    if (has_room && access(search->path, F_OK) == 0) {
+        return true;
     }
-    return is_there;
+    if (has_room && errno != ENOENT && errno != ENOTDIR) {
+        search->error = errno;
+    }
+    search->path[0] = '\0';
+    return false;
 }
 
 /* `folder` is relative to the folder of the file `near`. */
-static bool is_near(const char *near, const char *folder, const char *file,
-                    char path[HF_MODULE_PATH_MAX])
+static bool is_near(const char *near, const char *folder, struct search *search)
 {
     char dir[HF_MODULE_PATH_MAX];
     const char *slash = strrchr(near, '/');
@@ -35,20 +45,20 @@ static bool is_near(const char *near, const char *folder, const char *file,
     }
     int len = snprintf(dir, sizeof(dir), "%.*s/%s", (int)(slash - near), near,
                        folder);
-    return len > 0 && (size_t)len < sizeof(dir) && is_in(dir, file, path);
+    return len > 0 && (size_t)len < sizeof(dir) && is_in(dir, search);
 }
 
 /* An installed tree may be moved: search beside the library first, then in the
  * program's tree. A store's module has a copy of this code: it searches for the
  * other modules in its own folder. */
-static bool is_in_moved_tree(const char *file, char path[HF_MODULE_PATH_MAX])
+static bool is_in_moved_tree(struct search *search)
 {
     static const char here[] = "";
     Dl_info about;
     char program[HF_MODULE_PATH_MAX];
     if (dladdr(here, &about) != 0 && about.dli_fname[0] == '/' &&
-        (is_near(about.dli_fname, "holdfast", file, path) ||
-         is_near(about.dli_fname, ".", file, path))) {
+        (is_near(about.dli_fname, "holdfast", search) ||
+         is_near(about.dli_fname, ".", search))) {
         return true;
     }
     ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
@@ -56,21 +66,21 @@ static bool is_in_moved_tree(const char *file, char path[HF_MODULE_PATH_MAX])
         return false;
     }
     program[len] = '\0';
-    return is_near(program, HF_BIN_TO_MODULES, file, path);
+    return is_near(program, HF_BIN_TO_MODULES, search);
 }
 
 /* A setuid program must trust neither the variable, which its caller sets, nor
  * its own path, since its caller can make links. */
-static bool find(const char *file, char path[HF_MODULE_PATH_MAX])
+static bool find(struct search *search)
 {
     const char *dir = secure_getenv("HOLDFAST_MODULE_DIR");
-    if (dir != NULL && dir[0] == '/' && is_in(dir, file, path)) {
+    if (dir != NULL && dir[0] == '/' && is_in(dir, search)) {
         return true;
     }
-    if (getauxval(AT_SECURE) == 0 && is_in_moved_tree(file, path)) {
+    if (getauxval(AT_SECURE) == 0 && is_in_moved_tree(search)) {
         return true;
     }
-    return is_in(HF_MODULE_DIR, file, path);
+    return is_in(HF_MODULE_DIR, search);
 }
 
 /* ---- Loading ----------------------------------------------------------- */
@@ -78,7 +88,14 @@ static bool find(const char *file, char path[HF_MODULE_PATH_MAX])
 void *hf_module_load(const char *file, char path[HF_MODULE_PATH_MAX],
                      char *reason, size_t size)
 {
-    if (!find(file, path)) {
+    struct search search = {file, path, 0};
+    bool is_found = find(&search);
+    if (!is_found && search.error != 0) {
+        snprintf(reason, size, "the module %s cannot be searched for: %s", file,
+                 hf_errno_text(search.error));
+        return NULL;
+    }
+    if (!is_found) {
         const char *dir = secure_getenv("HOLDFAST_MODULE_DIR");
         snprintf(reason, size, "there is no module %s in %s", file,
                  dir != NULL ? dir : HF_MODULE_DIR);

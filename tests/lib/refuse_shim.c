@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 
 typedef long call_fn(long a, long b, long c, long d, long e, long f);
 
@@ -130,7 +131,7 @@ FAILS(readlinkat, EACCES)
 FAILS(connect, ECONNREFUSED)
 WAITS(send, ECONNRESET)
 WAITS(sendto, ECONNRESET)
-WAITS(recv, ECONNRESET)
+REFUSE(recv, ECONNRESET, (d & MSG_DONTWAIT) == 0, -1) /* libmariadb's */
 FAILS(setsockopt, ENOPROTOOPT)
 FAILS(getsockopt, ENOPROTOOPT)
 
