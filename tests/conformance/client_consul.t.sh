@@ -25,11 +25,11 @@ keeps callbacks
 keeps cancel
 keeps started
 keeps async
-keeps async_end test_close_in_flight
+keeps async_end
 keeps look test_examine_and_init
-keeps break test_waits test_cancelled?
+keeps break test_waits
 keeps names test_one_round_trip test_wait_for_one test_cancel
-keeps multi_name_deadlock test_tries_that_meet?
+keeps multi_name_deadlock
 keeps multi_name_handle test_one_is_lost
 keeps permits
 # Marks of an hour are.

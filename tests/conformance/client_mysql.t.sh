@@ -39,7 +39,7 @@ is "$left" "" "several names, permits and sharers leave no row"
 # server on which a lock is held is not declared anew (look).
 keeps names test_cancel? test_close?
 keeps loop test_callback_cancels?
-keeps async_end test_close_in_flight? test_release_ends_it?
+keeps async_end test_release_ends_it?
 
 # Some of it over TLS, where OpenSSL may have read what the loop waits for.
 if [ -n "${HF_TEST_ALL:-}" ]; then

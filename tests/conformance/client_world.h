@@ -93,6 +93,14 @@ static inline bool world_is_postgres(void)
     return strncmp(world_url(), "postgres:", 9) == 0;
 }
 
+/* Of these stores, requests that were sent are executed, whether or not the
+ * client reads the replies to those before. */
+static inline bool world_executes_unread(void)
+{
+    return world_is_local() || world_is_postgres() ||
+           strncmp(world_url(), "redis", 5) == 0;
+}
+
 static inline struct hf_client *open_mode(enum hf_thread_mode mode)
 {
     struct hf_client_options options;

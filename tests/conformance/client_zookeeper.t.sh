@@ -28,7 +28,7 @@ keeps look test_inspect_ended test_break_asks test_break_what_has_ended \
     test_examine_and_init
 keeps break test_waits
 keeps names test_one_round_trip test_wait_for_one test_cancel
-keeps multi_name_deadlock test_tries_that_meet?
+keeps multi_name_deadlock
 keeps multi_name_handle test_renewed_and_extended test_kept_taken test_one_is_lost
 keeps permits test_renewed
 are_gone() { [ -z "$(zookeeper_nodes | grep -v '^/zookeeper/')" ]; }
