@@ -282,6 +282,12 @@ static bool cancel_after(int turns, bool now)
         hf_lock_release(scene.held);
         assert_free(scene.other, scene.name);
     } else {
+        /* A break may be several requests: one that was cancelled between two
+         * of them may take the name after this look, and give it back. When its
+         * client is closed, it has. */
+        await_owner(&scene);
+        hf_client_close(scene.client);
+        scene.client = NULL;
         assert_given_back(&scene);
     }
     assert_true(now || scene.seen.count == 0);
