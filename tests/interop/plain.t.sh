@@ -10,7 +10,6 @@
 ok "a server" server_start s1
 url=${SERVER_URL[s1]}
 ok "it is a store" servers_declare "$url"
-HF_SECONDS=${HF_SECONDS:-15}
 contest "redis-cli" "$url" "$HF_SOURCE/tests/interop/plain.sh" lock:contended \
     "${SERVER_SOCK[s1]}"
 

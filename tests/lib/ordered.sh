@@ -130,7 +130,7 @@ ordered_order() {
 
     begin several -t 5s b a c
     ok 'several names' wait_until 20 holds several
-    ok '... are three entries' wait_until 5 counts 3
+    ok '... are three entries' wait_until 20 counts 3
     gives 75 'each excludes' run -n a -- true
     end several
     ok 'all are gone' wait_until 20 counts 0
