@@ -14,13 +14,13 @@
 
 /* ---- The module's path ------------------------------------------------- */
 
-struct search {
+struct module_search {
     const char *file;
     char *path; /* of HF_MODULE_PATH_MAX bytes; empty: not there */
     int error;  /* of a folder that cannot be searched; 0: none */
 };
 
-static bool is_in(const char *dir, struct search *search)
+static bool is_in(const char *dir, struct module_search *search)
 {
     int len =
         snprintf(search->path, HF_MODULE_PATH_MAX, "%s/%s", dir, search->file);
@@ -36,7 +36,8 @@ static bool is_in(const char *dir, struct search *search)
 }
 
 /* `folder` is relative to the folder of the file `near`. */
-static bool is_near(const char *near, const char *folder, struct search *search)
+static bool is_near(const char *near, const char *folder,
+                    struct module_search *search)
 {
     char dir[HF_MODULE_PATH_MAX];
     const char *slash = strrchr(near, '/');
@@ -51,7 +52,7 @@ static bool is_near(const char *near, const char *folder, struct search *search)
 /* An installed tree may be moved: search beside the library first, then in the
  * program's tree. A store's module has a copy of this code: it searches for the
  * other modules in its own folder. */
-static bool is_in_moved_tree(struct search *search)
+static bool is_in_moved_tree(struct module_search *search)
 {
     static const char here[] = "";
     Dl_info about;
@@ -71,7 +72,7 @@ static bool is_in_moved_tree(struct search *search)
 
 /* A setuid program must trust neither the variable, which its caller sets, nor
  * its own path, since its caller can make links. */
-static bool find(struct search *search)
+static bool find(struct module_search *search)
 {
     const char *dir = secure_getenv("HOLDFAST_MODULE_DIR");
     if (dir != NULL && dir[0] == '/' && is_in(dir, search)) {
@@ -88,7 +89,7 @@ static bool find(struct search *search)
 void *hf_module_load(const char *file, char path[HF_MODULE_PATH_MAX],
                      char *reason, size_t size)
 {
-    struct search search = {file, path, 0};
+    struct module_search search = {file, path, 0};
     bool is_found = find(&search);
     if (!is_found && search.error != 0) {
         snprintf(reason, size, "the module %s cannot be searched for: %s", file,
