@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The texts of holdfast guard, with names, tables and columns filled in.
  *
- * Words between two @ are places: see places[]. */
+ * Words between two @ are placeholders: see placeholders[]. */
 #include "guard.h"
 
 #include "args.h"
@@ -152,7 +152,7 @@ bool cli_guard_is_lock(const char *lock)
     return *next == '\0';
 }
 
-/* ---- Places ------------------------------------------------------------ */
+/* ---- Placeholders ------------------------------------------------------ */
 
 struct fill {
     struct cli_out *out;
@@ -165,10 +165,10 @@ static const char *fence_column(const struct cli_args *args)
     return args->column != NULL ? args->column : FENCE_COLUMN;
 }
 
-static void put_name(const struct fill *fill, const char *place)
+static void put_name(const struct fill *fill, const char *word)
 {
     const char *name = fill->args->reset_name;
-    (void)place;
+    (void)word;
     put_literal(fill->out, fill->guard->quoting, name, strlen(name));
 }
 
@@ -197,29 +197,29 @@ static void put_schema(const struct fill *fill)
 }
 
 /* "TABLE", or "SCHEMA"."TABLE". */
-static void put_table(const struct fill *fill, const char *place)
+static void put_table(const struct fill *fill, const char *word)
 {
     const char *table = bare_table(fill);
-    (void)place;
+    (void)word;
     put_schema(fill);
     put_identifier(fill->out, fill->guard, table, strlen(table));
 }
 
-static void put_column(const struct fill *fill, const char *place)
+static void put_column(const struct fill *fill, const char *word)
 {
     const char *column = fence_column(fill->args);
-    (void)place;
+    (void)word;
     put_identifier(fill->out, fill->guard, column, strlen(column));
 }
 
 /* The arguments of PostgreSQL's trigger: 'fence', 'account-', 'id'. */
-static void put_arguments(const struct fill *fill, const char *place)
+static void put_arguments(const struct fill *fill, const char *word)
 {
     enum cli_guard_quoting quoting = fill->guard->quoting;
     const char *next = fill->args->lock_of_row;
     const char *fence = fence_column(fill->args);
     struct part part;
-    (void)place;
+    (void)word;
     put_literal(fill->out, quoting, fence, strlen(fence));
     while (next_part(&next, &part)) {
         cli_out_text(fill->out, ", ");
@@ -250,9 +250,9 @@ static void put_column_of(const struct fill *fill, const char *row,
 }
 
 /* NAME_OF_NEW: 'account-' || NEW."id"; in MySQL CONCAT('account-', ...). */
-static void put_name_of(const struct fill *fill, const char *place)
+static void put_name_of(const struct fill *fill, const char *word)
 {
-    const char *row = place + strlen("NAME_OF_");
+    const char *row = word + strlen("NAME_OF_");
     const char *next = fill->args->lock_of_row;
     bool is_mysql = fill->guard->quoting == CLI_GUARD_BACKSLASH_STRINGS;
     const char *joint = is_mysql ? ", " : " || ";
@@ -271,11 +271,11 @@ static void put_name_of(const struct fill *fill, const char *place)
 }
 
 /* Inside of a literal: the parts of a message. */
-static void put_text(const struct fill *fill, const char *place)
+static void put_text(const struct fill *fill, const char *word)
 {
-    const char *text = place[0] == 'T'   ? bare_table(fill)
-                       : place[0] == 'L' ? fill->args->lock_of_row
-                                         : fence_column(fill->args);
+    const char *text = word[0] == 'T'   ? bare_table(fill)
+                       : word[0] == 'L' ? fill->args->lock_of_row
+                                        : fence_column(fill->args);
     if (fill->guard->quoting == CLI_GUARD_BACKSLASH_STRINGS) {
         put_backslashed(fill->out, text, strlen(text));
     } else {
@@ -284,17 +284,17 @@ static void put_text(const struct fill *fill, const char *place)
 }
 
 /* A literal @, which begins no placeholder. */
-static void put_at(const struct fill *fill, const char *place)
+static void put_at(const struct fill *fill, const char *word)
 {
-    (void)place;
+    (void)word;
     cli_out_text(fill->out, "@");
 }
 
 /* The table's schema as text: 'SCHEMA', or an expression. */
-static void put_schema_text(const struct fill *fill, const char *place)
+static void put_schema_text(const struct fill *fill, const char *word)
 {
     size_t len = schema_len(fill);
-    (void)place;
+    (void)word;
     bool is_mysql = fill->guard->quoting == CLI_GUARD_BACKSLASH_STRINGS;
     if (len == 0) {
         cli_out_text(fill->out, is_mysql ? "DATABASE()" : "NULL");
@@ -310,22 +310,22 @@ static void put_schema_text(const struct fill *fill, const char *place)
 }
 
 /* holdfast_insert_: "holdfast_insert_accounts", with the table's schema. */
-static void put_prefixed(const struct fill *fill, const char *place)
+static void put_prefixed(const struct fill *fill, const char *word)
 {
     const char *table = bare_table(fill);
     char quote =
         fill->guard->quoting == CLI_GUARD_BACKSLASH_STRINGS ? '`' : '"';
     put_schema(fill);
     cli_out_bytes(fill->out, &quote, 1);
-    cli_out_bytes(fill->out, place, strcspn(place, "@"));
+    cli_out_bytes(fill->out, word, strcspn(word, "@"));
     put_doubled(fill->out, table, strlen(table), quote);
     cli_out_bytes(fill->out, &quote, 1);
 }
 
 static const struct {
     const char *start; /* of the word */
-    void (*put)(const struct fill *fill, const char *place);
-} places[] = {
+    void (*put)(const struct fill *fill, const char *word);
+} placeholders[] = {
     {"NAME@", put_name},
     {"NAME_OF_", put_name_of},
     {"TABLE@", put_table},
@@ -339,11 +339,13 @@ static const struct {
     {"AT@", put_at},
 };
 
-static void put_place(const struct fill *fill, const char *place)
+static void put_placeholder(const struct fill *fill, const char *word)
 {
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        if (strncmp(place, places[i].start, strlen(places[i].start)) == 0) {
-            places[i].put(fill, place);
+    for (size_t i = 0; i < sizeof(placeholders) / sizeof(placeholders[0]);
+         i++) {
+        if (strncmp(word, placeholders[i].start,
+                    strlen(placeholders[i].start)) == 0) {
+            placeholders[i].put(fill, word);
             return;
         }
     }
@@ -359,8 +361,8 @@ void cli_guard_put(struct cli_out *out, const struct cli_guard *guard,
         if (text[len] == '\0') {
             return;
         }
-        const char *place = text + len + 1;
-        put_place(&fill, place);
-        text = place + strcspn(place, "@") + 1;
+        const char *word = text + len + 1;
+        put_placeholder(&fill, word);
+        text = word + strcspn(word, "@") + 1;
     }
 }

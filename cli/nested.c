@@ -32,7 +32,7 @@
 
 #define KEY "HOLDFAST_OWNER="
 
-/* The place of `owner` in `text`: OWNER@FENCE, separated by blanks; an owner
+/* The position of `owner` in `text`: OWNER@FENCE, separated by blanks; an owner
  * has no blank. NULL: it is not there. */
 static const char *find_owner(const char *text, const char *owner)
 {
@@ -146,12 +146,12 @@ struct search {
     bool found;
 };
 
-static bool look_at(void *user, const struct hf_queue_entry *place)
+static bool look_at(void *user, const struct hf_queue_entry *entry)
 {
     struct search *search = user;
     search->found =
-        !hf_queue_entry_is_waiting(place) &&
-        is_above(search->above, hf_holder_owner(hf_queue_entry_holder(place)));
+        !hf_queue_entry_is_waiting(entry) &&
+        is_above(search->above, hf_holder_owner(hf_queue_entry_holder(entry)));
     return !search->found;
 }
 

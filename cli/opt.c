@@ -148,7 +148,7 @@ static bool put_elsewhere(struct cli_out *out, const struct parse *parse,
 }
 
 /* Before the command only the common options are known. */
-static void put_place(struct cli_out *out, const struct parse *parse)
+static void put_where(struct cli_out *out, const struct parse *parse)
 {
     bool is_before = parse->command == NULL && *parse->argv != NULL;
     cli_out_text(out, is_before ? " before the command" : "");
@@ -164,7 +164,7 @@ static int unknown_long(const struct parse *parse, const char *name, size_t len)
     cli_message_begin(&out);
     cli_out_text(&out, "unknown option --");
     (void)cli_out_shown(&out, name, len);
-    put_place(&out, parse);
+    put_where(&out, parse);
     if (!put_elsewhere(&out, parse, name, len) && nearest.best != NULL) {
         cli_out_text(&out, ": did you mean --");
         cli_out_text(&out, nearest.best);
@@ -181,7 +181,7 @@ static int unknown_letter(const struct parse *parse, const char *letter)
     cli_message_begin(&out);
     cli_out_text(&out, "unknown option -");
     (void)cli_out_shown(&out, letter, 1);
-    put_place(&out, parse);
+    put_where(&out, parse);
     if (!put_elsewhere(&out, parse, letter, 1) && opt != NULL) {
         cli_out_text(&out, ": did you mean -");
         cli_out_bytes(&out, &opt->letter, 1);

@@ -82,8 +82,8 @@ static void read_scene(struct fuzz_input *in, struct scene *scene)
     scene->known.since = (struct hf_instant){read_ms(in) * 1000};
     scene->strict = (bits & 128) == 0;
     scene->on_host = (more & 128) != 0;
-    scene->identity.place = fuzz_u8(in) % 4;
-    scene->marker.place = fuzz_u8(in) % 4;
+    scene->identity.database = fuzz_u8(in) % 4;
+    scene->marker.database = fuzz_u8(in) % 4;
 }
 
 static bool is_mismatch(const struct scene *s)
@@ -98,8 +98,8 @@ static bool is_mismatch(const struct scene *s)
 
 static bool is_exchanged(const struct scene *s)
 {
-    return s->identity.place != 0 && s->marker.place != 0 &&
-           s->identity.place != s->marker.place;
+    return s->identity.database != 0 && s->marker.database != 0 &&
+           s->identity.database != s->marker.database;
 }
 
 /* Sometimes the marker is this server's: its ids, durable before and now. */
@@ -148,7 +148,7 @@ static void check_write(const struct scene *s, const struct hf_marker *out)
 }
 
 static void check(const struct scene *s,
-                  const struct hf_quarantine_verdict *judgement)
+                  const struct hf_quarantine_ruling *judgement)
 {
     FUZZ_CHECK((judgement->trust == HF_TRUST_MISMATCH) == is_mismatch(s));
     if (is_mismatch(s)) {
@@ -182,7 +182,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_input in = {data, size};
     struct scene scene;
-    struct hf_quarantine_verdict judgement;
+    struct hf_quarantine_ruling judgement;
     read_scene(&in, &scene);
     hf_quarantine_judge(&scene.identity, &scene.marker, &scene.known,
                         &scene.shape, scene.strict, scene.on_host, scene.now,

@@ -2,7 +2,7 @@
 #include "ls/view_name.h"
 
 #include "format.h"
-#include "ls/view_places.h"
+#include "ls/view_entries.h"
 #include "store.h"
 #include "width.h"
 
@@ -11,7 +11,7 @@
 
 /* The column where a node's state begins, and where a waiter's number ends. */
 #define AT_NODE 26
-#define AT_PLACE 9
+#define AT_ENTRY 9
 
 /* Indentation of a folded line. */
 #define INDENT 4
@@ -26,7 +26,7 @@ struct shown {
     size_t width;
     struct cli_info info;
     struct cli_node nodes[HF_NODES_MAX];
-    struct cli_places places;
+    struct cli_entries entries;
     struct cli_out line; /* under way, in `text` */
     char text[LINE_ROOM];
 };
@@ -96,43 +96,43 @@ static void put_silent(struct cli_out *out, const struct cli_node *node)
 }
 
 /* "gpu#0 ", or the number in the queue, in a column. */
-static void put_place_head(struct cli_out *out, const struct cli_place *place)
+static void put_entry_head(struct cli_out *out, const struct cli_entry *entry)
 {
     char text[32];
     struct cli_out head;
     cli_out_init_text(&head, text, sizeof(text));
-    if (place->at.waits) {
-        cli_out_int(&head, (int64_t)place->ahead + 1);
+    if (entry->at.waits) {
+        cli_out_int(&head, (int64_t)entry->ahead + 1);
         cli_out_text(&head, ".");
-    } else if (place->slot != CLI_NO_SLOT) {
+    } else if (entry->slot != CLI_NO_SLOT) {
         cli_out_text(&head, "#");
-        cli_out_int(&head, place->slot);
+        cli_out_int(&head, entry->slot);
     } else {
         cli_out_text(&head, "-");
     }
-    cli_out_pad(out, head.len < AT_PLACE ? AT_PLACE - head.len : 1);
+    cli_out_pad(out, head.len < AT_ENTRY ? AT_ENTRY - head.len : 1);
     cli_out_bytes(out, text, head.len);
     cli_out_text(out, " ");
 }
 
 static void put_some(struct shown *shown, int node, bool waits)
 {
-    const struct cli_places *places = &shown->places;
-    int queue = cli_places_queue(places, node);
-    for (size_t i = 0; i < places->count; i++) {
-        const struct cli_place *place = &places->list[i];
-        if (place->at.node == node && place->at.waits == waits &&
-            cli_place_is_shown(places, place, queue)) {
+    const struct cli_entries *entries = &shown->entries;
+    int queue = cli_entries_queue(entries, node);
+    for (size_t i = 0; i < entries->count; i++) {
+        const struct cli_entry *entry = &entries->list[i];
+        if (entry->at.node == node && entry->at.waits == waits &&
+            cli_entry_is_shown(entries, entry, queue)) {
             struct cli_out *out = begin_line(shown);
-            put_place_head(out, place);
-            cli_place_text(out, place);
-            end_line(shown, AT_PLACE + 1);
+            put_entry_head(out, entry);
+            cli_entry_text(out, entry);
+            end_line(shown, AT_ENTRY + 1);
         }
     }
 }
 
 /* An exclusive holder is on the node's own line. */
-static void put_places(struct shown *shown, int node)
+static void put_entries(struct shown *shown, int node)
 {
     if (shown->info.nodes[node].holder.kind == HF_HOLDER_SHARED) {
         put_some(shown, node, false);
@@ -171,7 +171,7 @@ static bool nodes_agree(const struct shown *shown, int a, int b)
                (other->health == HF_NODE_QUARANTINED) &&
            is_same_holder(&shown->info.nodes[a].holder,
                           &shown->info.nodes[b].holder) &&
-           cli_places_agree(&shown->places, a, b);
+           cli_entries_agree(&shown->entries, a, b);
 }
 
 /* Which nodes agree with `idx`, as bits. 0: one before it does. */
@@ -252,7 +252,7 @@ static void put_nodes(struct shown *shown, unsigned group, int idx)
         put_silent(out, &shown->nodes[idx]);
     }
     end_line(shown, INDENT);
-    put_places(shown, idx);
+    put_entries(shown, idx);
 }
 
 static void put_all(struct shown *shown)
@@ -272,11 +272,11 @@ static void node_slots_json(const struct shown *shown, int node)
 {
     struct cli_out *out = shown->out;
     cli_out_json_key(out, "slots");
-    for (uint32_t i = 0; i < shown->places.permits; i++) {
+    for (uint32_t i = 0; i < shown->entries.permits; i++) {
         cli_out_text(out, i == 0 ? "[" : ",");
         cli_out_json_open(out);
         cli_out_json_int(out, "slot", i);
-        cli_places_json(out, &shown->places, node, (int)i);
+        cli_entries_json(out, &shown->entries, node, (int)i);
         cli_out_text(out, "}");
     }
     cli_out_text(out, "]");
@@ -296,8 +296,8 @@ static void node_json(const struct shown *shown, int idx)
     if (shown->info.nodes[idx].answered) {
         cli_format_holder_json(out, &shown->info.nodes[idx].holder, false);
         cli_out_json_int(out, "waiting", shown->info.nodes[idx].waiting);
-        cli_places_json(out, &shown->places, idx, CLI_NO_SLOT);
-        if (shown->places.permits > 0) {
+        cli_entries_json(out, &shown->entries, idx, CLI_NO_SLOT);
+        if (shown->entries.permits > 0) {
             node_slots_json(shown, idx);
         }
     }
@@ -331,12 +331,12 @@ int cli_view_name(struct cli_out *out, struct hf_client *client,
         .client = client,
         .width = cli_width(STDOUT_FILENO),
     };
-    cli_places_init(&shown.places);
+    cli_entries_init(&shown.entries);
     enum hf_status status =
         cli_inspect(client, name, strlen(name), &shown.info, &error);
     if (status == HF_OK) {
-        status =
-            cli_places_look(&shown.places, client, name, strlen(name), &error);
+        status = cli_entries_look(&shown.entries, client, name, strlen(name),
+                                  &error);
     }
     for (int i = 0; i < shown.info.n_nodes; i++) {
         cli_node(client, i, &shown.nodes[i]);
@@ -346,6 +346,6 @@ int cli_view_name(struct cli_out *out, struct hf_client *client,
     } else if (status == HF_OK) {
         put_all(&shown);
     }
-    cli_places_fini(&shown.places);
+    cli_entries_fini(&shown.entries);
     return status == HF_OK ? 0 : cli_store_fail(status, name, &error);
 }

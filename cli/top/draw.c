@@ -317,7 +317,7 @@ static int table_end(const struct top *top)
 {
     int end = top_screen_rows() - FOOT_ROWS;
     int body = end - HEAD_ROWS;
-    bool has_lower = top->has_help || top->has_places;
+    bool has_lower = top->has_help || top->has_entries;
     return has_lower && body >= 4 ? HEAD_ROWS + body / 2 : end;
 }
 
@@ -365,8 +365,8 @@ void top_draw(struct top *top)
     draw_table(top);
     if (top->has_help && end < foot) {
         top_draw_help(end, foot);
-    } else if (top->has_places && end < foot) {
-        top_draw_places(top, end, foot);
+    } else if (top->has_entries && end < foot) {
+        top_draw_entries(top, end, foot);
     }
     draw_foot(top, foot);
     top_screen_show();

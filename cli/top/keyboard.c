@@ -60,8 +60,8 @@ static void go_back(struct top *top)
 {
     if (top->has_help) {
         top->has_help = false;
-    } else if (top->has_places) {
-        top->has_places = false;
+    } else if (top->has_entries) {
+        top->has_entries = false;
     } else if (top->rows.filter[0] != '\0') {
         top->rows.filter[0] = '\0';
         top_refill(top);
@@ -130,7 +130,7 @@ static void act(struct top *top, int key)
         top->has_help = !top->has_help;
         return;
     case TOP_KEY_ENTER:
-        top->has_places = !top->has_places || top->has_help;
+        top->has_entries = !top->has_entries || top->has_help;
         top->has_help = false;
         return;
     case TOP_KEY_ESCAPE:

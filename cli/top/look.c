@@ -16,22 +16,22 @@ void top_look_free(struct top_look *look)
 {
     if (look != NULL) {
         cli_view_fini(&look->view);
-        cli_places_fini(&look->places);
+        cli_entries_fini(&look->entries);
         free(look);
     }
 }
 
 /* ---- The thread -------------------------------------------------------- */
 
-static void look_at_places(struct top_look *look, struct hf_client *client,
-                           const struct top_wish *wish)
+static void look_at_entries(struct top_look *look, struct hf_client *client,
+                            const struct top_wish *wish)
 {
     struct hf_error error;
     if (look->status != HF_OK || wish->name_len == 0) {
         return;
     }
-    if (cli_places_look(&look->places, client, wish->name, wish->name_len,
-                        &error) == HF_OK) {
+    if (cli_entries_look(&look->entries, client, wish->name, wish->name_len,
+                         &error) == HF_OK) {
         memcpy(look->name, wish->name, wish->name_len);
         look->name_len = wish->name_len;
     }
@@ -45,10 +45,10 @@ static struct top_look *look_now(const struct top_looker *looker,
         return NULL;
     }
     cli_view_init(&look->view);
-    cli_places_init(&look->places);
+    cli_entries_init(&look->entries);
     look->status = cli_view_look(&look->view, looker->client, looker->pattern,
                                  &look->error);
-    look_at_places(look, looker->client, wish);
+    look_at_entries(look, looker->client, wish);
     look->n_nodes = hf_client_nodes(looker->client);
     for (int i = 0; i < look->n_nodes; i++) {
         cli_node(looker->client, i, &look->nodes[i]);

@@ -6,7 +6,7 @@
 #define CLI_TOP_LOOK_H
 
 #include "ls/view.h"
-#include "ls/view_places.h"
+#include "ls/view_entries.h"
 
 #include <holdfast/holdfast.h>
 #include <pthread.h>
@@ -18,16 +18,16 @@ struct top_look {
     struct cli_view view;
     int n_nodes;
     struct cli_node nodes[HF_NODES_MAX];
-    char name[HF_NAME_MAX + 1]; /* of `places`; empty: none */
+    char name[HF_NAME_MAX + 1]; /* of `entries`; empty: none */
     size_t name_len;
-    struct cli_places places;
+    struct cli_entries entries;
 };
 
 /* The names to poll. */
 struct top_wish {
     int64_t interval_ms;
     bool is_paused;
-    size_t name_len; /* 0: no places */
+    size_t name_len; /* 0: no entries */
     char name[HF_NAME_MAX];
 };
 

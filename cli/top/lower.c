@@ -8,8 +8,8 @@
 /* Bytes of a line; the screen cuts it to its columns. */
 #define LINE_TEXT 1600
 
-/* The column where the text of a place begins. */
-#define AT_PLACE 6
+/* The column where the text of a entry begins. */
+#define AT_ENTRY 6
 
 /* ---- Help -------------------------------------------------------------- */
 
@@ -35,25 +35,25 @@ void top_draw_help(int y, int end)
     }
 }
 
-/* ---- Places ------------------------------------------------------------ */
+/* ---- Entries ----------------------------------------------------------- */
 
 struct lower {
-    const struct cli_places *places;
+    const struct cli_entries *entries;
     int y, end; /* rows that may be drawn to */
 };
 
-static bool is_shown(const struct cli_places *places,
-                     const struct cli_place *place)
+static bool is_shown(const struct cli_entries *entries,
+                     const struct cli_entry *entry)
 {
-    return cli_place_is_shown(places, place,
-                              cli_places_queue(places, place->at.node));
+    return cli_entry_is_shown(entries, entry,
+                              cli_entries_queue(entries, entry->at.node));
 }
 
 static int count_lines(const struct top_look *look)
 {
     int count = look->n_nodes > 1 ? look->n_nodes : 0;
-    for (size_t i = 0; i < look->places.count; i++) {
-        count += is_shown(&look->places, &look->places.list[i]) ? 1 : 0;
+    for (size_t i = 0; i < look->entries.count; i++) {
+        count += is_shown(&look->entries, &look->entries.list[i]) ? 1 : 0;
     }
     return count;
 }
@@ -86,18 +86,18 @@ static void draw_node(struct lower *lower, const struct cli_node *node)
 }
 
 /* "#0", "1." */
-static void put_head(struct cli_out *out, const struct cli_place *place)
+static void put_head(struct cli_out *out, const struct cli_entry *entry)
 {
-    if (place->at.waits) {
-        cli_out_int(out, (int64_t)place->ahead + 1);
+    if (entry->at.waits) {
+        cli_out_int(out, (int64_t)entry->ahead + 1);
         cli_out_text(out, ".");
-    } else if (place->slot != CLI_NO_SLOT) {
+    } else if (entry->slot != CLI_NO_SLOT) {
         cli_out_text(out, "#");
-        cli_out_int(out, place->slot);
+        cli_out_int(out, entry->slot);
     }
 }
 
-static void draw_place(struct lower *lower, const struct cli_place *place)
+static void draw_entry(struct lower *lower, const struct cli_entry *entry)
 {
     char text[LINE_TEXT];
     struct cli_out out;
@@ -106,21 +106,21 @@ static void draw_place(struct lower *lower, const struct cli_place *place)
         return;
     }
     cli_out_init_text(&out, text, sizeof(text));
-    put_head(&out, place);
-    top_screen_put_right(y, 0, AT_PLACE - 1, TOP_FAINT, text);
+    put_head(&out, entry);
+    top_screen_put_right(y, 0, AT_ENTRY - 1, TOP_FAINT, text);
     cli_out_init_text(&out, text, sizeof(text));
-    cli_place_text(&out, place);
-    (void)top_screen_put(y, AT_PLACE, top_screen_columns() - AT_PLACE,
-                         place->at.waits ? TOP_PLAIN : TOP_STRONG, text);
+    cli_entry_text(&out, entry);
+    (void)top_screen_put(y, AT_ENTRY, top_screen_columns() - AT_ENTRY,
+                         entry->at.waits ? TOP_PLAIN : TOP_STRONG, text);
 }
 
 static void draw_some(struct lower *lower, int node, bool waits)
 {
-    for (size_t i = 0; i < lower->places->count; i++) {
-        const struct cli_place *place = &lower->places->list[i];
-        if (place->at.node == node && place->at.waits == waits &&
-            is_shown(lower->places, place)) {
-            draw_place(lower, place);
+    for (size_t i = 0; i < lower->entries->count; i++) {
+        const struct cli_entry *entry = &lower->entries->list[i];
+        if (entry->at.node == node && entry->at.waits == waits &&
+            is_shown(lower->entries, entry)) {
+            draw_entry(lower, entry);
         }
     }
 }
@@ -150,7 +150,7 @@ static void draw_rest(int y, int n_hidden)
     cli_out_text(&out, "and ");
     cli_out_int(&out, n_hidden);
     cli_out_text(&out, " more lines: see holdfast ls NAME");
-    (void)top_screen_put(y, AT_PLACE, top_screen_columns() - AT_PLACE,
+    (void)top_screen_put(y, AT_ENTRY, top_screen_columns() - AT_ENTRY,
                          TOP_FAINT, text);
 }
 
@@ -159,7 +159,7 @@ static void draw_look(const struct top_look *look, int y, int end)
     int n_lines = count_lines(look);
     int room = end - y;
     bool is_cut = n_lines > room && room > 0;
-    struct lower lower = {&look->places, y, is_cut ? end - 1 : end};
+    struct lower lower = {&look->entries, y, is_cut ? end - 1 : end};
     for (int i = 0; i < look->n_nodes; i++) {
         if (look->n_nodes > 1) {
             draw_node(&lower, &look->nodes[i]);
@@ -172,7 +172,7 @@ static void draw_look(const struct top_look *look, int y, int end)
     }
 }
 
-void top_draw_places(const struct top *top, int y, int end)
+void top_draw_entries(const struct top *top, int y, int end)
 {
     const struct cli_row *row = top_rows_selected(&top->rows);
     const struct top_look *look = top->look;
@@ -181,7 +181,7 @@ void top_draw_places(const struct top *top, int y, int end)
         return;
     }
     draw_title(y, row);
-    /* The places of a name that was just selected have not been read yet. */
+    /* The entries of a name that was just selected have not been read yet. */
     if (look->name_len == row->name_len &&
         memcmp(look->name, row->name, row->name_len) == 0) {
         draw_look(look, y + 1, end);

@@ -58,7 +58,7 @@ static struct top_wish wish_of(const struct top *top)
         .is_paused = top->is_paused,
     };
     const struct cli_row *row = top_rows_selected(&top->rows);
-    if (top->has_places && row != NULL) {
+    if (top->has_entries && row != NULL) {
         wish.name_len = row->name_len;
         for (size_t i = 0; i < row->name_len; i++) {
             wish.name[i] = row->name[i];

@@ -34,7 +34,7 @@ struct top {
     int64_t interval_ms;
     bool is_paused;
     bool is_typing; /* the filter */
-    bool has_places;
+    bool has_entries;
     bool has_help;
     bool is_ending;
 };
@@ -52,7 +52,7 @@ void top_draw(struct top *top);
 int top_table_rows(const struct top *top);
 
 /* The lower half, from row `y` to before `end`. */
-void top_draw_places(const struct top *top, int y, int end);
+void top_draw_entries(const struct top *top, int y, int end);
 void top_draw_help(int y, int end);
 
 /* Handle a key. */

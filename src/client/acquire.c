@@ -263,19 +263,19 @@ static void try_again(struct hf_op *op, struct hf_lock *lock,
     enum hf_status status = hf_unavailable_final(op);
     struct hf_retry_event event = {outcome, unmendable(op),
                                    hf_unavailable_is_hopeless(op), client->now};
-    struct hf_retry_verdict verdict =
+    struct hf_retry_next next =
         hf_retry_step(&op->retry, &client->nodes, lease, &event);
     client->has_reached |= op->retry.has_reached;
     op->counter = seen > 0 && seen < HF_FENCE_MAX ? seen + 1 : seen;
     hf_op_part(op);
     if (status != HF_OK) {
         hf_op_finish(op, status);
-    } else if (verdict.decision == HF_RETRY_AGAIN) {
-        hf_log_retry(op, outcome, verdict.at);
-        hf_timer_heap_set(&client->heap, &op->item, verdict.at);
+    } else if (next.decision == HF_RETRY_AGAIN) {
+        hf_log_retry(op, outcome, next.at);
+        hf_timer_heap_set(&client->heap, &op->item, next.at);
         note_split(op, outcome);
     } else {
-        finish_as(op, verdict.decision);
+        finish_as(op, next.decision);
     }
 }
 
@@ -289,11 +289,11 @@ static void wait_in_queue(struct hf_op *op, struct hf_lock *lock)
     struct hf_client *client = op->client;
     struct hf_retry_event event = {.outcome = HF_OUT_QUEUED,
                                    .now = client->now};
-    struct hf_retry_verdict verdict =
+    struct hf_retry_next next =
         hf_retry_step(&op->retry, &client->nodes, hf_lock_lease(lock), &event);
     op->is_queued = true;
     client->has_reached = true;
-    plan_end(op, verdict.at);
+    plan_end(op, next.at);
 }
 
 /* HELD ends the operation, and op->lock is the result; QUEUED lets it wait;

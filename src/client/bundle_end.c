@@ -61,7 +61,7 @@ static struct hf_lock *link_names(struct hf_bundle *bundle)
 {
     struct hf_lock *locks[HF_NAMES_MAX] = {NULL};
     for (unsigned i = 0; i < bundle->n_parts; i++) {
-        locks[bundle->place[i]] = bundle->parts[i].got;
+        locks[bundle->given[i]] = bundle->parts[i].got;
     }
     for (unsigned i = 1; i < bundle->n_parts; i++) {
         hf_lock_group_join(locks[i - 1], locks[i]);

@@ -39,7 +39,7 @@ struct hf_bundle {
     struct hf_part *parts;
     unsigned n_members;
     struct hf_member *members;
-    uint8_t place[HF_NAMES_MAX]; /* index of each part in the user's order */
+    uint8_t given[HF_NAMES_MAX]; /* index of each part in the user's order */
 };
 
 static inline struct hf_bundle *hf_bundle_of(struct hf_op *op)

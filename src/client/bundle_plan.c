@@ -15,7 +15,7 @@
 /* Sort the names by bytes, the order in which the bundle waits for them. They
  * are few, so insertion sort. */
 static void sort(const struct hf_order *order, struct hf_name names[],
-                 uint8_t place[])
+                 uint8_t given[])
 {
     struct hf_name first = {order->name, order->name_len,
                             order->is_shared ? HF_SHARED : HF_EXCLUSIVE};
@@ -24,10 +24,10 @@ static void sort(const struct hf_order *order, struct hf_name names[],
         unsigned at = i;
         for (; at > 0 && hf_name_compare(&name, &names[at - 1]) < 0; at--) {
             names[at] = names[at - 1];
-            place[at] = place[at - 1];
+            given[at] = given[at - 1];
         }
         names[at] = name;
-        place[at] = (uint8_t)i;
+        given[at] = (uint8_t)i;
     }
 }
 
@@ -45,7 +45,7 @@ static void plan_names(struct hf_bundle *bundle, const struct hf_order *order,
                        char *text)
 {
     struct hf_name names[HF_NAMES_MAX];
-    sort(order, names, bundle->place);
+    sort(order, names, bundle->given);
     for (unsigned i = 0; i <= order->n_more; i++) {
         struct hf_part *part = hf_bundle_add_part(bundle, 1, 0);
         text = hf_bundle_order_member(bundle, part->members, &names[i], text);

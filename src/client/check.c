@@ -17,9 +17,9 @@
 static bool is_timed_at(const struct hf_timer_heap *heap,
                         const struct hf_item *item, struct hf_instant at)
 {
-    uint32_t place = heap->places[item->idx];
-    return place == HF_NOWHERE ? at.ns == HF_NEVER.ns
-                               : heap->at[place].ns == at.ns;
+    uint32_t position = heap->positions[item->idx];
+    return position == HF_NOWHERE ? at.ns == HF_NEVER.ns
+                                  : heap->at[position].ns == at.ns;
 }
 
 static bool is_in_table(const struct hf_client *client,

@@ -89,9 +89,9 @@ struct hf_timer_heap {
     uint32_t *idx;
     uint32_t count;
     uint32_t capacity;
-    uint32_t reserved; /* items that may enter */
-    uint32_t *places;  /* position in the heap, by index; or HF_NOWHERE */
-    uint32_t n_places;
+    uint32_t reserved;   /* items that may enter */
+    uint32_t *positions; /* position in the heap, by index; or HF_NOWHERE */
+    uint32_t n_positions;
 };
 
 void hf_timer_heap_init(struct hf_timer_heap *heap);

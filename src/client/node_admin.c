@@ -287,7 +287,7 @@ static enum hf_status run(struct job *job, struct hf_error *error)
     return hf_op_await(&job->op, error);
 }
 
-/* ---- The verdict ------------------------------------------------------- */
+/* ---- The summary ------------------------------------------------------- */
 
 static bool has_error(const struct job *job, int node)
 {
@@ -355,9 +355,9 @@ enum hf_status hf_client_diagnose(struct hf_client *client, hf_finding_fn *each,
     char text[100];
     enum hf_severity severity = judge(&job, text, sizeof(text));
     tell_findings(&job, each, user, &status, error);
-    struct hf_finding verdict = {
+    struct hf_finding summary = {
         .severity = severity, .node = -1, .text = text};
-    if (status == HF_OK && tell(client, each, user, &verdict) != HF_OK) {
+    if (status == HF_OK && tell(client, each, user, &summary) != HF_OK) {
         status = hf_fail(error, HF_CANCELLED, "the client was closed");
     }
     hf_client_leave(client);

@@ -17,27 +17,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct places {
+struct entry_list {
     struct hf_queue_entry *list;
     size_t count;
     size_t capacity;
     bool is_short; /* memory ran out */
 };
 
-static bool reserve(struct places *places, size_t n)
+static bool reserve(struct entry_list *found, size_t n)
 {
-    if (places->count + n <= places->capacity) {
+    if (found->count + n <= found->capacity) {
         return true;
     }
-    size_t capacity = places->count + n;
+    size_t capacity = found->count + n;
     struct hf_queue_entry *list =
-        realloc(places->list, capacity * sizeof(*list));
+        realloc(found->list, capacity * sizeof(*list));
     if (list == NULL) {
-        places->is_short = true;
+        found->is_short = true;
         return false;
     }
-    places->list = list;
-    places->capacity = capacity;
+    found->list = list;
+    found->capacity = capacity;
     return true;
 }
 
@@ -59,23 +59,23 @@ static void read_seat(const struct hf_seat *seat, unsigned node,
 /* `counter` is that of the latest grant. Of several sharers only one has it as
  * its fence, so they get no age. */
 static void set_fence(const struct hf_client *client,
-                      struct hf_queue_entry *place, uint64_t counter)
+                      struct hf_queue_entry *entry, uint64_t counter)
 {
-    place->who.fence = place->waits ? 0 : hf_fence_of(client, counter);
-    if (!place->waits && place->mode == HF_EXCLUSIVE && place->permits == 0) {
-        hf_holder_set_since(&place->who, counter);
+    entry->who.fence = entry->waits ? 0 : hf_fence_of(client, counter);
+    if (!entry->waits && entry->mode == HF_EXCLUSIVE && entry->permits == 0) {
+        hf_holder_set_since(&entry->who, counter);
     }
 }
 
 static bool on_answer(struct hf_broadcast *query,
                       const struct hf_answer *answer)
 {
-    struct places *places = query->user;
-    if (reserve(places, answer->n_seats)) {
+    struct entry_list *found = query->user;
+    if (reserve(found, answer->n_seats)) {
         for (size_t i = 0; i < answer->n_seats; i++) {
             read_seat(&answer->seats[i], answer->node,
-                      &places->list[places->count++]);
-            set_fence(query->op.client, &places->list[places->count - 1],
+                      &found->list[found->count++]);
+            set_fence(query->op.client, &found->list[found->count - 1],
                       answer->counter);
         }
     }
@@ -85,7 +85,7 @@ static bool on_answer(struct hf_broadcast *query,
 /* The query and the entries from its replies. */
 struct entries_query {
     struct hf_broadcast query; /* first: it is the item in the tables */
-    struct places places;
+    struct entry_list found;
     hf_queue_fn *each;
     void *user; /* of `each` */
     char name[];
@@ -97,8 +97,8 @@ static void entries_init(struct entries_query *entries,
 {
     hf_broadcast_init(&entries->query, client, HF_VERB_QUEUE, name, name_len);
     entries->query.on_reply = on_answer;
-    entries->query.user = &entries->places;
-    entries->places = (struct places){0};
+    entries->query.user = &entries->found;
+    entries->found = (struct entry_list){0};
 }
 
 /** The user may call any function from there, so it runs without the mutex.
@@ -122,15 +122,15 @@ static bool tell(struct entries_query *entries,
 static bool report(struct hf_op *op)
 {
     struct entries_query *entries = (struct entries_query *)(void *)op;
-    const struct places *places = &entries->places;
-    if (places->is_short) {
+    const struct entry_list *found = &entries->found;
+    if (found->is_short) {
         op->status = hf_fail_memory(&op->error);
         return true;
     }
     for (int node = 0; node < op->client->nodes.count; node++) {
-        for (size_t i = 0; i < places->count; i++) {
-            if (places->list[i].node == node &&
-                !tell(entries, &places->list[i])) {
+        for (size_t i = 0; i < found->count; i++) {
+            if (found->list[i].node == node &&
+                !tell(entries, &found->list[i])) {
                 return true;
             }
         }
@@ -157,7 +157,7 @@ static enum hf_status ask(struct hf_client *client, const void *name,
             *error = entries.query.op.error;
         }
     }
-    free(entries.places.list);
+    free(entries.found.list);
     return status;
 }
 
@@ -182,7 +182,7 @@ enum hf_status hf_client_queue(struct hf_client *client, const void *name,
 
 static void fini(struct hf_op *op)
 {
-    free(((struct entries_query *)(void *)op)->places.list);
+    free(((struct entries_query *)(void *)op)->found.list);
 }
 
 static enum hf_status start(struct hf_client *client, const void *name,

@@ -3,7 +3,7 @@
  *
  * A heap with four children per entry: half as deep as a binary heap, and the
  * four keys that are compared are adjacent in memory. An array by index has the
- * place of each item, so that a renewal moves an item in O(log n) without a
+ * position of each item, so that a renewal moves an item in O(log n) without a
  * search, and without touching other items: of 100,000, few are cached.
  *
  * Cost: O(1) to find the first, O(log n) to set or clear one. Memory is
@@ -30,7 +30,7 @@ void hf_timer_heap_fini(struct hf_timer_heap *heap)
 {
     free(heap->at);
     free(heap->idx);
-    free(heap->places);
+    free(heap->positions);
     hf_timer_heap_init(heap);
 }
 
@@ -56,21 +56,21 @@ static bool grow(struct hf_timer_heap *heap)
     return true;
 }
 
-static bool grow_places(struct hf_timer_heap *heap, uint32_t idx)
+static bool grow_positions(struct hf_timer_heap *heap, uint32_t idx)
 {
-    uint32_t n = heap->n_places;
+    uint32_t n = heap->n_positions;
     while (n <= idx) {
         n = twice(n);
     }
-    uint32_t *places = realloc(heap->places, n * sizeof(*places));
-    if (places == NULL) {
+    uint32_t *positions = realloc(heap->positions, n * sizeof(*positions));
+    if (positions == NULL) {
         return false;
     }
-    for (uint32_t i = heap->n_places; i < n; i++) {
-        places[i] = HF_NOWHERE;
+    for (uint32_t i = heap->n_positions; i < n; i++) {
+        positions[i] = HF_NOWHERE;
     }
-    heap->places = places;
-    heap->n_places = n;
+    heap->positions = positions;
+    heap->n_positions = n;
     return true;
 }
 
@@ -81,7 +81,7 @@ bool hf_timer_heap_reserve(struct hf_timer_heap *heap,
     if (heap->reserved == heap->capacity && !grow(heap)) {
         return false;
     }
-    if (item->idx >= heap->n_places && !grow_places(heap, item->idx)) {
+    if (item->idx >= heap->n_positions && !grow_positions(heap, item->idx)) {
         return false;
     }
     heap->reserved++;
@@ -94,31 +94,31 @@ void hf_timer_heap_unreserve(struct hf_timer_heap *heap)
     heap->reserved--;
 }
 
-static void put(struct hf_timer_heap *heap, uint32_t place,
+static void put(struct hf_timer_heap *heap, uint32_t position,
                 struct hf_instant at, uint32_t idx)
 {
-    heap->at[place] = at;
-    heap->idx[place] = idx;
-    heap->places[idx] = place;
+    heap->at[position] = at;
+    heap->idx[position] = idx;
+    heap->positions[idx] = position;
 }
 
-static void rise(struct hf_timer_heap *heap, uint32_t place,
+static void rise(struct hf_timer_heap *heap, uint32_t position,
                  struct hf_instant at, uint32_t idx)
 {
-    while (place > 0) {
-        uint32_t parent = (place - 1) / CHILDREN;
+    while (position > 0) {
+        uint32_t parent = (position - 1) / CHILDREN;
         if (!hf_instant_before(at, heap->at[parent])) {
             break;
         }
-        put(heap, place, heap->at[parent], heap->idx[parent]);
-        place = parent;
+        put(heap, position, heap->at[parent], heap->idx[parent]);
+        position = parent;
     }
-    put(heap, place, at, idx);
+    put(heap, position, at, idx);
 }
 
-static uint32_t first_child(const struct hf_timer_heap *heap, uint32_t place)
+static uint32_t first_child(const struct hf_timer_heap *heap, uint32_t position)
 {
-    uint32_t child = CHILDREN * place + 1;
+    uint32_t child = CHILDREN * position + 1;
     uint32_t end =
         child + CHILDREN < heap->count ? child + CHILDREN : heap->count;
     uint32_t first = child;
@@ -130,36 +130,37 @@ static uint32_t first_child(const struct hf_timer_heap *heap, uint32_t place)
     return first;
 }
 
-static void sink(struct hf_timer_heap *heap, uint32_t place,
+static void sink(struct hf_timer_heap *heap, uint32_t position,
                  struct hf_instant at, uint32_t idx)
 {
-    while (CHILDREN * place + 1 < heap->count) {
-        uint32_t child = first_child(heap, place);
+    while (CHILDREN * position + 1 < heap->count) {
+        uint32_t child = first_child(heap, position);
         if (!hf_instant_before(heap->at[child], at)) {
             break;
         }
-        put(heap, place, heap->at[child], heap->idx[child]);
-        place = child;
+        put(heap, position, heap->at[child], heap->idx[child]);
+        position = child;
     }
-    put(heap, place, at, idx);
+    put(heap, position, at, idx);
 }
 
-static void settle(struct hf_timer_heap *heap, uint32_t place,
+static void settle(struct hf_timer_heap *heap, uint32_t position,
                    struct hf_instant at, uint32_t idx)
 {
-    if (place > 0 && hf_instant_before(at, heap->at[(place - 1) / CHILDREN])) {
-        rise(heap, place, at, idx);
+    if (position > 0 &&
+        hf_instant_before(at, heap->at[(position - 1) / CHILDREN])) {
+        rise(heap, position, at, idx);
     } else {
-        sink(heap, place, at, idx);
+        sink(heap, position, at, idx);
     }
 }
 
-static void take_out(struct hf_timer_heap *heap, uint32_t place)
+static void take_out(struct hf_timer_heap *heap, uint32_t position)
 {
     uint32_t last = --heap->count;
-    heap->places[heap->idx[place]] = HF_NOWHERE;
-    if (last != place) {
-        settle(heap, place, heap->at[last], heap->idx[last]);
+    heap->positions[heap->idx[position]] = HF_NOWHERE;
+    if (last != position) {
+        settle(heap, position, heap->at[last], heap->idx[last]);
     }
 }
 
@@ -167,16 +168,16 @@ void hf_timer_heap_set(struct hf_timer_heap *heap, const struct hf_item *item,
                        struct hf_instant at)
 {
     uint32_t idx = item->idx;
-    HF_ASSERT(idx < heap->n_places);
-    uint32_t place = heap->places[idx];
+    HF_ASSERT(idx < heap->n_positions);
+    uint32_t position = heap->positions[idx];
     if (hf_instant_is_never(at)) {
-        if (place != HF_NOWHERE) {
-            take_out(heap, place);
+        if (position != HF_NOWHERE) {
+            take_out(heap, position);
         }
-    } else if (place == HF_NOWHERE) {
+    } else if (position == HF_NOWHERE) {
         HF_ASSERT(heap->count < heap->reserved);
         rise(heap, heap->count++, at, idx);
-    } else if (heap->at[place].ns != at.ns) {
-        settle(heap, place, at, idx);
+    } else if (heap->at[position].ns != at.ns) {
+        settle(heap, position, at, idx);
     }
 }

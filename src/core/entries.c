@@ -15,7 +15,7 @@
  * that still live. Hence a later state has no more of them, and of two entries
  * that exclude each other the greater number sees the smaller one.
  *
- * Why nothing starves: an entry that is created later changes no verdict on
+ * Why nothing starves: an entry that is created later changes nothing for
  * ours. A reader after a writer waits for that writer, also while readers
  * hold.
  *
@@ -44,10 +44,10 @@ static bool excludes(const struct hf_entry *a, const struct hf_entry *b)
 }
 
 void hf_entries_judge(const struct hf_entry *entries, size_t n_entries,
-                      const struct hf_entry *own, struct hf_entry_verdict *out)
+                      const struct hf_entry *own, struct hf_entry_rank *out)
 {
     HF_ASSERT(own->number != 0);
-    struct hf_entry_verdict verdict = {HF_ENTRY_HOLDS, 0, 0};
+    struct hf_entry_rank rank = {HF_ENTRY_HOLDS, 0, 0};
     bool is_listed = false;
     for (size_t i = 0; i < n_entries; i++) {
         const struct hf_entry *entry = &entries[i];
@@ -59,19 +59,19 @@ void hf_entries_judge(const struct hf_entry *entries, size_t n_entries,
         if (entry->number > own->number) {
             continue;
         }
-        verdict.ahead++;
-        bool is_latest = verdict.turn == HF_ENTRY_HOLDS ||
-                         entry->number > entries[verdict.watch].number;
+        rank.ahead++;
+        bool is_latest = rank.turn == HF_ENTRY_HOLDS ||
+                         entry->number > entries[rank.watch].number;
         if (excludes(entry, own) && is_latest) {
-            verdict.turn = HF_ENTRY_WAITS;
-            verdict.watch = i;
+            rank.turn = HF_ENTRY_WAITS;
+            rank.watch = i;
         }
     }
     if (!is_listed) {
-        verdict = (struct hf_entry_verdict){HF_ENTRY_UNPROVEN, 0, 0};
+        rank = (struct hf_entry_rank){HF_ENTRY_UNPROVEN, 0, 0};
     }
-    if (verdict.turn == HF_ENTRY_WAITS) {
-        HF_ASSERT(verdict.watch < n_entries && verdict.ahead > 0);
+    if (rank.turn == HF_ENTRY_WAITS) {
+        HF_ASSERT(rank.watch < n_entries && rank.ahead > 0);
     }
-    *out = verdict;
+    *out = rank;
 }

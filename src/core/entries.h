@@ -47,7 +47,7 @@ enum hf_entry_turn {
     HF_ENTRY_HOLDS
 };
 
-struct hf_entry_verdict {
+struct hf_entry_rank {
     enum hf_entry_turn turn;
     size_t watch; /* WAITS: index of the entry to watch */
     size_t ahead; /* entries before ours; UNPROVEN: 0 */
@@ -62,6 +62,6 @@ struct hf_entry_verdict {
  * before ours. HOLDS says nothing about time: whether our entry still lives is
  * proven by the renewal of its session. */
 void hf_entries_judge(const struct hf_entry *entries, size_t n_entries,
-                      const struct hf_entry *own, struct hf_entry_verdict *out);
+                      const struct hf_entry *own, struct hf_entry_rank *out);
 
 #endif

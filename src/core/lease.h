@@ -192,8 +192,8 @@ struct hf_vote {
         };
         struct { /* ours: known limits of raises, in buckets of the clock
                     floor; 0: unknown */
-            uint32_t raise_least; /* the node raises to this bucket or above */
-            uint32_t raise_most;  /* ... and only below this bucket */
+            uint32_t floor_bucket; /* the node raises to this bucket or above */
+            uint32_t bound_bucket; /* ... and only below this bucket */
         };
     } rival_or_raise;
     uint8_t said;    /* enum hf_said */

@@ -141,35 +141,36 @@ static inline void hf_vote_set_rival(struct hf_vote *vote, uint32_t rival,
     vote->rival_or_raise.left_ms = left_ms;
 }
 
-static inline uint32_t hf_vote_raise_least(const struct hf_vote *vote)
+static inline uint32_t hf_vote_floor_bucket(const struct hf_vote *vote)
 {
     HF_ASSERT(vote->said == HF_SAID_YOURS);
-    return vote->rival_or_raise.raise_least;
+    return vote->rival_or_raise.floor_bucket;
 }
 
-static inline uint32_t hf_vote_raise_most(const struct hf_vote *vote)
+static inline uint32_t hf_vote_bound_bucket(const struct hf_vote *vote)
 {
     HF_ASSERT(vote->said == HF_SAID_YOURS);
-    return vote->rival_or_raise.raise_most;
+    return vote->rival_or_raise.bound_bucket;
 }
 
-static inline void hf_vote_set_raise_least(struct hf_vote *vote, uint32_t least)
+static inline void hf_vote_set_floor_bucket(struct hf_vote *vote,
+                                            uint32_t least)
 {
     HF_ASSERT(vote->said == HF_SAID_YOURS);
-    vote->rival_or_raise.raise_least = least;
+    vote->rival_or_raise.floor_bucket = least;
 }
 
-static inline void hf_vote_set_raise_most(struct hf_vote *vote, uint32_t most)
+static inline void hf_vote_set_bound_bucket(struct hf_vote *vote, uint32_t most)
 {
     HF_ASSERT(vote->said == HF_SAID_YOURS);
-    vote->rival_or_raise.raise_most = most;
+    vote->rival_or_raise.bound_bucket = most;
 }
 
 /* Reset the limits of raises: they are unknown. */
 static inline void hf_vote_unlimit(struct hf_vote *vote)
 {
-    hf_vote_set_raise_least(vote, 0);
-    hf_vote_set_raise_most(vote, 0);
+    hf_vote_set_floor_bucket(vote, 0);
+    hf_vote_set_bound_bucket(vote, 0);
 }
 
 #endif

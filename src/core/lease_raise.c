@@ -52,8 +52,9 @@ static bool is_within(const struct hf_vote *vote, uint64_t value)
     if (value <= vote->counter) {
         return value == vote->counter;
     }
-    uint32_t most = hf_vote_raise_most(vote);
-    return bucket >= hf_vote_raise_least(vote) && (most == 0 || bucket < most);
+    uint32_t bound = hf_vote_bound_bucket(vote);
+    return bucket >= hf_vote_floor_bucket(vote) &&
+           (bound == 0 || bucket < bound);
 }
 
 /* True if the node surely accepts the value: its bound is known (and
@@ -61,7 +62,7 @@ static bool is_within(const struct hf_vote *vote, uint64_t value)
 static bool is_sure(const struct hf_vote *vote, uint64_t value)
 {
     HF_ASSERT(vote->counter <= HF_FENCE_MAX); /* so the sum is right */
-    return hf_vote_raise_most(vote) != 0 ||
+    return hf_vote_bound_bucket(vote) != 0 ||
            value <= vote->counter + HF_FENCE_AHEAD_MAX;
 }
 
@@ -90,7 +91,7 @@ static bool is_on_way(const struct hf_lease *lease, const struct hf_vote *vote,
 static uint64_t step_to(const struct hf_vote *vote, uint64_t value)
 {
     HF_ASSERT(value >= vote->counter);
-    uint32_t bucket = hf_vote_raise_most(vote);
+    uint32_t bucket = hf_vote_bound_bucket(vote);
     uint64_t most = ((uint64_t)bucket << HF_FLOOR_BITS) - 1;
     return bucket != 0 && most < value ? most : value;
 }
@@ -137,7 +138,7 @@ static uint64_t best(const struct hf_step *step, struct aim aim)
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         const struct hf_vote *vote = &lease->votes[i];
         if ((aim.granted & hf_node_bit(i)) != 0) {
-            uint64_t least = (uint64_t)hf_vote_raise_least(vote)
+            uint64_t least = (uint64_t)hf_vote_floor_bucket(vote)
                              << HF_FLOOR_BITS;
             most = better(step, aim, most, vote->counter);
             most = better(step, aim, most, least);
@@ -256,11 +257,12 @@ void hf_raise_note(struct hf_step *step, struct hf_vote *vote)
     }
     bool is_yours = vote->said == HF_SAID_YOURS; /* the reply was not stale */
     if (event->floor > 0 && is_yours) {
-        hf_vote_set_raise_least(vote,
-                                (uint32_t)(event->floor >> HF_FLOOR_BITS));
+        hf_vote_set_floor_bucket(vote,
+                                 (uint32_t)(event->floor >> HF_FLOOR_BITS));
     }
     if (event->bound > 0 && is_yours) {
-        hf_vote_set_raise_most(vote, (uint32_t)(event->bound >> HF_FLOOR_BITS));
+        hf_vote_set_bound_bucket(vote,
+                                 (uint32_t)(event->bound >> HF_FLOOR_BITS));
     }
     settle_raises(step->lease);
 }

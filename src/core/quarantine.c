@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* WHETHER A SERVER'S GRANTS COUNT
  *
- *   marker         server's identity   cause                       verdict
+ *   marker         server's identity   cause                       ruling
  *   whole          as in the marker    no change                   votes
  *   whole          other, durable      restarted with all data     votes
  *   not whole      same, or durable    being watched               quarantine
  *   not whole      same, or durable    watched for a span          votes
  *   any            other               restarted, or promoted      quarantine
- *   of another     any                 two places of the server    quarantine
- *   place                              were exchanged
+ *   of another     any                 two databases of the       quarantine
+ *   database                           server were exchanged
  *   none           any                 new, restarted, emptied     quarantine
  *
  * The operator may declare that a server has all locks, or has not: that writes
@@ -90,12 +90,12 @@ static bool is_named(const struct hf_identity *identity,
             !is_promoted(identity, marker));
 }
 
-/* False if the data of two places of the server were exchanged. */
-static bool is_in_place(const struct hf_identity *identity,
-                        const struct hf_marker *marker)
+/* False if the data of two databases of the server were exchanged. */
+static bool is_in_database(const struct hf_identity *identity,
+                           const struct hf_marker *marker)
 {
-    return marker->place == 0 || identity->place == 0 ||
-           marker->place == identity->place;
+    return marker->database == 0 || identity->database == 0 ||
+           marker->database == identity->database;
 }
 
 /* True if the server restarted with all its data: every write was on disk
@@ -129,7 +129,7 @@ void hf_quarantine_declare(const struct hf_identity *identity,
     out->exists = true;
     copy_id(out->run_id, identity->run_id);
     copy_id(out->replid, identity->replid);
-    out->place = identity->place;
+    out->database = identity->database;
     out->is_whole = is_whole;
     out->is_durable = identity->knows_durability && identity->is_durable;
     out->shape = *shape;
@@ -143,7 +143,8 @@ static void renew_marker(const struct hf_identity *identity,
     HF_ASSERT(old->exists);
     *out = *old;
     out->shape = *shape;
-    out->place = identity->place != 0 ? identity->place : old->place;
+    out->database =
+        identity->database != 0 ? identity->database : old->database;
     if (identity->run_id[0] != '\0') {
         copy_id(out->run_id, identity->run_id);
         copy_id(out->replid, identity->replid);
@@ -157,7 +158,8 @@ static bool is_stale(const struct hf_marker *old, const struct hf_marker *fresh)
 {
     HF_ASSERT(old->exists && fresh->exists);
     return !same_id(old->run_id, fresh->run_id) ||
-           !same_id(old->replid, fresh->replid) || old->place != fresh->place ||
+           !same_id(old->replid, fresh->replid) ||
+           old->database != fresh->database ||
            old->is_durable != fresh->is_durable ||
            old->is_whole != fresh->is_whole ||
            old->has_entry != fresh->has_entry ||
@@ -175,7 +177,7 @@ static struct hf_instant watched_since(const struct hf_marker *marker,
 
 static void judge_kept(const struct hf_marker *marker,
                        const struct hf_shape *shape, bool on_host,
-                       struct hf_instant now, struct hf_quarantine_verdict *out)
+                       struct hf_instant now, struct hf_quarantine_ruling *out)
 {
     struct hf_span span = hf_quarantine_span(shape->max_ttl_ms);
     out->suspicion = HF_SUSPECT_WATCHED;
@@ -200,7 +202,7 @@ static void judge_kept(const struct hf_marker *marker,
 static void
 judge_lost(const struct hf_identity *identity, const struct hf_marker *marker,
            const struct hf_known_server *known, const struct hf_shape *shape,
-           struct hf_instant now, struct hf_quarantine_verdict *out)
+           struct hf_instant now, struct hf_quarantine_ruling *out)
 {
     bool was_there = known->has_met && same_id(known->run_id, identity->run_id);
     out->suspicion = marker->exists ? HF_SUSPECT_REPLACED
@@ -217,7 +219,7 @@ void hf_quarantine_judge(const struct hf_identity *identity,
                          const struct hf_known_server *known,
                          const struct hf_shape *shape, bool strict,
                          bool on_host, struct hf_instant now,
-                         struct hf_quarantine_verdict *out)
+                         struct hf_quarantine_ruling *out)
 {
     memset(out, 0, sizeof(*out));
     out->trust = HF_TRUST_MISMATCH;
@@ -229,7 +231,7 @@ void hf_quarantine_judge(const struct hf_identity *identity,
     bool is_same = known->has_met && marker->exists &&
                    same_id(known->value, marker->value);
     bool is_kept =
-        marker->exists && is_in_place(identity, marker) &&
+        marker->exists && is_in_database(identity, marker) &&
         (is_named(identity, marker) || is_durable(identity, marker, known));
     out->is_reset = known->has_met && (!is_same || !is_kept);
     if (is_kept) {

@@ -28,8 +28,8 @@ struct hf_identity {
     char replid[HF_SERVER_ID_MAX];
     bool has_replid2; /* another replid than the marker's is a promotion:
                          the server had one before, or it is always so */
-    int64_t place; /* of several in one server, from 1: the one that we use. 0:
-                      the store has no places */
+    int64_t database; /* of several in one server, from 1: the one that we use.
+                      0: its servers have one */
     bool knows_durability; /* CONFIG GET is permitted */
     bool is_durable;       /* at present every write is on disk before its reply
                             */
@@ -50,9 +50,10 @@ struct hf_marker {
                                    */
     char run_id[HF_SERVER_ID_MAX];
     char replid[HF_SERVER_ID_MAX];
-    int64_t place;   /* in which it was written; 0: not known, or no places */
-    bool is_whole;   /* no lock that is still held was lost */
-    bool is_durable; /* the server was durable when the marker was written */
+    int64_t database; /* in which it was written; 0: not known, or the only one
+                       */
+    bool is_whole;    /* no lock that is still held was lost */
+    bool is_durable;  /* the server was durable when the marker was written */
     struct hf_shape shape;
     bool has_entry;          /* of this host */
     struct hf_instant entry; /* when this host first saw this value, on the
@@ -82,7 +83,7 @@ enum hf_suspicion {
                           */
 };
 
-struct hf_quarantine_verdict {
+struct hf_quarantine_ruling {
     enum hf_trust trust;
     enum hf_suspicion suspicion; /* QUARANTINE */
     struct hf_instant since;     /* when this client first saw the value */
@@ -110,7 +111,7 @@ void hf_quarantine_judge(const struct hf_identity *identity,
                          const struct hf_known_server *known,
                          const struct hf_shape *shape, bool strict,
                          bool on_host, struct hf_instant now,
-                         struct hf_quarantine_verdict *out);
+                         struct hf_quarantine_ruling *out);
 
 /* The marker with which a declaration overwrites the present one: whole, or
  * with is_whole false to begin a quarantine (the operator knows that data was

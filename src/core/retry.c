@@ -145,12 +145,12 @@ static void note_reach(struct hf_retry *retry, const struct hf_nodes *nodes,
     retry->is_refused = is_refused;
 }
 
-static struct hf_retry_verdict on_queued(struct hf_retry *retry)
+static struct hf_retry_next on_queued(struct hf_retry *retry)
 {
     HF_ASSERT(!is_try(retry));
     retry->has_reached = true;
     retry->is_refused = false;
-    return (struct hf_retry_verdict){HF_RETRY_WAIT, hf_retry_limit(retry)};
+    return (struct hf_retry_next){HF_RETRY_WAIT, hf_retry_limit(retry)};
 }
 
 static enum hf_retry_decision end_decision(enum hf_outcome outcome)
@@ -176,7 +176,7 @@ static bool is_over(const struct hf_retry *retry,
            !hf_instant_before(event->now, last);
 }
 
-static struct hf_retry_verdict
+static struct hf_retry_next
 on_failed(struct hf_retry *retry, const struct hf_nodes *nodes,
           const struct hf_lease *lease, const struct hf_retry_event *event)
 {
@@ -188,15 +188,15 @@ on_failed(struct hf_retry *retry, const struct hf_nodes *nodes,
     /* The last attempt is made just before the end, not a pause earlier. */
     struct hf_instant last = hf_instant_sub(hf_retry_limit(retry), retry->base);
     if (is_over(retry, event, last)) {
-        return (struct hf_retry_verdict){end_decision(outcome), event->now};
+        return (struct hf_retry_next){end_decision(outcome), event->now};
     }
     struct hf_instant at =
         hf_instant_min(next_attempt(retry, outcome, lease, event->now), last);
     HF_ASSERT(!hf_instant_before(at, event->now));
-    return (struct hf_retry_verdict){HF_RETRY_AGAIN, at};
+    return (struct hf_retry_next){HF_RETRY_AGAIN, at};
 }
 
-struct hf_retry_verdict
+struct hf_retry_next
 hf_retry_step(struct hf_retry *retry, const struct hf_nodes *nodes,
               const struct hf_lease *lease, const struct hf_retry_event *event)
 {

@@ -52,7 +52,7 @@ enum hf_retry_decision {
     HF_RETRY_TOO_SLOW   /* fail: round trips use up a lease this short */
 };
 
-struct hf_retry_verdict {
+struct hf_retry_next {
     enum hf_retry_decision decision;
     struct hf_instant at;
 };
@@ -68,7 +68,7 @@ void hf_retry_init(struct hf_retry *retry, struct hf_instant now,
  * Queued takes replies of a majority: from now on it waits, also through
  * outages, until the wait is over, and hf_retry_limit() may be later than
  * before. A try has no place in a queue. */
-struct hf_retry_verdict
+struct hf_retry_next
 hf_retry_step(struct hf_retry *retry, const struct hf_nodes *nodes,
               const struct hf_lease *lease, const struct hf_retry_event *event);
 

@@ -387,9 +387,9 @@ static void *tls_open(void *data, int fd, const char *host, char *reason,
 }
 
 /* Advice on a refused certificate. */
-static const char *remedy(long verdict)
+static const char *remedy(long check)
 {
-    switch (verdict) {
+    switch (check) {
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
@@ -415,11 +415,11 @@ static int tls_handshake(void *data, char *reason, size_t size)
     if (result == 1) {
         return 1;
     }
-    long verdict = SSL_get_verify_result(connection->ssl);
+    long check = SSL_get_verify_result(connection->ssl);
     int over = judge(connection, result, "the handshake failed", reason, size);
-    if (over < 0 && verdict != X509_V_OK) {
+    if (over < 0 && check != X509_V_OK) {
         snprintf(reason, size, "TLS: the server's certificate is refused: %s%s",
-                 X509_verify_cert_error_string(verdict), remedy(verdict));
+                 X509_verify_cert_error_string(check), remedy(check));
     }
     return over;
 }

@@ -19,12 +19,12 @@ static enum hf_admission_next declare(struct hf_admission *admission,
     admission->has_declared = true;
     admission->suspicion = HF_SUSPECT_WATCHED;
     hf_quarantine_declare(&admission->identity, admission->shape, is_whole,
-                          &admission->verdict.marker);
+                          &admission->ruling.marker);
     return HF_ADMISSION_WRITE;
 }
 
 static void judge(const struct hf_admission *admission, bool strict,
-                  struct hf_instant now, struct hf_quarantine_verdict *out)
+                  struct hf_instant now, struct hf_quarantine_ruling *out)
 {
     hf_quarantine_judge(&admission->identity, &admission->marker,
                         &admission->known, admission->shape, strict,
@@ -36,7 +36,7 @@ static void judge(const struct hf_admission *admission, bool strict,
 static bool is_trusted(const struct hf_admission *admission,
                        struct hf_instant now)
 {
-    struct hf_quarantine_verdict strict;
+    struct hf_quarantine_ruling strict;
     judge(admission, true, now, &strict);
     return strict.trust == HF_TRUST_VOTES && !strict.write;
 }
@@ -51,7 +51,7 @@ static enum hf_admission_next declare_init(struct hf_admission *admission,
     bool is_seen = strcmp(admission->marker.value, admission->looked_at) == 0;
     bool would_sink =
         admission->marker.shape.fence_base > admission->shape->fence_base;
-    if (admission->verdict.trust == HF_TRUST_MISMATCH &&
+    if (admission->ruling.trust == HF_TRUST_MISMATCH &&
         (!is_seen || would_sink)) {
         return HF_ADMISSION_REFUSE;
     }
@@ -87,25 +87,25 @@ static bool is_surveyed(struct hf_admission *admission, unsigned jobs)
 enum hf_admission_next hf_admission_decide(struct hf_admission *admission,
                                            unsigned jobs, struct hf_instant now)
 {
-    struct hf_quarantine_verdict *verdict = &admission->verdict;
-    judge(admission, admission->strict, now, verdict);
+    struct hf_quarantine_ruling *ruling = &admission->ruling;
+    judge(admission, admission->strict, now, ruling);
     if (is_surveyed(admission, jobs)) {
         return HF_ADMISSION_SURVEY;
     }
     if (is_asked(jobs, HF_JOB_INIT) && !admission->is_declared) {
         return declare_init(admission, now);
     }
-    if (verdict->trust == HF_TRUST_MISMATCH) {
+    if (ruling->trust == HF_TRUST_MISMATCH) {
         return HF_ADMISSION_REFUSE;
     }
     if (is_asked(jobs, HF_JOB_QUARANTINE) && !admission->is_declared) {
         return declare(admission, false);
     }
-    if (!verdict->write) {
+    if (!ruling->write) {
         return HF_ADMISSION_OPEN;
     }
-    if (verdict->marker.value[0] == '\0') {
-        admission->suspicion = verdict->suspicion;
+    if (ruling->marker.value[0] == '\0') {
+        admission->suspicion = ruling->suspicion;
     }
     return HF_ADMISSION_WRITE;
 }
@@ -138,21 +138,20 @@ void hf_admission_read(struct hf_admission *admission)
 
 void hf_admission_wrote(struct hf_admission *admission)
 {
-    admission->marker = admission->verdict.marker;
+    admission->marker = admission->ruling.marker;
 }
 
 bool hf_admission_open(struct hf_admission *admission)
 {
-    const struct hf_quarantine_verdict *verdict = &admission->verdict;
+    const struct hf_quarantine_ruling *ruling = &admission->ruling;
     struct hf_known_server *known = &admission->known;
-    HF_ASSERT(verdict->trust != HF_TRUST_MISMATCH); /* it is refused */
-    bool is_quarantined = verdict->trust == HF_TRUST_QUARANTINE;
+    HF_ASSERT(ruling->trust != HF_TRUST_MISMATCH); /* it is refused */
+    bool is_quarantined = ruling->trust == HF_TRUST_QUARANTINE;
     known->has_met = true;
-    known->since = verdict->since;
+    known->since = ruling->since;
     memcpy(known->run_id, admission->identity.run_id, sizeof(known->run_id));
     memcpy(known->value, admission->marker.value, sizeof(known->value));
-    admission->quarantined_until =
-        is_quarantined ? verdict->until : HF_LONG_AGO;
+    admission->quarantined_until = is_quarantined ? ruling->until : HF_LONG_AGO;
     return is_quarantined;
 }
 

@@ -42,7 +42,7 @@ struct hf_admission {
 
     /* The decision on these replies. */
     struct hf_known_server known;
-    struct hf_quarantine_verdict verdict;
+    struct hf_quarantine_ruling ruling;
     enum hf_suspicion suspicion;         /* why it is in quarantine */
     struct hf_instant quarantined_until; /* HF_LONG_AGO */
 
@@ -65,7 +65,7 @@ enum hf_admission_next {
     HF_ADMISSION_SURVEY, /* begin the survey `surveying`, before the marker
                             changes */
     HF_ADMISSION_REFUSE, /* hf_admission_mismatch_text() has the reason */
-    HF_ADMISSION_WRITE,  /* write verdict.marker, if the server's marker still
+    HF_ADMISSION_WRITE,  /* write ruling.marker, if the server's marker still
                             has the value of `marker` */
     HF_ADMISSION_OPEN    /* the marker is up to date */
 };
@@ -81,7 +81,7 @@ void hf_admission_begin(struct hf_admission *admission);
 /* `identity` and `marker` are complete. */
 void hf_admission_read(struct hf_admission *admission);
 
-/* verdict.marker was written, and is the server's marker now. */
+/* ruling.marker was written, and is the server's marker now. */
 void hf_admission_wrote(struct hf_admission *admission);
 
 /** Decide the next step, after hf_admission_read() or hf_admission_wrote().

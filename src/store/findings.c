@@ -132,7 +132,7 @@ enum hf_status hf_findings_look(struct hf_jobs *jobs,
 {
     enum hf_status status = HF_OK;
     why[0] = '\0';
-    if (admission->verdict.trust == HF_TRUST_MISMATCH) {
+    if (admission->ruling.trust == HF_TRUST_MISMATCH) {
         hf_admission_mismatch_text(admission, why, size);
         hf_jobs_find(jobs, HF_FINDING_ERROR, "%s", why);
         status = HF_CONFIG;

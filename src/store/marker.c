@@ -39,7 +39,7 @@ void hf_marker_read(struct hf_marker *marker, const char *host,
     } else if (strcmp(field, "fence_base") == 0) {
         marker->shape.fence_base = number;
     } else if (strcmp(field, "db") == 0) {
-        marker->place = number + 1;
+        marker->database = number + 1;
     } else if (strcmp(field, "durable") == 0) {
         marker->is_durable = number != 0;
     } else if (strcmp(field, "whole") == 0) {

@@ -176,7 +176,7 @@ static void each_row(void **state)
             fail_msg("row %zu: until", i);
         }
         if (next == HF_ADMISSION_WRITE &&
-            admission.verdict.marker.is_whole != row->is_whole) {
+            admission.ruling.marker.is_whole != row->is_whole) {
             fail_msg("row %zu: whole", i);
         }
     }
@@ -227,7 +227,7 @@ static enum hf_admission_next write_as(struct hf_admission *admission,
                                        const char *value, unsigned jobs,
                                        int64_t now_ms)
 {
-    struct hf_marker *marker = &admission->verdict.marker;
+    struct hf_marker *marker = &admission->ruling.marker;
     if (marker->value[0] == '\0') {
         set(marker->value, value);
     }
@@ -277,7 +277,7 @@ static void a_declared_quarantine_begins_with_its_marker(void **state)
     /* The second write is the entry of our host. */
     assert_int_equal(write_as(&admission, "v2", jobs, NOW_MS + 7),
                      HF_ADMISSION_WRITE);
-    assert_true(admission.verdict.marker.has_entry);
+    assert_true(admission.ruling.marker.has_entry);
     assert_int_equal(write_as(&admission, "", jobs, NOW_MS + 9),
                      HF_ADMISSION_OPEN);
     assert_true(hf_admission_open(&admission));
@@ -314,7 +314,7 @@ static void assert_watched(struct hf_admission *admission,
     assert_int_equal(
         hf_admission_decide(admission, 0, at_ms(NOW_MS + MAX_TTL_MS)),
         HF_ADMISSION_WRITE);
-    assert_true(admission->verdict.marker.is_whole);
+    assert_true(admission->ruling.marker.is_whole);
     assert_int_equal(write_as(admission, "", 0, NOW_MS + MAX_TTL_MS),
                      HF_ADMISSION_OPEN);
     assert_false(hf_admission_open(admission));
@@ -391,7 +391,7 @@ static void init_never_lowers_the_base(void **state)
             hf_admission_decide(&admission, jobs_of(INIT), at_ms(NOW_MS)),
             more > 0 ? REFUSE : WRITE);
         if (more < 0) {
-            assert_int_equal(admission.verdict.marker.shape.fence_base, 5000);
+            assert_int_equal(admission.ruling.marker.shape.fence_base, 5000);
         }
     }
 }

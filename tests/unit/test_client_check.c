@@ -131,7 +131,7 @@ static void cl_1_late_timer(void)
 
 static void cl_1_no_timer(void)
 {
-    on.client->heap.places[on.lock->item.idx] = HF_NOWHERE;
+    on.client->heap.positions[on.lock->item.idx] = HF_NOWHERE;
 }
 
 static void cl_2_other_state(void)
@@ -296,8 +296,8 @@ static void each_invariant_is_asserted(void **state)
     size_t lock_size = sizeof(*on.lock) + hf_lease_size(1);
     char *lock = malloc(lock_size);
     char *client = malloc(sizeof(*on.client));
-    uint32_t *place = &on.client->heap.places[on.lock->item.idx];
-    uint32_t was_place = *place;
+    uint32_t *position = &on.client->heap.positions[on.lock->item.idx];
+    uint32_t was_position = *position;
     assert_non_null(lock);
     assert_non_null(client);
     memcpy(lock, on.lock, lock_size);
@@ -309,7 +309,7 @@ static void each_invariant_is_asserted(void **state)
         const char *found = failed_assertion(check_all, NULL);
         memcpy(on.lock, lock, lock_size);
         memcpy(on.client, client, sizeof(*on.client));
-        *place = was_place;
+        *position = was_position;
         if (fails == NULL
                 ? found != NULL
                 : found == NULL || strncmp(found, fails, strlen(fails)) != 0) {

@@ -43,7 +43,7 @@ static void test_heap_finds_the_first(void **state)
         for (int k = 0; k < ITEMS; k++) {
             first = at[k] < first ? at[k] : first;
             count += at[k] != INT64_MAX;
-            assert_true((heap.places[items[k].idx] == HF_NOWHERE) ==
+            assert_true((heap.positions[items[k].idx] == HF_NOWHERE) ==
                         (at[k] == INT64_MAX));
         }
         assert_true(hf_timer_heap_next(&heap).ns == first);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* library: holdfast_core */
-/* Owner texts, retries, nodes, and the verdict on servers that lost their
+/* Owner texts, retries, nodes, and the ruling on servers that lost their
  * data. */
 /* link: -Wl,--wrap=hf_assert_failed */
 #include "core/owner.h"
@@ -148,16 +148,16 @@ static void refused(struct attempt *attempt, int64_t left_ms)
     assert_int_equal(effects.outcome, HF_OUT_TAKEN);
 }
 
-static struct hf_retry_verdict after(struct hf_retry *retry,
-                                     struct attempt *attempt,
-                                     enum hf_outcome outcome, int64_t now_ms)
+static struct hf_retry_next after(struct hf_retry *retry,
+                                  struct attempt *attempt,
+                                  enum hf_outcome outcome, int64_t now_ms)
 {
     struct hf_retry_event event = {.outcome = outcome, .now = at_ms(now_ms)};
     return hf_retry_step(retry, &attempt->nodes, lease_of(attempt), &event);
 }
 
 /* Node 0 replied with an error that a retry may not resolve. */
-static struct hf_retry_verdict
+static struct hf_retry_next
 after_refusal(struct hf_retry *retry, struct attempt *attempt, int64_t now_ms)
 {
     struct hf_retry_event event = {
@@ -197,11 +197,11 @@ static void back_off_grows_and_is_bounded_by_the_rivals_lease(void **state)
     for (uint64_t seed = 0; seed < 100; seed++) {
         retry_of(&retry, -1, seed);
         for (int i = 0; i < 20; i++) {
-            struct hf_retry_verdict verdict =
+            struct hf_retry_next next =
                 after(&retry, &attempt, HF_OUT_TAKEN, 1000);
-            assert_int_equal(verdict.decision, HF_RETRY_AGAIN);
-            assert_true(verdict.at.ns >= at_ms(1005).ns);
-            assert_true(verdict.at.ns <= at_ms(1000 + 40 + 10).ns);
+            assert_int_equal(next.decision, HF_RETRY_AGAIN);
+            assert_true(next.at.ns >= at_ms(1005).ns);
+            assert_true(next.at.ns <= at_ms(1000 + 40 + 10).ns);
         }
     }
     refused(&attempt, 60000);
@@ -280,12 +280,12 @@ static void a_store_that_refuses_ends_a_wait_without_end(void **state)
     assert_int_equal(hf_retry_limit(&retry).ns, HF_NEVER.ns);
 }
 
-static struct hf_retry_verdict queued(struct hf_retry *retry,
-                                      struct attempt *attempt)
+static struct hf_retry_next queued(struct hf_retry *retry,
+                                   struct attempt *attempt)
 {
-    struct hf_retry_verdict verdict = after(retry, attempt, HF_OUT_QUEUED, 0);
-    assert_int_equal(verdict.decision, HF_RETRY_WAIT);
-    return verdict;
+    struct hf_retry_next next = after(retry, attempt, HF_OUT_QUEUED, 0);
+    assert_int_equal(next.decision, HF_RETRY_WAIT);
+    return next;
 }
 
 static void queue_it(void *retry)
@@ -335,10 +335,9 @@ static void a_bounded_wait_ends_in_time(void **state)
     retry_of(&retry, 2000, 1);
     assert_int_equal(hf_retry_limit(&retry).ns, at_ms(2000).ns);
     for (int64_t now = 0; now < 1700; now += 250) {
-        struct hf_retry_verdict verdict =
-            after(&retry, &attempt, HF_OUT_TAKEN, now);
-        assert_int_equal(verdict.decision, HF_RETRY_AGAIN);
-        assert_true(verdict.at.ns < at_ms(2000).ns);
+        struct hf_retry_next next = after(&retry, &attempt, HF_OUT_TAKEN, now);
+        assert_int_equal(next.decision, HF_RETRY_AGAIN);
+        assert_true(next.at.ns < at_ms(2000).ns);
     }
     assert_int_equal(after(&retry, &attempt, HF_OUT_TAKEN, 2000).decision,
                      HF_RETRY_BUSY);
@@ -356,10 +355,9 @@ static void the_last_attempt_is_made_just_before_the_end(void **state)
     for (int i = 0; i < 8; i++) {
         (void)after(&retry, &attempt, HF_OUT_TAKEN, 0);
     }
-    struct hf_retry_verdict verdict =
-        after(&retry, &attempt, HF_OUT_TAKEN, 1950);
-    assert_int_equal(verdict.decision, HF_RETRY_AGAIN);
-    assert_int_equal(verdict.at.ns, at_ms(1990).ns);
+    struct hf_retry_next next = after(&retry, &attempt, HF_OUT_TAKEN, 1950);
+    assert_int_equal(next.decision, HF_RETRY_AGAIN);
+    assert_int_equal(next.at.ns, at_ms(1990).ns);
 }
 
 static void no_lease_this_short_can_be_had(void **state)

@@ -56,20 +56,20 @@ struct view {
     size_t ahead;
 };
 
-/* The verdict on entry k, which is the same in each order of the list. */
+/* The rank of entry k, which is the same in each order of the list. */
 static struct view view_of(const struct world *world, unsigned k)
 {
     struct view first = {HF_ENTRY_UNPROVEN, NONE, 0};
     struct hf_entry own = entry_of(world, k);
     for (unsigned order = 0; order < ORDERS; order++) {
         struct hf_entry list[ENTRIES_MAX];
-        struct hf_entry_verdict verdict;
+        struct hf_entry_rank rank;
         size_t n = list_in(world, order, list);
-        hf_entries_judge(list, n, &own, &verdict);
-        struct view view = {verdict.turn, NONE, verdict.ahead};
-        if (verdict.turn == HF_ENTRY_WAITS) {
-            assert_true(verdict.watch < n);
-            view.watch = (unsigned)(list[verdict.watch].number - 3) / 2;
+        hf_entries_judge(list, n, &own, &rank);
+        struct view view = {rank.turn, NONE, rank.ahead};
+        if (rank.turn == HF_ENTRY_WAITS) {
+            assert_true(rank.watch < n);
+            view.watch = (unsigned)(list[rank.watch].number - 3) / 2;
         }
         if (order == 0) {
             first = view;
@@ -163,7 +163,7 @@ static void newcomers_and_ends_take_nothing(void **state)
 }
 
 /* While the watched entry lives we wait for it, whatever else ends. Its end
- * changes the verdict, or the next watched entry is an earlier one. */
+ * changes the rank, or the next watched entry is an earlier one. */
 static void check_watch(const struct world *world)
 {
     for (unsigned k = 0; k < world->n; k++) {
@@ -258,12 +258,12 @@ static void a_waiter_lists_once_for_each_entry_before_it(void **state)
 static enum hf_entry_turn turn_in(const struct hf_entry *entries, size_t n,
                                   const struct hf_entry *own)
 {
-    struct hf_entry_verdict verdict;
-    hf_entries_judge(entries, n, own, &verdict);
-    if (verdict.turn == HF_ENTRY_UNPROVEN) {
-        assert_int_equal(verdict.ahead, 0);
+    struct hf_entry_rank rank;
+    hf_entries_judge(entries, n, own, &rank);
+    if (rank.turn == HF_ENTRY_UNPROVEN) {
+        assert_int_equal(rank.ahead, 0);
     }
-    return verdict.turn;
+    return rank.turn;
 }
 
 static void only_our_own_entry_is_ours(void **state)
@@ -298,17 +298,17 @@ static void entries_with_one_number_exclude_each_other(void **state)
 {
     (void)state;
     struct world world = {3, 0, 7};
-    struct hf_entry_verdict verdict;
+    struct hf_entry_rank rank;
     struct hf_entry list[] = {entry_of(&world, 0), entry_of(&world, 1),
                               entry_of(&world, 2)};
     list[2].number = list[1].number;
     for (size_t i = 1; i < 3; i++) {
         struct hf_entry own = list[i];
         assert_int_equal(turn_in(list + 1, 2, &own), HF_ENTRY_WAITS);
-        hf_entries_judge(list, 3, &own, &verdict);
-        assert_int_equal(verdict.turn, HF_ENTRY_WAITS);
-        assert_int_equal(verdict.watch, 3 - i);
-        assert_int_equal(verdict.ahead, 2);
+        hf_entries_judge(list, 3, &own, &rank);
+        assert_int_equal(rank.turn, HF_ENTRY_WAITS);
+        assert_int_equal(rank.watch, 3 - i);
+        assert_int_equal(rank.ahead, 2);
         assert_int_equal(turn_in(&own, 1, &own), HF_ENTRY_HOLDS);
     }
     list[1].mode = list[2].mode = HF_SHARED;

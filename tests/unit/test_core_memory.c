@@ -81,9 +81,9 @@ static void meet(struct scene *scene, int64_t since_ms)
     scene->known.since = at_ms(since_ms);
 }
 
-static struct hf_quarantine_verdict judge(const struct scene *scene)
+static struct hf_quarantine_ruling judge(const struct scene *scene)
 {
-    struct hf_quarantine_verdict out;
+    struct hf_quarantine_ruling out;
     hf_quarantine_judge(&scene->identity, &scene->marker, &scene->known, &shape,
                         !scene->is_off, !scene->has_no_clock_name,
                         at_ms(NOW_MS), &out);
@@ -94,7 +94,7 @@ static struct hf_quarantine_verdict judge(const struct scene *scene)
 static void assert_watched_anew(const struct scene *scene,
                                 enum hf_suspicion suspicion)
 {
-    struct hf_quarantine_verdict out = judge(scene);
+    struct hf_quarantine_ruling out = judge(scene);
     assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
     assert_int_equal(out.suspicion, suspicion);
     assert_int_equal(out.since.ns, at_ms(NOW_MS).ns);
@@ -114,7 +114,7 @@ static void the_same_server_votes(void **state)
 {
     (void)state;
     struct scene scene = untouched();
-    struct hf_quarantine_verdict out = judge(&scene);
+    struct hf_quarantine_ruling out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
     assert_false(out.write);
     assert_false(out.is_reset);
@@ -138,36 +138,36 @@ static void a_restart_is_watched_anew(void **state)
 }
 
 /* SWAPDB: the marker is that of another database of the same server. */
-static void exchanged_places_are_watched_anew(void **state)
+static void exchanged_databases_are_watched_anew(void **state)
 {
     (void)state;
     struct scene scene = untouched();
-    scene.identity.place = 1;
-    scene.marker.place = 2;
+    scene.identity.database = 1;
+    scene.marker.database = 2;
     assert_watched_anew(&scene, HF_SUSPECT_REPLACED);
-    assert_int_equal(judge(&scene).marker.place, 1);
+    assert_int_equal(judge(&scene).marker.database, 1);
     scene = restarted_durable();
-    scene.identity.place = 1;
-    scene.marker.place = 2;
+    scene.identity.database = 1;
+    scene.marker.database = 2;
     assert_watched_anew(&scene, HF_SUSPECT_REPLACED);
-    scene.marker.place = 1;
+    scene.marker.database = 1;
     assert_int_equal(judge(&scene).trust, HF_TRUST_VOTES);
-    assert_int_equal(judge(&scene).marker.place, 1);
+    assert_int_equal(judge(&scene).marker.database, 1);
 }
 
-/* One that was written before markers named their place. */
-static void a_marker_of_no_place_is_completed(void **state)
+/* One that was written before markers named their database. */
+static void a_marker_of_no_database_is_completed(void **state)
 {
     (void)state;
     struct scene scene = untouched();
-    scene.identity.place = 3;
-    struct hf_quarantine_verdict out = judge(&scene);
+    scene.identity.database = 3;
+    struct hf_quarantine_ruling out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
     assert_true(out.write);
     assert_string_equal(out.marker.value, "v1");
-    assert_int_equal(out.marker.place, 3);
-    scene.identity.place = 0; /* a store without places */
-    scene.marker.place = 3;
+    assert_int_equal(out.marker.database, 3);
+    scene.identity.database = 0; /* a store whose servers have one */
+    scene.marker.database = 3;
     out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
     assert_false(out.write);
@@ -194,7 +194,7 @@ static void a_promotion_in_place_is_watched_anew(void **state)
     struct scene scene = untouched();
     meet(&scene, 1);
     set(scene.identity.replid, "repl2"); /* its first replica was attached */
-    struct hf_quarantine_verdict out = judge(&scene);
+    struct hf_quarantine_ruling out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
     assert_false(out.is_reset);
     assert_true(out.write); /* so that a later promotion is noticed */
@@ -214,7 +214,7 @@ static void an_old_primary_names_itself(void **state)
     set(scene.known.value, "v2"); /* of the other server, which had the address
                                      in between */
     set(scene.known.run_id, "run2");
-    struct hf_quarantine_verdict out = judge(&scene);
+    struct hf_quarantine_ruling out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
     assert_true(out.is_reset);
 }
@@ -240,7 +240,7 @@ static void declared_lost_it_is_watched_anew(void **state)
     hf_quarantine_declare(&scene.identity, &shape, false, &scene.marker);
     set(scene.marker.value, "v2");
     meet(&scene, 1);
-    struct hf_quarantine_verdict out = judge(&scene);
+    struct hf_quarantine_ruling out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
     assert_int_equal(out.until.ns, at_ms(NOW_MS + MAX_TTL_MS).ns);
     assert_true(out.is_reset);
@@ -253,7 +253,7 @@ static void a_durable_restart_votes(void **state)
     (void)state;
     struct scene scene = restarted_durable();
     meet(&scene, 1);
-    struct hf_quarantine_verdict out = judge(&scene);
+    struct hf_quarantine_ruling out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
     assert_false(out.is_reset);
     assert_true(out.write);
@@ -307,7 +307,7 @@ static void a_durable_restart_goes_on_watching(void **state)
     scene.marker.is_whole = false;
     scene.marker.has_entry = true;
     scene.marker.entry = at_ms(NOW_MS - 20000);
-    struct hf_quarantine_verdict out = judge(&scene);
+    struct hf_quarantine_ruling out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
     assert_int_equal(out.until.ns, at_ms(NOW_MS + MAX_TTL_MS - 20000).ns);
     assert_true(out.write);
@@ -320,7 +320,7 @@ static void durability_that_changed_is_written_down(void **state)
     (void)state;
     struct scene scene = untouched();
     scene.identity.knows_durability = scene.identity.is_durable = true;
-    struct hf_quarantine_verdict out = judge(&scene);
+    struct hf_quarantine_ruling out = judge(&scene);
     assert_true(out.write);
     assert_true(out.marker.is_durable);
     assert_string_equal(out.marker.value, "v1");
@@ -342,7 +342,7 @@ static void the_first_sight_is_written_for_the_host(void **state)
 {
     (void)state;
     struct scene scene = watched();
-    struct hf_quarantine_verdict out = judge(&scene);
+    struct hf_quarantine_ruling out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
     assert_int_equal(out.suspicion, HF_SUSPECT_WATCHED);
     assert_int_equal(out.until.ns, at_ms(NOW_MS + MAX_TTL_MS).ns);
@@ -368,7 +368,7 @@ static void a_span_later_it_is_whole(void **state)
     struct scene scene = watched();
     scene.marker.has_entry = true;
     scene.marker.entry = at_ms(NOW_MS - MAX_TTL_MS + 1);
-    struct hf_quarantine_verdict out = judge(&scene);
+    struct hf_quarantine_ruling out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
     assert_int_equal(out.until.ns, at_ms(NOW_MS + 1).ns);
     assert_false(out.write);
@@ -395,7 +395,7 @@ static void a_client_that_stays_can_watch_alone(void **state)
     assert_true(judge(&scene).marker.is_whole);
     /* but only for the value that the client saw */
     set(scene.marker.value, "v2");
-    struct hf_quarantine_verdict out = judge(&scene);
+    struct hf_quarantine_ruling out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
     assert_int_equal(out.until.ns, at_ms(NOW_MS + MAX_TTL_MS).ns);
     assert_true(out.is_reset);
@@ -408,7 +408,7 @@ static void an_entry_ahead_of_the_clock_is_none(void **state)
     struct scene scene = watched();
     scene.marker.has_entry = true;
     scene.marker.entry = at_ms(NOW_MS + 5000);
-    struct hf_quarantine_verdict out = judge(&scene);
+    struct hf_quarantine_ruling out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
     assert_int_equal(out.until.ns, at_ms(NOW_MS + MAX_TTL_MS).ns);
 }
@@ -437,7 +437,7 @@ static void other_settings_are_refused(void **state)
         {MAX_TTL_MS, 3, 3600000, 0},     {MAX_TTL_MS, 3, 0, 0}};
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         scene.marker.shape = others[i];
-        struct hf_quarantine_verdict out = judge(&scene);
+        struct hf_quarantine_ruling out = judge(&scene);
         assert_int_equal(out.trust, HF_TRUST_MISMATCH);
         assert_false(out.write);
         assert_false(out.is_reset);
@@ -452,7 +452,7 @@ static void an_older_marker_is_completed(void **state)
     struct scene scene = untouched();
     assert_false(judge(&scene).write);
     scene.marker.shape.fence_keep_ms = 0;
-    struct hf_quarantine_verdict out = judge(&scene);
+    struct hf_quarantine_ruling out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
     assert_true(out.write);
     assert_int_equal(out.marker.shape.fence_keep_ms, 3600000);
@@ -464,7 +464,7 @@ static void quarantine_off_votes_but_marks(void **state)
     struct scene scene = restarted();
     scene.is_off = true;
     meet(&scene, 1);
-    struct hf_quarantine_verdict out = judge(&scene);
+    struct hf_quarantine_ruling out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
     assert_true(out.write);
     assert_true(out.is_reset);
@@ -484,7 +484,7 @@ static void a_watch_that_is_over_writes_no_entry(void **state)
     (void)state;
     struct scene scene = watched();
     meet(&scene, NOW_MS - MAX_TTL_MS);
-    struct hf_quarantine_verdict out = judge(&scene);
+    struct hf_quarantine_ruling out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
     assert_true(out.marker.is_whole);
     assert_false(out.marker.has_entry);
@@ -500,7 +500,7 @@ static void a_short_run_id_is_compared_and_written(void **state)
     assert_watched_anew(&scene, HF_SUSPECT_REPLACED);
     scene = restarted_durable();
     set(scene.identity.run_id, "1");
-    struct hf_quarantine_verdict out = judge(&scene);
+    struct hf_quarantine_ruling out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
     assert_true(out.write);
     assert_string_equal(out.marker.run_id, "1");
@@ -534,8 +534,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_server_votes),
         cmocka_unit_test(a_restart_is_watched_anew),
-        cmocka_unit_test(exchanged_places_are_watched_anew),
-        cmocka_unit_test(a_marker_of_no_place_is_completed),
+        cmocka_unit_test(exchanged_databases_are_watched_anew),
+        cmocka_unit_test(a_marker_of_no_database_is_completed),
         cmocka_unit_test(no_marker_is_watched_anew),
         cmocka_unit_test(a_promotion_in_place_is_watched_anew),
         cmocka_unit_test(an_old_primary_names_itself),

@@ -117,28 +117,28 @@ static void raise_bounds(struct hf_lease *lease, struct hf_vote *vote)
 {
     (void)lease;
     hf_vote_unlimit(vote);
-    hf_vote_set_raise_least(vote, 7);
-    hf_vote_set_raise_most(vote, 8);
-    assert_int_equal(hf_vote_raise_least(vote), 7);
-    assert_int_equal(hf_vote_raise_most(vote), 8);
+    hf_vote_set_floor_bucket(vote, 7);
+    hf_vote_set_bound_bucket(vote, 8);
+    assert_int_equal(hf_vote_floor_bucket(vote), 7);
+    assert_int_equal(hf_vote_bound_bucket(vote), 8);
 }
 
-static void set_raise_most(struct hf_lease *lease, struct hf_vote *vote)
+static void set_bound_bucket(struct hf_lease *lease, struct hf_vote *vote)
 {
     (void)lease;
-    hf_vote_set_raise_most(vote, 8);
+    hf_vote_set_bound_bucket(vote, 8);
 }
 
-static void get_raise_least(struct hf_lease *lease, struct hf_vote *vote)
+static void get_floor_bucket(struct hf_lease *lease, struct hf_vote *vote)
 {
     (void)lease;
-    (void)hf_vote_raise_least(vote);
+    (void)hf_vote_floor_bucket(vote);
 }
 
-static void get_raise_most(struct hf_lease *lease, struct hf_vote *vote)
+static void get_bound_bucket(struct hf_lease *lease, struct hf_vote *vote)
 {
     (void)lease;
-    (void)hf_vote_raise_most(vote);
+    (void)hf_vote_bound_bucket(vote);
 }
 
 static const struct {
@@ -167,9 +167,9 @@ static const struct {
     {get_rival, ANY, SAID(NOT_YOURS) | SAID(QUEUED), ANY},
     {get_left_ms, ANY, SAID(NOT_YOURS) | SAID(QUEUED), ANY},
     {raise_bounds, ANY, SAID(YOURS), ANY},
-    {set_raise_most, ANY, SAID(YOURS), ANY},
-    {get_raise_least, ANY, SAID(YOURS), ANY},
-    {get_raise_most, ANY, SAID(YOURS), ANY},
+    {set_bound_bucket, ANY, SAID(YOURS), ANY},
+    {get_floor_bucket, ANY, SAID(YOURS), ANY},
+    {get_bound_bucket, ANY, SAID(YOURS), ANY},
 };
 
 /* ---- Assertions that fail ---------------------------------------------- */

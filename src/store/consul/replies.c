@@ -143,13 +143,13 @@ static bool is_refused(struct hf_consul *consul,
                        const struct hf_consul_job *job,
                        const struct hf_wire_entry *own)
 {
-    struct hf_entry_verdict verdict;
+    struct hf_entry_rank rank;
     if (job->when == HF_WIRE_UNLESS_OWN || own == NULL || own->note.len > 0) {
         return false;
     }
     (void)hf_ordered_entry_judge(&consul->node.ordered, &job->reply, own,
-                                 &verdict);
-    return verdict.turn != HF_ENTRY_HOLDS;
+                                 &rank);
+    return rank.turn != HF_ENTRY_HOLDS;
 }
 
 /* A key that an UNDO may still delete holds nothing. */

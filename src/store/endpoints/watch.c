@@ -52,7 +52,7 @@ void hf_endpoints_watch_closed(struct hf_http *http, struct hf_instant now)
 
 /* ---- Life ---------------------------------------------------------------- */
 
-static bool has_place(const struct hf_endpoints *node)
+static bool has_room(const struct hf_endpoints *node)
 {
     unsigned n = 0;
     for (const struct hf_endpoints_watch *watch = node->watches; watch != NULL;
@@ -66,7 +66,7 @@ void *hf_endpoints_watch_new(struct hf_endpoints *node, size_t size, void *user,
                              const struct hf_http_events *events,
                              const struct hf_http_limits *limits)
 {
-    struct hf_endpoints_watch *watch = has_place(node) ? calloc(1, size) : NULL;
+    struct hf_endpoints_watch *watch = has_room(node) ? calloc(1, size) : NULL;
     if (watch != NULL) {
         hf_http_init(&watch->http, node->ordered.env.loop, events, limits);
         watch->node = node;

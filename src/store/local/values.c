@@ -145,12 +145,12 @@ static int store(const struct visit *visit, MDB_txn *txn, uint64_t version)
     };
     memcpy(head.id, ask->owner, sizeof(head.id));
     MDB_val key = {of->len, (void *)(uintptr_t)of->bytes};
-    MDB_val place = {sizeof(head) + head.text_len + head.data_len, NULL};
-    int number = mdb_put(txn, visit->values->dbi, &key, &place, MDB_RESERVE);
+    MDB_val room = {sizeof(head) + head.text_len + head.data_len, NULL};
+    int number = mdb_put(txn, visit->values->dbi, &key, &room, MDB_RESERVE);
     if (number != 0) {
         return number;
     }
-    unsigned char *out = place.mv_data;
+    unsigned char *out = room.mv_data;
     unsigned char *text = out + sizeof(head);
     memcpy(out, &head, sizeof(head));
     if (of->is_cut) {
@@ -160,7 +160,7 @@ static int store(const struct visit *visit, MDB_txn *txn, uint64_t version)
     if (head.data_len > 0) {
         memcpy(text + head.text_len, ask->value.data, head.data_len);
     }
-    head.check = hf_sum(KIND, out, place.mv_size, CHECK_AT);
+    head.check = hf_sum(KIND, out, room.mv_size, CHECK_AT);
     memcpy(out + CHECK_AT, &head.check, sizeof(head.check));
     return 0;
 }

@@ -76,14 +76,14 @@ static void add_facts(struct hf_my_text *call, const char *const *texts,
     hf_my_text_add(call, after, strlen(after));
 }
 
-/* Write the verdict's marker if the server's still has the value that we read.
+/* Write the ruling's marker if the server's still has the value that we read.
  */
 static void write_marker(struct hf_my_node *node)
 {
     struct hf_my_text *call = &node->call;
     struct hf_marker_texts marker;
-    hf_marker_write(&node->base.admission.verdict.marker,
-                    node->store->base.host, &marker);
+    hf_marker_write(&node->base.admission.ruling.marker, node->store->base.host,
+                    &marker);
     hf_my_text_clear(call);
     hf_my_call(call, "marker");
     hf_my_bytes_of(call, node->base.admission.marker.value);

@@ -130,9 +130,9 @@ static bool reserve(struct hf_ordered *store, size_t n)
 bool hf_ordered_entry_judge(struct hf_ordered *store,
                             const struct hf_wire_reply *reply,
                             const struct hf_wire_entry *own,
-                            struct hf_entry_verdict *out)
+                            struct hf_entry_rank *out)
 {
-    *out = (struct hf_entry_verdict){HF_ENTRY_UNPROVEN, 0, 0};
+    *out = (struct hf_entry_rank){HF_ENTRY_UNPROVEN, 0, 0};
     if (own == NULL || own->entry.number == 0) {
         return true;
     }
@@ -256,8 +256,8 @@ static void take_entry(struct hf_ordered *store, struct hf_ordered_seat *seat,
                        const struct hf_wire_reply *reply, struct hf_instant now)
 {
     const struct hf_wire_entry *own = hf_ordered_entry_own(seat, reply);
-    struct hf_entry_verdict verdict;
-    if (!hf_ordered_entry_judge(store, reply, own, &verdict)) {
+    struct hf_entry_rank rank;
+    if (!hf_ordered_entry_judge(store, reply, own, &rank)) {
         seat->is_unsure = true; /* it is there: the RELEASE must remove it */
         fail_memory(store, seat);
         return;
@@ -267,7 +267,7 @@ static void take_entry(struct hf_ordered *store, struct hf_ordered_seat *seat,
         take_broken(store, seat);
         return;
     }
-    if (verdict.turn == HF_ENTRY_UNPROVEN) {
+    if (rank.turn == HF_ENTRY_UNPROVEN) {
         take_unproven(store, seat, reply, now);
         return;
     }
@@ -275,7 +275,7 @@ static void take_entry(struct hf_ordered *store, struct hf_ordered_seat *seat,
     seat->number = own->entry.number;
     seat->version = 0;
     seat->rounds = 0;
-    if (verdict.turn == HF_ENTRY_HOLDS) {
+    if (rank.turn == HF_ENTRY_HOLDS) {
         seat->state = HF_ORDERED_HELD;
         seat->behind = 0;
         hf_ordered_place_drop(seat);
@@ -283,8 +283,8 @@ static void take_entry(struct hf_ordered *store, struct hf_ordered_seat *seat,
         give_held(store, seat);
         return;
     }
-    const struct hf_wire_entry *before = &reply->entries[verdict.watch];
-    size_t ahead = verdict.ahead + reply->n_unlisted;
+    const struct hf_wire_entry *before = &reply->entries[rank.watch];
+    size_t ahead = rank.ahead + reply->n_unlisted;
     seat->state = HF_ORDERED_WAITING;
     seat->behind = before->entry.number;
     hf_ordered_place_keep(store, seat, own, before, (uint32_t)ahead);

@@ -397,7 +397,7 @@ static inline uint64_t hf_ordered_below(const struct hf_ordered_seat *seat)
 bool hf_ordered_entry_judge(struct hf_ordered *store,
                             const struct hf_wire_reply *reply,
                             const struct hf_wire_entry *own,
-                            struct hf_entry_verdict *out);
+                            struct hf_entry_rank *out);
 
 /* ---- place.c ------------------------------------------------------------- */
 

@@ -210,18 +210,18 @@ static void judge_waiter(struct hf_ordered *store, struct hf_ordered_seat *seat,
                          const struct hf_wire_reply *reply)
 {
     const struct hf_wire_entry *own = hf_ordered_entry_own(seat, reply);
-    struct hf_entry_verdict verdict;
-    (void)hf_ordered_entry_judge(store, reply, own, &verdict);
-    switch (verdict.turn) {
+    struct hf_entry_rank rank;
+    (void)hf_ordered_entry_judge(store, reply, own, &rank);
+    switch (rank.turn) {
     case HF_ENTRY_UNPROVEN: /* gone, or no memory: the next heartbeat finds it,
                                or makes another one */
         break;
     case HF_ENTRY_WAITS:
-        if (seat->behind != reply->entries[verdict.watch].entry.number) {
+        if (seat->behind != reply->entries[rank.watch].entry.number) {
             hf_ordered_place_drop(seat);
         }
         seat->number = own->entry.number;
-        seat->behind = reply->entries[verdict.watch].entry.number;
+        seat->behind = reply->entries[rank.watch].entry.number;
         break;
     case HF_ENTRY_HOLDS:
         hf_ordered_place_drop(seat);

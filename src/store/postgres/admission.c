@@ -49,14 +49,14 @@ static const char marker_sql[] = HF_PG_CALL(
            "$19]::text[])");
 _Static_assert(HF_MARKER_TEXTS == 18, "and the value to replace: $1 to $19");
 
-/* Write the verdict's marker if the server's still has the value that we read.
+/* Write the ruling's marker if the server's still has the value that we read.
  */
 static void write_marker(struct hf_pg_node *node, struct hf_instant now)
 {
     struct hf_pg_params params;
     struct hf_marker_texts marker;
-    hf_marker_write(&node->base.admission.verdict.marker,
-                    node->store->base.host, &marker);
+    hf_marker_write(&node->base.admission.ruling.marker, node->store->base.host,
+                    &marker);
     hf_pg_params_init(&params);
     hf_pg_params_text(&params, node->base.admission.marker.value);
     for (size_t i = 0; i < HF_MARKER_TEXTS; i++) {

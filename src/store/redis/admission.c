@@ -68,7 +68,7 @@ static bool is_eligible(const struct hf_redis_node *node, char *why,
     return false;
 }
 
-/* Write the verdict's marker if the server's still has the value that we read.
+/* Write the ruling's marker if the server's still has the value that we read.
  */
 static void write_marker(struct hf_redis_node *node, struct hf_instant now)
 {
@@ -81,8 +81,7 @@ static void write_marker(struct hf_redis_node *node, struct hf_instant now)
         node->admission.marker.value,
     };
     struct hf_marker_texts marker;
-    hf_marker_write(&node->admission.verdict.marker, node->store->host,
-                    &marker);
+    hf_marker_write(&node->admission.ruling.marker, node->store->host, &marker);
     memcpy(argv + FIRST, marker.texts, sizeof(marker.texts));
     char db[16];
     snprintf(db, sizeof(db), "%d", node->endpoint->db);
@@ -139,7 +138,7 @@ static void become_ready(struct hf_redis_node *node, struct hf_instant now)
     hf_standing_set(&node->standing, &node->store->env, node->index,
                     is_quarantined ? HF_NODE_STATUS_REPAIRING
                                    : HF_NODE_STATUS_VOTING,
-                    node->admission.verdict.is_reset,
+                    node->admission.ruling.is_reset,
                     is_quarantined ? HF_QUARANTINED : HF_OK, why);
     hf_redis_node_arm(node);
     hf_redis_listen_resume(node, now);
@@ -201,7 +200,7 @@ void hf_redis_judge(struct hf_redis_node *node)
                "cannot be noticed; quarantine=off accepts that");
         return;
     }
-    node->admission.identity.place = node->endpoint->db + 1;
+    node->admission.identity.database = node->endpoint->db + 1;
     /* A replica's files, started on the address of their primary, look like the
      * primary's own after a restart, but later locks are missing in them. So
      * the marker of a server with replicas does not call it durable, and the

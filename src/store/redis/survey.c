@@ -214,7 +214,7 @@ static void find_all(struct hf_redis_node *node, struct hf_instant now)
     enum hf_status status = HF_OK;
     char why[sizeof(node->standing.reason)] = "";
     char text[480];
-    if (node->admission.verdict.trust == HF_TRUST_MISMATCH) {
+    if (node->admission.ruling.trust == HF_TRUST_MISMATCH) {
         hf_admission_mismatch_text(&node->admission, text, sizeof(text));
         hf_jobs_find(&node->jobs, HF_FINDING_ERROR, "%s", text);
         status = HF_CONFIG;

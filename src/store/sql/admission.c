@@ -122,7 +122,7 @@ static void become_ready(struct hf_sql_node *node, struct hf_instant now)
     hf_standing_set(&node->standing, &node->store->env, 0,
                     is_quarantined ? HF_NODE_STATUS_REPAIRING
                                    : HF_NODE_STATUS_VOTING,
-                    node->admission.verdict.is_reset,
+                    node->admission.ruling.is_reset,
                     is_quarantined ? HF_QUARANTINED : HF_OK, why);
 }
 

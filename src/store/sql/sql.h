@@ -204,7 +204,7 @@ bool hf_sql_node_judge(struct hf_sql_node *node, const char *unfit);
 
 /** The marker was just read or written: decide the next step.
  * @param now  Gets the time of the decision.
- * @return SURVEY: begin the one that is asked for; WRITE: write the verdict's
+ * @return SURVEY: begin the one that is asked for; WRITE: write the ruling's
  *         marker, the node is MARKING; OPEN: it is READY, with a vote or in
  *         quarantine; begin the jobs; REFUSE: it was refused. */
 enum hf_admission_next hf_sql_node_admit(struct hf_sql_node *node,

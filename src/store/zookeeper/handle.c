@@ -490,7 +490,7 @@ static void on_timer(struct hf_timer *timer, struct hf_instant now)
 
 /* ---- Life ---------------------------------------------------------------- */
 
-static bool has_place(const struct hf_zk *zk)
+static bool has_room(const struct hf_zk *zk)
 {
     unsigned n = 0;
     for (const struct hf_zk_handle *handle = zk->handles; handle != NULL;
@@ -510,7 +510,7 @@ struct hf_zk_handle *hf_zk_handle_new(struct hf_zk *zk, struct hf_span timeout,
                                       bool is_main, struct hf_instant now)
 {
     struct hf_zk_handle *handle =
-        has_place(zk) ? calloc(1, sizeof(*handle)) : NULL;
+        has_room(zk) ? calloc(1, sizeof(*handle)) : NULL;
     if (handle == NULL) {
         return NULL;
     }

@@ -97,12 +97,12 @@ bool hf_zk_key_sequence(const char *node, uint32_t *sequence, size_t *len)
 {
     size_t end = strlen(node);
     int64_t value = 0;
-    int64_t place = 1;
+    int64_t power = 1;
     size_t at = end;
     while (at > 0 && end - at < DIGITS && node[at - 1] >= '0' &&
            node[at - 1] <= '9') {
-        value += place * (node[--at] - '0');
-        place *= 10;
+        value += power * (node[--at] - '0');
+        power *= 10;
     }
     if (end - at != DIGITS) {
         return false;

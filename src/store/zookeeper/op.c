@@ -344,8 +344,8 @@ static struct hf_zk_record **bucket(struct hf_zk_handle *handle,
     return &handle->records[hash % HF_ZK_BUCKETS];
 }
 
-static struct hf_zk_record **place(struct hf_zk_handle *handle,
-                                   const char *folder, const char *text)
+static struct hf_zk_record **find_link(struct hf_zk_handle *handle,
+                                       const char *folder, const char *text)
 {
     struct hf_zk_record **at = bucket(handle, text);
     while (*at != NULL && (strcmp((*at)->text, text) != 0 ||
@@ -368,13 +368,13 @@ static void free_record(struct hf_zk_record *record)
 struct hf_zk_record *hf_zk_record_find(struct hf_zk_handle *handle,
                                        const char *folder, const char *text)
 {
-    return *place(handle, folder, text);
+    return *find_link(handle, folder, text);
 }
 
 struct hf_zk_record *hf_zk_record_need(struct hf_zk_handle *handle,
                                        const char *folder, const char *text)
 {
-    struct hf_zk_record **at = place(handle, folder, text);
+    struct hf_zk_record **at = find_link(handle, folder, text);
     if (*at != NULL) {
         return *at;
     }
@@ -395,7 +395,7 @@ struct hf_zk_record *hf_zk_record_need(struct hf_zk_handle *handle,
 void hf_zk_record_drop(struct hf_zk_handle *handle, const char *folder,
                        const char *text)
 {
-    struct hf_zk_record **at = place(handle, folder, text);
+    struct hf_zk_record **at = find_link(handle, folder, text);
     struct hf_zk_record *record = *at;
     if (record != NULL && record->was_lost) {
         free(record->node);
