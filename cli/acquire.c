@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* One poll(2) waits for the client and for a signal, so neither delays the
+ * other; the wait line is drawn in between. A signal that ends the wait
+ * cancels the operation, and the library releases in the background what a
+ * node may have granted meanwhile.
+ *
+ * A lock from a hand-over is confirmed before it is returned: see confirm(). */
 #include "acquire.h"
 
 #include "exit_code.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Deadlines are CLOCK_BOOTTIME, absolute: a timer whose time passes during a
+ * suspend fires right after it, since leases run on meanwhile. The wall clock
+ * is for output alone: it may jump. clock_gettime() of a clock that exists
+ * cannot fail. */
 #include "clocks.h"
 
 #include <sys/timerfd.h>

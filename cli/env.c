@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What an outer `holdfast run` has set is replaced or removed: without a
+ * permit HOLDFAST_SLOT is unset, or a script would take that one's permit for
+ * its own. Rooms are for the most names that a call takes, so nothing is cut.
+ */
 #include "env.h"
 
 #include "out.h"

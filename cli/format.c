@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The one wording of a holder and of a node, for ls, ls NAME and the line of a
+ * waiter. Hosts, labels and owners come from a server, so each is escaped
+ * where it is printed. In JSON a host, a label or a fence that is not known is
+ * left out, and a lease without an end is null, not 0. */
 #include "format.h"
 
 #include "clocks.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A message is collected in memory and written at its end, if it is not longer
+ * than a pipe takes at once, so lines of processes that share stderr do not
+ * mix. What it quotes is escaped. An error of writing is ignored: there is
+ * nowhere left to report it, and the exit code still tells the outcome. */
 #include "message.h"
 
 #include <errno.h>

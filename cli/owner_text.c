@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The deadline is computed before the lock is detached, and what is left of it
+ * after: whatever takes time in between only shortens what is printed. If
+ * stdout cannot be written, a fresh lock is released at once: its owner text,
+ * the only key to it, would be lost, and the name would stay held for the ttl.
+ *
+ * An owner text of HOLDFAST_OWNER that an outer `holdfast run` has set is
+ * refused: that run renews and releases its lock itself. */
 #include "owner_text.h"
 
 #include "clocks.h"

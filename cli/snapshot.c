@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reports are opaque and freed by the caller, so each field is read once with
+ * its function. A text that is longer than here is cut, and ends with NUL. A
+ * node that could not be reported, for lack of memory, reads as down: shown,
+ * and never counted as healthy. */
 #include "snapshot.h"
 
 #include <string.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The client has no thread (HF_THREAD_NONE): a command waits, and a keeper
+ * renews, in a loop of its own. The configuration's passwords are wiped as
+ * soon as the client has its copy. A login callback reads the password file at
+ * each connection, so a password may be replaced under a lock that is held for
+ * days. */
 #include "store.h"
 
 #include "exit_code.h"

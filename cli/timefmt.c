@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* For people only: rounded, and in the time zone of the user. JSON has
+ * milliseconds and Unix time instead. */
 #include "timefmt.h"
 
 #include "base/duration.h"

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Read until the end of the input, or until one byte more than a value may
+ * have: a pipe gives its data in pieces, and a file that is too long is
+ * refused without being read whole. */
 #include "value_io.h"
 
 #include "exit_code.h"

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A semaphore of n permits is its own name, shared by its holders, and n names
+ * of slots: it is read with one request for each. Slots are read after the
+ * name, which tells how many there are; a holder that comes or goes in between
+ * may be missing or be there twice.
+ *
+ * The list grows by doubling. If memory runs out nothing is shown: half a
+ * queue would look like a short one. */
 #include "ls/view_entries.h"
 
 #include "format.h"

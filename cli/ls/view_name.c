@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Nodes that agree share one line, so a healthy store of five nodes is as
+ * short as one. They are compared by what decides (owner, mode, queue), not by
+ * the ends of leases, which always differ by some milliseconds.
+ *
+ * JSON has every node, also those that agree: a program compares them itself.
+ */
 #include "ls/view_name.h"
 
 #include "format.h"

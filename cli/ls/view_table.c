@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Two layouts. For a program each column begins at a fixed position, and
+ * nothing is cut or omitted. On a terminal columns are as wide as their texts;
+ * if that is too wide, whole columns are omitted in the order of `need`, and
+ * then the rest is divided among those that may be cut. So a fence is shown
+ * whole or not at all: a part of it would be another number.
+ *
+ * Cost: each cell is formatted twice, to measure and to print. */
 #include "ls/view_table.h"
 
 #include "timefmt.h"

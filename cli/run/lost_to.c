@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Asked once, when a lock was lost and its command still has time: a message
+ * that names the next holder saves the search for it. It is a hint, never a
+ * proof: the store may have changed since. Of several names, or a semaphore,
+ * nothing is asked. */
 #include "run/lost_to.h"
 
 #include "timefmt.h"

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What each key does. While a filter is typed, letters are text, so a name may
+ * have a q; the arrows still select. A key changes the state alone, and main.c
+ * draws it and passes the new wish to look.c: no key waits for a server. */
 #include "top/top.h"
 
 #include "top/screen.h"

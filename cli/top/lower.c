@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The lower half of the screen: holders and waiters of the selected name, or
+ * the help. It draws what the last poll has read, and sends nothing. If there
+ * are more lines than rows, the last row says how many are hidden. The entries
+ * of a name that was selected since that poll are not there yet, so nothing of
+ * another name is shown for it. */
 #include "top/top.h"
 
 #include "top/screen.h"

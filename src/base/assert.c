@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The message is written with write(2) alone: stdio takes a lock and
+ * allocates, and the state of either may be what is broken. So a failed
+ * assertion is reported also in a signal handler and in a forked child.
+ * abort() runs no exit handlers, which would continue with that state. */
 #include "base/assert.h"
 
 #include <stdlib.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A duration is a sum of NUMBER UNIT, with the units in descending order: so
+ * 1h30m has one reading, and 30m1h is refused as a typing error.
+ *
+ * The arithmetic is of integers. A fraction is kept as a number and its scale,
+ * and what is not a whole number of milliseconds is refused, so no lease is
+ * rounded to a length that was not written. strtod() would also read "1e3",
+ * "inf", and a comma in some locales. Each step is checked for overflow. */
 #include "base/duration.h"
 
 #include "base/assert.h"

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Texts of errors often quote a server or a file, so each is cut to its room
+ * and loses its control characters: it cannot end the line, or send a sequence
+ * to a terminal. Bytes from 0x80 on stay, since they may be UTF-8.
+ *
+ * No allocation: an error can be reported when memory has run out. The text of
+ * an errno is static and in English: strerror() may use a buffer that another
+ * thread overwrites. */
 #include "base/fail.h"
 
 #include "base/assert.h"

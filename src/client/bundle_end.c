@@ -1,4 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* THE END OF A BUNDLE: all locks go to the user, or none
+ *
+ * On success each member gives its lock away before the bundle finishes, so
+ * that freeing the members releases nothing. The bundle has sorted the names
+ * by bytes (bundle.c); the handle has them in the order of the user, which
+ * `given` keeps. In each other case the members are dropped first: what is
+ * held is released in the background.
+ *
+ * Every end takes the bundle out of client->bundles, so hf_bundles_pump()
+ * cannot continue one that has ended.
+ *
+ * Cost: none if all are held; else a RELEASE for each lock that a node may
+ * have granted. */
 #include "client/bundle_parts.h"
 #include "client/lock_group.h"
 #include "client/name.h"

@@ -1,4 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A callback runs without the mutex, so it may call any function of the
+ * library, also hf_client_close(). The list of callers, each on its own stack,
+ * is how such a call finds out that it runs inside a callback.
+ *
+ * After the callback all that was read from the client before may be old: the
+ * clock is read again, and a closed client is seen by `is_closing`. In a
+ * forked child the mutex may be locked by a thread that does not exist there;
+ * then it is made anew, and the client counts as closed in any case: nothing
+ * is sent for the parent's locks.
+ *
+ * Cost: no allocation, two operations of the mutex, and one eventfd_write()
+ * for all queued callbacks until they are processed. */
 #include "client/callback.h"
 
 #include "client/fork.h"

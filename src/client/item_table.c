@@ -1,4 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* THE TABLE OF LOCKS AND OPERATIONS (item.h has the calling sequence)
+ *
+ *     cookie = generation << 32 | index       cell[index] = item, generation
+ *
+ * A cell's generation is incremented when its item is removed. So a cookie
+ * that a server returns late, or a second time, finds nothing, though its cell
+ * is in use again: a cell would have to be used 2^32 times meanwhile.
+ * Generations begin with 1, so 0 is no cookie of a new cell.
+ *
+ * Free cells are a list through the cells, last in first out, so the cells of
+ * a client with few locks stay cached. Blocks are kept until the client is
+ * closed.
+ *
+ * Cost: O(1) each; one malloc() and one realloc() for 256 items, none to find
+ * or remove one. */
 #include "client/item.h"
 
 #include "base/assert.h"

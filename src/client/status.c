@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Names, texts and classes of statuses, from the one table in holdfast.h
+ * (HF_STATUS_MAP): a status cannot lack one of the three.
+ *
+ * A number that is none, such as a status of a later library, is no error
+ * here: it has a name, and its class is FATAL, so that a program does not
+ * repeat a call whose outcome it cannot know. */
 #include "client/mutex.h"
 
 #include "io/tls.h"

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Two processes may compare their instants only if they read the same clock.
+ * CLOCK_BOOTTIME begins with the boot, and a time namespace moves it
+ * (time_namespaces(7)): so the clock's name is the boot id and that namespace.
+ * If /proc hides either, there is no name: that costs a longer quarantine,
+ * where a wrong name would end one early.
+ *
+ * Cost: reading the time is no system call where the kernel's vDSO has the
+ * clock. The name takes four, once when a store is opened. */
 #include "io/clock.h"
 
 #include "base/assert.h"

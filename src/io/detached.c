@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The thread begins with all signals blocked, so no handler of the program
+ * ever runs in it. It is detached: a join would wait for the call that cannot
+ * be interrupted. What it shares with its starter is freed by the last of the
+ * two (resolve.c, dial.c). */
 #include "io/detached.h"
 
 #include <pthread.h>

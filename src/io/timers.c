@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Timers are few, so the list is searched for the next one: O(n) to find it,
+ * O(n^2) to fire all. A timer is idle before its handler runs, so the handler
+ * may set it again. A handler that sets its timer to now again and again would
+ * keep the loop here; so as many handlers run as there were timers, and the
+ * rest fire in the next turn. A timer is in one list, once (asserted). */
 #include "io/timers.h"
 
 #include "base/assert.h"

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The probe is a lock of a random name, so it cannot meet a lock of a user, and
+ * its lease is short: if the connection breaks before its RELEASE, it is gone a
+ * second later. Texts of a server are made plain, and a list of names is cut:
+ * a finding is one line. Nothing here decides: the status of a job is computed
+ * from the numbers that the store has read. */
 #include "store/findings.h"
 
 #include "base/fail.h"

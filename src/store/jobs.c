@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Jobs wait here until the node's handshake reaches the step that can answer
+ * them. Several may be pending; they end together, with one `done`. `pending`
+ * is cleared before that call, which may add the next job. After
+ * hf_jobs_cancel() replies may still come: without a sink they report nothing.
+ */
 #include "store/jobs.h"
 
 #include <stdarg.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Fields that are not known are skipped, so a later version may add some, and
+ * the fields of other hosts are among them. A marker may have been changed by
+ * hand: a number is cut to 0..2^53, an id to its room. A new value is 128 bits
+ * of entropy: it replaces the old one, which every script that grants
+ * compares.
+ *
+ * No allocation: the texts to write point into the marker, and into room of
+ * the caller. */
 #include "store/marker.h"
 
 #include "io/clock.h"

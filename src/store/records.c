@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers of a reply are checked here, before core sees them: core asserts that
+ * they are possible, and a value that was written by hand must be an error of
+ * its server, not of the program.
+ *
+ * A cursor of a SCAN is the id of a name in a ring. Ids are never used again,
+ * so a cursor that was overwritten is noticed: its scan must begin anew, where
+ * a wrong name would leave others out.
+ *
+ * Cost: lists grow with the largest reply, and are kept for the next one. */
 #include "store/records.h"
 
 #include "base/assert.h"

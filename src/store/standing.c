@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Each change is reported to the client once: which nodes it asks, and the
+ * reason in its errors, depend on these reports. One that changes nothing is
+ * left out, else each failed attempt to connect would be a line of the log;
+ * only is_reset always counts, since it voids votes. Status and fault must fit
+ * each other (asserted): a node that votes has no fault, and a quarantine is
+ * the fault of nodes in quarantine alone. */
 #include "store/standing.h"
 
 #include "base/assert.h"

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A URL is cut before it is decoded: an escaped '@' or '/' is a byte of its
+ * piece and never a separator. Pieces point into the URL's text; only a
+ * decoded one is a copy. NUL is refused, since it would end the C string
+ * early: a server would get another name than the URL has. What was decoded so
+ * far may be a password, so it is wiped on failure, and errors never quote the
+ * piece. */
 #include "store/url_parts.h"
 
 #include "base/fail.h"

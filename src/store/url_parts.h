@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of the URL parser, private to url*.c. */
+/* The parts of the URL parser. Modules read addresses of their own with pieces;
+ * the rest is for url*.c alone. */
 #ifndef HF_STORE_URL_PARTS_H
 #define HF_STORE_URL_PARTS_H
 

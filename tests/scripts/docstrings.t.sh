@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The checks of public docstrings find what one lacks, in each part of the public
-# header, and an @param that names no parameter.
+# header, and an @param that names no parameter; and a C file that opens with no
+# comment and has no header that does.
 . "$(dirname "$0")/../lib/tap.sh"
 
 mkdir -p "$W/tree/src" "$W/tree/docs"
@@ -48,4 +49,29 @@ planted statuses locks.h 's/^ \* @return As hf_lock_release();/ * @return As hf_
     'hf_lock_release_reserved(): refers to hf_lock_free(), which has no list
 include/holdfast/locks.h: hf_lock_release_reserved(): HF_OK and HF_INVALID are in every list: HF_INVALID HF_UNSUPPORTED ' \
     'a reference to no list'
+
+# ---- Comments at the head of a file
+licence='/* SPDX-License-Identifier: Apache-2.0 */'
+put() { # FILE TEXT: behind the licence
+    printf '%s\n%s\n' "$licence" "$2" >"$1"
+}
+mkdir -p src/core cli
+put src/core/own.c $'/* What it is\n * for. */\n#include "core/own.h"'
+put src/core/own.h '#ifndef OWN_H'
+put src/core/header.c '#include "core/header.h"'
+put src/core/header.h $'/* What it is for. */\n#ifndef HEADER_H'
+git add .
+capture "$HF_SOURCE/scripts/checks/docstrings"
+is "$code:$out$err" 0: "a file with a comment at its head passes, or with one in its header"
+put src/core/bare.c $'#include "core/bare.h"\n\n/* Of a function. */'
+put src/core/bare.h $'#ifndef BARE_H\n\n/* Of a struct. */'
+put src/core/alone.c '#include "core/header.h"'
+put cli/title.c $'/* ---- Reading ---- */\nint x;'
+printf 'int x;\n' >cli/licence.c
+git add .
+capture "$HF_SOURCE/scripts/checks/docstrings"
+is "$code:$(sed 's/: neither it nor its header opens with a comment$//' <<<"$out" |
+    sort | tr '\n' ' ')" \
+    "1:cli/licence.c cli/title.c src/core/alone.c src/core/bare.c " \
+    "one without either is named, and nothing else"
 finish

@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* WHICH OF OUR OWNERS HAS WHICH KEY
+ *
+ * PostgreSQL excludes sessions, not owners: it grants a session the same key
+ * again and again, and counts (PostgreSQL's manual, "Advisory Locks"). All
+ * owners of a client share its session, so they exclude each other here, by
+ * seats with the same key. Sharers of a key have a seat each, and with key= in
+ * the URL names that differ have one key: hence the search by key first, then
+ * by owner and name.
+ *
+ * Cost: no round trip; the seats of one bucket. */
 #include "base/assert.h"
 #include "store/advisory/advisory.h"
 

@@ -1,4 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Three things are decided here, before anything is sent:
+ *
+ *     server    a host by TCP, or the unix socket: "localhost" means the
+ *               socket, as for the clients of MySQL, but over TLS
+ *     login     of the URL; else of an option file, if the URL names one; no
+ *               other file of the user or the system is read
+ *     TLS       mysqls:// demands it, with the certificate and its name
+ *               checked before the login; mysql:// has none, even if the
+ *               server offers it
+ *
+ * An option file can contradict the URL, so after it was read the options are
+ * compared with what the URL asks for: hf_mysql_target_is_secure(), and
+ * hf_mysql_target_wants_tls() without TLS. An address with an '@' that is left
+ * over is refused without being quoted: what is before it may be a password.
+ *
+ * Source: MariaDB Connector/C's manual, "mysql_optionsv". */
 #include "store/mysql/target.h"
 
 #include "base/fail.h"

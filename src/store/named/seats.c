@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* WHICH OF OUR OWNERS HAS WHICH NAME
+ *
+ * GET_LOCK() excludes sessions, not owners: a session gets a name that it has
+ * again, and must then release it twice (MySQL's manual, "Locking Functions").
+ * All owners of a client share its session, so a name has one seat at most
+ * (asserted), and its owner is compared here. GET_LOCK() has no shared mode.
+ *
+ * Cost: no round trip; the seats of one bucket. */
 #include "base/assert.h"
 #include "store/named/named.h"
 

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The hosts end at the first '/', and the login at the first '@' before it. If
+ * another '@' is left, the user has written a password with a bare '@' or '/':
+ * the address is refused, since the rest of the password would be looked up as
+ * a host and shown in messages.
+ *
+ * Each host is decoded by itself, after the list was cut. */
 #include "store/ordered/wire_hosts.h"
 
 #include "base/fail.h"

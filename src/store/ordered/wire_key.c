@@ -1,4 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Why two names never share a key: the mark of an escape is escaped itself,
+ * and so is '/' in each table. So two texts never have one escaped form, and a
+ * name ends at the first '/'. A wire that needs other bytes escaped passes
+ * another table.
+ *
+ * A key is read as a whole or not at all. What does not parse was written by
+ * another program: hf_wire_key_foreign() takes it for an exclusive entry, so
+ * we wait until it is gone. The mode and the permits are in the key: no later
+ * write of the value changes them, and all clients judge one list alike.
+ *
+ * Cost: one pass, in place; no allocation but that of the text. */
 #include "store/ordered/wire_key.h"
 
 #include "store/ordered/ordered.h"

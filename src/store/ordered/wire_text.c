@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A failure is kept in the text, and tested once at its end:
+ * hf_wire_text_take() returns NULL then. So requests are composed without a
+ * test after each piece, and a request is sent complete or not at all. The
+ * room doubles: a text of n bytes is copied O(log n) times.
+ *
+ * Base64 is RFC 4648, with padding; reading also accepts none. */
 #include "store/ordered/wire_text.h"
 
 #include <inttypes.h>

@@ -1,4 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Redis wants each key that a script may touch among its KEYS. All scripts
+ * about a lock get the same seven in the same order, also those that they do
+ * not touch, since the code that they include (queue.lua) numbers them.
+ * Arguments that a plain attempt does not need are left out.
+ *
+ * Numbers are text inside the command, whose size is asserted: composing a
+ * command needs no heap and cannot fail. The script's SHA1 is sent instead of
+ * its text; a server that lacks it answers NOSCRIPT, and the request is sent
+ * again with the text (wire.c).
+ *
+ * Source: Redis documentation, "Scripting with Lua" (EVALSHA). */
 #include "store/redis/command.h"
 
 #include "base/assert.h"

@@ -1,4 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The locks of a session, in a table of lists by the hash of the server's key:
+ * not of the name, since with key= in the URL all names have one key. The
+ * table is part of the store, so it never grows and a new seat cannot fail
+ * halfway. A seat is one allocation: the store's struct, and the name behind
+ * it.
+ *
+ * Seats exist only while the session is READY (SE-4): its end has freed all of
+ * its locks on the server, so their seats go together.
+ *
+ * Cost: O(1) with 4096 buckets and some thousands of locks; one allocation
+ * each. */
 #include "base/assert.h"
 #include "store/session/session.h"
 

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What stores of session locks have in common at the client's side. Such a
+ * store has no marker and no quarantine: the end of the session has freed
+ * every lock, so none can be lost, and the jobs that declare a server
+ * new or lost are refused with that reason.
+ *
+ * A job waits for the session if it is not READY, and makes a pending retry
+ * happen at once: `holdfast doctor` reports the present state, not that of the
+ * last attempt. */
 #include "base/fail.h"
 #include "store/session/session.h"
 

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The cells of a row, whichever client library has read it: libpq and
+ * libmariadb differ, and what is made of a row does not. A cell that a reply
+ * lacks is an empty text and 0, never NULL, so nothing has to be tested before
+ * it is read. A text for people is cut to its room and made plain: it is the
+ * server's. */
 #include "base/fail.h"
 #include "store/sql/sql.h"
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The settings of a URL for a store whose rules are in a database. `host`
+ * names the clock of this machine: under it the marker has the time at which
+ * this host first saw it (core/quarantine.h). Where /proc hides that name it
+ * stays empty, and each client watches a new server by itself. */
 #include "base/fail.h"
 #include "store/sql/sql.h"
 
