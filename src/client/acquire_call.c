@@ -38,6 +38,9 @@ static void finish_in_background(struct hf_client *client)
     }
 }
 
+/* The thread is started when there is a lock to renew, so a try that fails
+ * costs none. Without a thread the lock would expire unnoticed, so it is
+ * released then. */
 static enum hf_status run(struct hf_op *op, struct hf_lock **out,
                           struct hf_error *error)
 {

@@ -183,6 +183,8 @@ static enum hf_status read_adoption(struct hf_op *op,
     return status;
 }
 
+/* If the thread cannot be started, the lock is left as it was: HF_EV_DETACH,
+ * not a release, since its owner text is still valid. */
 static enum hf_status adopt(struct hf_client *client,
                             const struct hf_request *request, const char *owner,
                             struct hf_lock **out, struct hf_error *error)

@@ -30,6 +30,8 @@
  * only reads ends within a second. */
 #define LOOK_MS_MAX 900
 
+/* The bits are set before the request: the embedded store answers inside of
+ * it. */
 static void ask(struct hf_broadcast *query, unsigned node)
 {
     struct hf_client *client = query->op.client;

@@ -66,6 +66,8 @@ static enum hf_status check(struct hf_lock *lock, int64_t ttl_ms,
     return status;
 }
 
+/* All locks have the operation before the first step: the embedded store
+ * answers inside of a step, and that may end the operation. */
 static void begin(struct hf_op *op, struct hf_lock *lock, int64_t ttl_ms)
 {
     op->order.ttl_ms =

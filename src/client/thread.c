@@ -64,6 +64,9 @@ static bool goes_on(const struct hf_client *client)
            !hf_client_is_forked(client);
 }
 
+/* While another thread waits in a call, that thread polls and fires the timers
+ * (wait.c), so the alarm is off. If this thread ends the client, no other can
+ * join it, so it detaches itself. */
 static void *run(void *arg)
 {
     struct hf_client *client = arg;

@@ -39,6 +39,9 @@ static uint32_t twice(uint32_t capacity)
     return capacity == 0 ? CAPACITY_MIN : 2 * capacity;
 }
 
+/* If the second array cannot grow, the first one is only larger than
+ * `capacity` says: nothing is lost, and the next try succeeds or fails the
+ * same way. */
 static bool grow(struct hf_timer_heap *heap)
 {
     uint32_t capacity = twice(heap->capacity);

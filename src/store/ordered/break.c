@@ -84,6 +84,8 @@ static bool take(struct hf_ordered_task *task,
     return change != NULL;
 }
 
+/* One holder of another program refuses the whole break: taking the name from
+ * the others would free nothing. */
 static bool plan_break(struct hf_ordered_task *task,
                        const struct hf_wire_reply *reply)
 {
@@ -114,6 +116,8 @@ static bool plan_break(struct hf_ordered_task *task,
 
 /* ---- Giving back --------------------------------------------------------- */
 
+/* An entry goes back to its own owner by the end of its note. If an earlier
+ * break had taken it already, that break's note is written again. */
 static bool plan_return(struct hf_ordered_task *task,
                         const struct hf_wire_reply *reply)
 {

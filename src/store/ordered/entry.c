@@ -166,6 +166,8 @@ static const struct hf_wire_entry *first_of(const struct hf_wire_reply *reply,
 
 /* ---- Answering an ACQUIRE ------------------------------------------------ */
 
+/* A list has no time that is left of an entry: its ttl is the most that can
+ * be. */
 static void name_holder(struct hf_answer *answer,
                         const struct hf_wire_reply *reply,
                         const struct hf_wire_entry *own)
@@ -199,6 +201,9 @@ static void give_refused(struct hf_ordered *store, struct hf_ordered_seat *seat,
     hf_ordered_give(store, seat, HF_VERB_ACQUIRE, &answer);
 }
 
+/* Counted from the session's renewal, since the place ends with the session.
+ * The counter is below the entry's number, so that a push of its grant is
+ * above it (W1). */
 static void give_queued(struct hf_ordered *store, struct hf_ordered_seat *seat,
                         const struct hf_wire_reply *reply,
                         const struct hf_wire_entry *own, size_t ahead)

@@ -98,6 +98,8 @@ static void fill(struct hf_ordered *store, const struct hf_wire_reply *reply,
     }
 }
 
+/* Without entries the name may be kept taken by a mark of --once, which is
+ * beside the entries: one more read. */
 static void on_looked(struct hf_wire_call *wire_call,
                       const struct hf_wire_reply *reply, struct hf_instant now)
 {

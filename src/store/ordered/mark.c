@@ -69,6 +69,8 @@ static void drop_session(struct hf_ordered_task *task, struct hf_instant now)
 
 /* ---- Writing ------------------------------------------------------------- */
 
+/* What was surely not written needs no session. After a lost reply it is kept:
+ * the mark may be there, and would end with it. */
 static void on_written(struct hf_wire_call *wire_call,
                        const struct hf_wire_reply *reply, struct hf_instant now)
 {

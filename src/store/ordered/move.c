@@ -29,6 +29,8 @@ static bool is_wanted(const struct hf_ordered_task *task)
            task->seat->confirm.is_pending;
 }
 
+/* An entry never goes to a shorter session than its own: it would end before
+ * the ttl that its holder was given. So a longer one is opened first. */
 static bool plan(struct hf_ordered_task *task,
                  const struct hf_wire_reply *reply)
 {
@@ -98,6 +100,8 @@ static void on_moved(struct hf_ordered_task *task, struct hf_instant now)
     }
 }
 
+/* GONE is the session that it should go to, not the one that it is in: the
+ * entry was not changed, so it is no refusal. */
 static void on_undone(struct hf_ordered_task *task,
                       const struct hf_wire_reply *reply, struct hf_instant now)
 {

@@ -165,6 +165,8 @@ judge_unchanged(struct hf_ordered_call *call, struct hf_ordered_seat *seat,
 static void read_all(struct hf_ordered_call *from, struct hf_instant renewed,
                      uint64_t term, struct hf_instant now);
 
+/* A read of keys with versions has no entries if one of them has changed: read
+ * all again, without versions, to see which. */
 static void on_read(struct hf_wire_call *wire_call,
                     const struct hf_wire_reply *reply, struct hf_instant now)
 {

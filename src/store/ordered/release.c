@@ -8,6 +8,8 @@
  * after a remove that was not executed, since the client may give it up. */
 #include "store/ordered/ordered.h"
 
+/* If the entry may be left there, the session is doubtful: the next renewal
+ * looks for entries that no seat has (strangers.c). */
 static void on_removed(struct hf_wire_call *wire_call,
                        const struct hf_wire_reply *reply, struct hf_instant now)
 {

@@ -39,6 +39,8 @@ static bool change(struct hf_ordered_task *task,
     return change != NULL;
 }
 
+/* Also done if it was done before: a repeated RELEASE finds its own
+ * reservation, and a second round nothing that the first one has removed. */
 static bool plan(struct hf_ordered_task *task,
                  const struct hf_wire_reply *reply)
 {

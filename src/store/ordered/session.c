@@ -336,6 +336,9 @@ static void on_closed(struct hf_wire_call *wire_call,
     hf_ordered_call_free((struct hf_ordered_call *)(void *)wire_call);
 }
 
+/* Without seats nothing renews it, so nothing would look for its strangers:
+ * its end removes them. It is GONE before the call, so no seat joins a session
+ * that is about to end. */
 static void close_doubtful(struct hf_ordered *store,
                            struct hf_ordered_session *session,
                            struct hf_instant now)

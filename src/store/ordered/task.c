@@ -258,6 +258,8 @@ void hf_ordered_task_open(struct hf_ordered_task *task,
     }
 }
 
+/* Not changed: another client has changed the entry since it was listed, so
+ * what was planned is out of date. List and plan anew. */
 static void on_changed(struct hf_wire_call *wire_call,
                        const struct hf_wire_reply *reply, struct hf_instant now)
 {

@@ -264,6 +264,8 @@ static uint64_t last_of_ours(const struct hf_ordered_name *name)
     return number;
 }
 
+/* A list that was asked for before the last of our entries was created may
+ * lack it, and would tell its waiter nothing: list once more. */
 static void on_listed(struct hf_wire_call *wire_call,
                       const struct hf_wire_reply *reply, struct hf_instant now)
 {

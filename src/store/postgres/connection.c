@@ -278,6 +278,8 @@ static void take_notifications(struct hf_pg_connection *connection)
     }
 }
 
+/* PQconsumeInput() reads once and does not tell whether more is there, so the
+ * edge-triggered loop is asked to report the socket again. */
 static void read_all(struct hf_pg_connection *connection, struct hf_instant now)
 {
     if (!PQconsumeInput(connection->pq)) {

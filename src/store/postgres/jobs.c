@@ -41,6 +41,8 @@ static void take_look(struct hf_pg_node *node, const struct pg_result *rows)
     hf_sql_node_looked(&node->base, &look);
 }
 
+/* The handshake goes on from its beginning: during a survey, which may take
+ * long, the marker may have changed. */
 static void take_survey(struct hf_pg_node *node,
                         const struct hf_pg_reply *reply, struct hf_instant now)
 {

@@ -120,6 +120,9 @@ static void turn(struct hf_pg_connection *connection,
     }
 }
 
+/* The login is asked for at each connection, since it may have changed. libpq
+ * has copied it, so ours is wiped at once. libpq wants the first poll to be as
+ * after WRITING (its manual, "PQconnectStartParams"). */
 static void connect_to(struct hf_pg_connection *connection,
                        const struct hf_addresses *addresses,
                        struct hf_instant now)

@@ -102,6 +102,8 @@ static bool has_loose_login(const char *address)
                           memchr(address, '/', (size_t)(at - address)) != NULL);
 }
 
+/* Parsed by libpq itself, so that an address means here what it means to psql.
+ * A text that libpq refuses is not quoted: it may have a password. */
 static enum hf_status read_address(struct hf_pg_target *target,
                                    const char *address, struct hf_error *error)
 {
