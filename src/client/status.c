@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names, texts and classes of statuses, from the one table in holdfast.h
+/* Names, texts and classes of statuses, from the one table in outcomes.h
  * (HF_STATUS_MAP): a status cannot lack one of the three.
  *
  * A number that is none, such as a status of a later library, is no error
