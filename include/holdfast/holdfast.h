@@ -50,7 +50,8 @@
  *   HF_INVALID is returned if the client or lock is missing, in a forked child,
  *   and while the client is being closed; HF_CANCELLED after a cancel token,
  *   hf_client_interrupt() or a callback that closes the client; HF_NO_MEMORY
- *   if an allocation fails; HF_UNSUPPORTED if the store lacks what the call
+ *   if an allocation fails, or HF_UNAVAILABLE where a store could not ask its
+ *   server for want of memory; HF_UNSUPPORTED if the store lacks what the call
  *   needs (enum hf_capability).
  * - The name of a time ends in its unit: _ms, _us, _s. Times are measured on
  *   CLOCK_BOOTTIME, which includes the time while the machine is suspended.

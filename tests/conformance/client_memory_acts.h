@@ -250,7 +250,8 @@ static enum hf_status do_init_nodes(struct scene *scene)
 {
     enum hf_status status =
         hf_client_init_nodes(scene->client, 0, on_finding, NULL, &scene->error);
-    return status == HF_BUSY || status == HF_UNSUPPORTED ? HF_OK : status;
+    bool is_agreed = world_is_ordered() && status == HF_UNSUPPORTED;
+    return status == HF_BUSY || is_agreed ? HF_OK : status;
 }
 
 static void on_done(void *user, struct hf_lock *lock, enum hf_status status,
@@ -448,7 +449,7 @@ static const struct act acts[] = {
     {"inspect, first", scene_open, do_inspect, 1U << ONE, false, false, false},
     {"queue", scene_hold, do_queue, ALL, false, true, false},
     {"list", scene_hold, do_list, EXCLUSIVE, false, true, false},
-    {"break", scene_hold, do_break, 1U << ONE, true, false, false},
+    {"break", scene_hold, do_break, 1U << ONE, false, false, false},
     {"break_wait", scene_hold_short, do_break_wait, 1U << ONE, false, false,
      false},
     {"break_wait, refused", scene_hold, do_break_refused, 1U << ONE, false,

@@ -93,6 +93,13 @@ static inline bool world_is_postgres(void)
     return strncmp(world_url(), "postgres:", 9) == 0;
 }
 
+static inline bool world_is_ordered(void)
+{
+    return strncmp(world_url(), "etcd:", 5) == 0 ||
+           strncmp(world_url(), "consul:", 7) == 0 ||
+           strncmp(world_url(), "zookeeper:", 10) == 0;
+}
+
 /* Of these stores, requests that were sent are executed, whether or not the
  * client reads the replies to those before. */
 static inline bool world_executes_unread(void)
@@ -235,7 +242,7 @@ static inline struct hf_info *inspect(struct hf_client *client,
 }
 
 /* Wait until no node names a holder. A release in flight takes less than a
- * lease. */
+ * lease. Not of a thread: cmocka ends a test from its own alone. */
 static inline void assert_free(struct hf_client *client, const char *name)
 {
     int64_t end = now_ms() + PATIENCE_MS;

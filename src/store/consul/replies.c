@@ -138,27 +138,22 @@ static const struct hf_wire_entry *find_own(const struct hf_consul *consul,
     return NULL;
 }
 
-/* A try that does not hold at once leaves nothing. */
-static bool is_refused(struct hf_consul *consul,
-                       const struct hf_consul_job *job,
+/* A try that does not hold at once leaves nothing. Without memory to judge it
+ * the request fails, and its key stays for the RELEASE. */
+static bool is_refused(struct hf_consul *consul, struct hf_consul_job *job,
                        const struct hf_wire_entry *own)
 {
     struct hf_entry_rank rank;
     if (job->when == HF_WIRE_UNLESS_OWN || own == NULL || own->note.len > 0) {
         return false;
     }
-    (void)hf_ordered_entry_judge(&consul->node.ordered, &job->reply, own,
-                                 &rank);
+    if (!hf_ordered_entry_judge(&consul->node.ordered, &job->reply, own,
+                                &rank)) {
+        job->has_created = true;
+        fail_reading(consul, &job->reply);
+        return false;
+    }
     return rank.turn != HF_ENTRY_HOLDS;
-}
-
-/* A key that an UNDO may still delete holds nothing. */
-static bool is_doubtful(const struct hf_consul *consul,
-                        const struct hf_consul_job *job,
-                        const struct hf_wire_entry *own)
-{
-    return own != NULL && own->note.len == 0 &&
-           hf_consul_doubt_has(consul, job);
 }
 
 /* Its key is there: a failure from now on may have left it. */
@@ -217,7 +212,10 @@ static bool take_list(struct hf_consul *consul, struct hf_consul_job *job,
         return true;
     }
     const struct hf_wire_entry *own = find_own(consul, job);
-    if (is_doubtful(consul, job, own) || is_refused(consul, job, own)) {
+    /* A key that an UNDO may still delete holds nothing. */
+    bool is_doubtful =
+        own != NULL && own->note.len == 0 && hf_consul_doubt_has(consul, job);
+    if (is_doubtful || is_refused(consul, job, own)) {
         undo(consul, job, own, now);
     }
     return true;
