@@ -17,7 +17,8 @@
 struct module_search {
     const char *file;
     char *path; /* of HF_MODULE_PATH_MAX bytes; empty: not there */
-    int error;  /* of a folder that cannot be searched; 0: none */
+    char barred[HF_MODULE_PATH_MAX]; /* a folder that cannot be searched */
+    int error;                       /* why not; 0: there is none */
 };
 
 static bool is_in(const char *dir, struct module_search *search)
@@ -30,6 +31,7 @@ static bool is_in(const char *dir, struct module_search *search)
     }
     if (has_room && errno != ENOENT && errno != ENOTDIR) {
         search->error = errno;
+        snprintf(search->barred, sizeof(search->barred), "%s", dir);
     }
     search->path[0] = '\0';
     return false;
@@ -89,17 +91,16 @@ static bool find(struct module_search *search)
 void *hf_module_load(const char *file, char path[HF_MODULE_PATH_MAX],
                      char *reason, size_t size)
 {
-    struct module_search search = {file, path, 0};
-    bool is_found = find(&search);
-    if (!is_found && search.error != 0) {
-        snprintf(reason, size, "the module %s cannot be searched for: %s", file,
-                 hf_errno_text(search.error));
-        return NULL;
-    }
-    if (!is_found) {
+    struct module_search search = {.file = file, .path = path};
+    if (!find(&search)) {
         const char *dir = secure_getenv("HOLDFAST_MODULE_DIR");
-        snprintf(reason, size, "there is no module %s in %s", file,
-                 dir != NULL ? dir : HF_MODULE_DIR);
+        int len = snprintf(reason, size, "there is no module %s in %s", file,
+                           dir != NULL ? dir : HF_MODULE_DIR);
+        if (search.error != 0 && len > 0 && (size_t)len < size) {
+            snprintf(reason + len, size - (size_t)len,
+                     " (%s cannot be searched: %s)", search.barred,
+                     hf_errno_text(search.error));
+        }
         return NULL;
     }
     void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -93,7 +93,7 @@ static void read_error(char *out, size_t size)
 }
 
 /* The exit codes of holdfast(1), and those of the command; not that of a lock
- * that was lost: none is. */
+ * that was lost: none is, but as below. */
 static bool is_known(int code)
 {
     static const int known[] = {0, 69, 70, 75, 77, 78, 126, 127};
@@ -105,24 +105,26 @@ static bool is_known(int code)
     return false;
 }
 
-/* What a refused call may do beside that. A module that cannot be looked for is
- * as one that is not there. libzookeeper ends a process that has no random
- * bits. A child that cannot look at a socket of ZooKeeper leaves it to
+/* What a refused call may do beside that. A module whose folder cannot be
+ * searched is as one that is not there. libzookeeper ends a process that has no
+ * random bits. A child that cannot look at a socket of ZooKeeper leaves it to
  * libzookeeper, which ends the session: so the lock is lost, as reported. */
-static bool is_allowed(int status, const char *error)
+static bool is_allowed(const char *url, int status, const char *error)
 {
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     static const struct {
+        const char *store; /* what its URL begins with */
         const char *name;
         int code;
         const char *text;
     } allowed[] = {
-        {"access", 64, "cannot be searched for"},
-        {"read", 70, "setup_random: Assertion"},
-        {"fstat", 76, "the lock was lost"},
+        {"", "access", 64, "cannot be searched: "},
+        {"zookeeper:", "read", 70, "setup_random: Assertion"},
+        {"zookeeper:", "fstat", 76, "the lock was lost"},
     };
     for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++) {
-        if (strcmp(page->name, allowed[i].name) == 0 &&
+        if (strncmp(url, allowed[i].store, strlen(allowed[i].store)) == 0 &&
+            strcmp(page->name, allowed[i].name) == 0 &&
             code == allowed[i].code && strstr(error, allowed[i].text) != NULL) {
             return true;
         }
@@ -167,7 +169,7 @@ static bool refuse_one(const char *url, long at, bool must_run, long *wrongs)
     int status = run(url);
     read_error(error, sizeof(error));
     long ran = marks() - before;
-    const char *wrong = ran <= 1 && is_allowed(status, error)
+    const char *wrong = ran <= 1 && is_allowed(url, status, error)
                             ? NULL
                             : judge(status, ran, error, must_run);
     if (wrong != NULL) {
