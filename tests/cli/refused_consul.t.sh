@@ -13,6 +13,7 @@ consul_start -- -hcl 'session_ttl_min = "1s"' ||
     { fail 'Consul starts'; finish; }
 nested 'Consul' "$HF_BUILD/tests/lib/refuse" \
     "$CONSUL_URL?node_timeout=1s&session_ttl_min=1s"
+ok 'the server still serves' holdfast run -w 20 -u "$CONSUL_URL?node_timeout=3s" last -- true
 is_empty() { [ -z "$(consul_keys)" ]; }
 ok 'nothing is left' wait_until 30 is_empty
 finish
