@@ -22,8 +22,8 @@ int64_t sim_part_until(const struct sim_oracle *oracle,
                        const struct sim_live *live, const struct sim_part *part)
 {
     int64_t deadline = deadline_of(part);
-    if (deadline == INT64_MIN) {
-        return INT64_MIN;
+    if (deadline == HF_LONG_AGO.ns) {
+        return HF_LONG_AGO.ns;
     }
     return sim_process_when(&oracle->world->processes[live->process],
                             (struct hf_instant){deadline});

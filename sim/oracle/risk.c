@@ -69,7 +69,7 @@ static void note_deadline(struct sim_oracle *oracle,
 {
     struct sim_risk *risk = &part->risk;
     int64_t deadline = deadline_of(part);
-    if (deadline != risk->deadline && deadline != INT64_MIN) {
+    if (deadline != risk->deadline && deadline != HF_LONG_AGO.ns) {
         struct hf_instant now = sim_process_clock(
             &oracle->world->processes[live->process], oracle->world->now_ns);
         risk->is_renewed = risk->deadline != 0;

@@ -226,7 +226,7 @@ void sim_part_look(struct sim_oracle *oracle, const struct sim_live *live,
                    struct sim_part *part);
 
 /* beliefs.c. @return the deadline of the part's lock, by the world's clock;
- * INT64_MIN: it has none. */
+ * HF_LONG_AGO.ns: it has none. */
 int64_t sim_part_until(const struct sim_oracle *oracle,
                        const struct sim_live *live,
                        const struct sim_part *part);

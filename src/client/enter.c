@@ -16,8 +16,8 @@
  * release a lock whose handle its caller does not have yet. A change of state
  * in between is queued for the next call, or for the library's thread.
  *
- * Cost: besides the requests that settling writes no system call, if no other
- * thread has the mutex: arming only sets a timer that is due earlier. */
+ * Cost: besides the requests that settling writes, one system call at most, if
+ * no other thread has the mutex: a timer that is due earlier is set. */
 #include "client/enter.h"
 
 #include "client/close.h"

@@ -15,9 +15,10 @@
  * step. A released lock has no reader, unless a callback runs: so without
  * on_state its unions have the data of the release.
  *
- * Cost: one malloc() for an attempt. Its cell and its timer are reserved with
- * it, so no later step can run out of memory. The only system call is for
- * entropy, once in 16 attempts. */
+ * Cost: one malloc() for an attempt, and one now and then when the tables of
+ * cells and timers grow: its cell and its timer are reserved with it, so no
+ * later step can run out of memory. The only system call is for entropy, once
+ * in 16 attempts. */
 #include "client/lock.h"
 
 #include "client/fork.h"

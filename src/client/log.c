@@ -5,10 +5,11 @@
  * here. It formats one line on the stack and passes it to the callback of the
  * program.
  *
- * A lock that is at risk, late or lost names the nodes to blame: those without
- * a vote, slow ones, and those whose last reply was an error. If there is none,
- * this process did not run. This is read from the nodes as they are now, and
- * not from the requests that failed.
+ * A lock that is at risk, or was not renewed in time, names the nodes to blame:
+ * those without a vote, slow ones, and those whose last reply was an error. If
+ * there is none, this process did not run. This is read from the nodes as they
+ * are now, and not from the requests that failed. One that is late names the
+ * nodes that did not answer.
  *
  * Why it is safe: no decision depends on it, and it cannot fail, since it
  * allocates nothing and cuts a long line. The callback runs with the client's

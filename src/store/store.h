@@ -343,8 +343,8 @@ hf_store_open_fn(const struct hf_url *url, const struct hf_store_env *env,
 typedef void hf_store_close_fn(struct hf_store *store, bool forked);
 
 /** Queue one request. May answer before it returns. The embedded store executes
- * it at once, within node_timeout; a PUT, which it syncs to disk, takes as long
- * as that.
+ * it at once: it waits for other processes up to ten times node_timeout, and a
+ * PUT for the disk.
  *
  * @param ask  Borrowed for the call, with all that it points to.
  *

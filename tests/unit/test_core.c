@@ -370,7 +370,7 @@ static void no_lease_this_short_can_be_had(void **state)
     /* three in a row */
     static const struct {
         enum hf_outcome outcome;
-        enum hf_retry_decision kind;
+        enum hf_retry_decision decision;
     } attempts[] = {
         {HF_OUT_TOO_SLOW, HF_RETRY_AGAIN},    {HF_OUT_TOO_SLOW, HF_RETRY_AGAIN},
         {HF_OUT_TOO_SLOW, HF_RETRY_TOO_SLOW}, {HF_OUT_SPLIT, HF_RETRY_AGAIN},
@@ -380,7 +380,7 @@ static void no_lease_this_short_can_be_had(void **state)
         assert_int_equal(
             after(&retry, &attempt, attempts[i].outcome, 1 + (int64_t)i)
                 .decision,
-            attempts[i].kind);
+            attempts[i].decision);
     }
 }
 

@@ -253,7 +253,7 @@ static void cut_gate_while_open(void **state)
 /* Change one byte in each copy of A's record that the file has. */
 static void damage(int fd, const char *bytes, size_t at)
 {
-    const size_t head = 32; /* struct head: no processes, no queue */
+    const size_t head = 32; /* struct record_head: no processes, no queue */
     const char *owner = memmem(bytes, DATA_BYTES, A, strlen(A));
     while (owner != NULL) {
         const char *target = owner - head + at;

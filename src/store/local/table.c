@@ -8,9 +8,11 @@
  * before it is mapped; when it is full, posix_fallocate() doubles it first, and
  * a full disk is an error number. MDB_NOLOCK, since the gate is the lock.
  *
- * Cost: no system call in a transaction. Opening takes an lstat() besides those
- * of LMDB. Growing takes one posix_fallocate() and a new map each time that the
- * size doubles; other processes map the new size with their next transaction.
+ * Cost: no system call in a transaction. Opening takes an lstat() and a fcntl()
+ * besides those of LMDB. Growing takes one posix_fallocate(), the four calls
+ * that hold its signal, and a new map each time that the size doubles; other
+ * processes look with fstat(), and map the new size with their next
+ * transaction.
  *
  * A killed writer: LMDB changes no page that the last commit refers to. It
  * commits by writing the older of two meta pages, with its number last. So the

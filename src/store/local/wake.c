@@ -15,8 +15,8 @@
  *
  * Cost: one sendto() for up to 128 consecutive grants to one process; one
  * recv() for each message, and one that finds none. If the reader's queue is
- * full, up to 15 tries in 1.5 ms. A process that never waits makes its socket
- * when it first grants a lock to a waiter. */
+ * full, up to 15 tries in some 2 ms. A process that never waits makes its
+ * socket when it first grants a lock to a waiter. */
 #include "store/local/wake.h"
 
 #include "base/assert.h"
