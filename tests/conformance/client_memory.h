@@ -89,7 +89,7 @@ static bool is_module(void)
 }
 
 /* Of a module that is asked in several requests, a connection may end for want
- * of memory, and a try meets what the try before it has created. */
+ * of memory. */
 static bool may_return(const struct act *act, enum hf_status status,
                        const struct hf_error *error)
 {
@@ -98,8 +98,7 @@ static bool may_return(const struct act *act, enum hf_status status,
     return status == HF_NO_MEMORY ||
            (act->may_be_unknown && status == HF_UNKNOWN) ||
            (is_module() && status == HF_UNAVAILABLE && says_memory) ||
-           (is_module() && status == HF_UNKNOWN && act->run == do_break) ||
-           (is_module() && status == HF_BUSY && act->may_meet_itself);
+           (is_module() && status == HF_UNKNOWN && act->run == do_break);
 }
 
 /* @return false: no allocation was left to fail. */

@@ -412,10 +412,9 @@ struct act {
     const char *name;
     void (*prepare)(struct scene *scene); /* no allocation fails in it */
     enum hf_status (*run)(struct scene *scene);
-    unsigned shapes;      /* a bit for each status that it may return */
-    bool may_be_unknown;  /* a release that was not confirmed */
-    bool keeps;           /* the lock is still held in any case */
-    bool may_meet_itself; /* it tries again after a reply that was lost */
+    unsigned shapes;     /* a bit for each shape that it has */
+    bool may_be_unknown; /* a release that was not confirmed */
+    bool keeps;          /* the lock is still held in any case */
 };
 
 #define ALL ((1U << SHAPES) - 1)
@@ -427,45 +426,41 @@ static void nothing(struct scene *scene)
 }
 
 static const struct act acts[] = {
-    {"open", nothing, do_open, 1U << ONE, false, false, false},
-    {"acquire", scene_open, do_acquire, ALL, false, false, true},
-    {"extend", scene_hold, do_extend, ALL, false, true, false},
-    {"add_process", scene_hold, do_add_process, ALL, false, true, false},
-    {"detach", scene_hold, do_detach, 1U << ONE, false, false, false},
-    {"adopt", scene_hand_on, do_adopt, 1U << ONE, false, false, false},
-    {"owner_release", scene_hand_on, do_owner_release, 1U << ONE, true, false,
-     false},
-    {"release", scene_hold, do_release, ALL, true, false, false},
+    {"open", nothing, do_open, 1U << ONE, false, false},
+    {"acquire", scene_open, do_acquire, ALL, false, false},
+    {"extend", scene_hold, do_extend, ALL, false, true},
+    {"add_process", scene_hold, do_add_process, ALL, false, true},
+    {"detach", scene_hold, do_detach, 1U << ONE, false, false},
+    {"adopt", scene_hand_on, do_adopt, 1U << ONE, false, false},
+    {"owner_release", scene_hand_on, do_owner_release, 1U << ONE, true, false},
+    {"release", scene_hold, do_release, ALL, true, false},
     {"release_reserved", scene_hold, do_release_reserved,
-     (1U << ONE) | (1U << PERMIT), true, false, false}, /* one of SEVERAL is
+     (1U << ONE) | (1U << PERMIT), true, false}, /* one of SEVERAL is
                                                            shared */
-    {"op_start_release", scene_hold, do_op_release, ALL, true, false, false},
-    {"quarantine_node", scene_hold, do_quarantine_node, 1U << ONE, false, true,
-     false},
-    {"mark", scene_hold, do_mark, 1U << ONE, false, true, false},
-    {"unmark", scene_hold, do_unmark, 1U << ONE, false, true, false},
-    {"marked", scene_open, do_marked, 1U << ONE, false, false, false},
-    {"inspect", scene_hold, do_inspect, 1U << ONE, false, true, false},
-    {"inspect, first", scene_open, do_inspect, 1U << ONE, false, false, false},
-    {"queue", scene_hold, do_queue, ALL, false, true, false},
-    {"list", scene_hold, do_list, EXCLUSIVE, false, true, false},
-    {"break", scene_hold, do_break, 1U << ONE, false, false, false},
-    {"break_wait", scene_hold_short, do_break_wait, 1U << ONE, false, false,
-     false},
+    {"op_start_release", scene_hold, do_op_release, ALL, true, false},
+    {"quarantine_node", scene_hold, do_quarantine_node, 1U << ONE, false, true},
+    {"mark", scene_hold, do_mark, 1U << ONE, false, true},
+    {"unmark", scene_hold, do_unmark, 1U << ONE, false, true},
+    {"marked", scene_open, do_marked, 1U << ONE, false, false},
+    {"inspect", scene_hold, do_inspect, 1U << ONE, false, true},
+    {"inspect, first", scene_open, do_inspect, 1U << ONE, false, false},
+    {"queue", scene_hold, do_queue, ALL, false, true},
+    {"list", scene_hold, do_list, EXCLUSIVE, false, true},
+    {"break", scene_hold, do_break, 1U << ONE, false, false},
+    {"break_wait", scene_hold_short, do_break_wait, 1U << ONE, false, false},
     {"break_wait, refused", scene_hold, do_break_refused, 1U << ONE, false,
-     true, false},
-    {"node", scene_hold, do_node, 1U << ONE, false, true, false},
-    {"diagnose", scene_hold, do_diagnose, 1U << ONE, false, true, false},
-    {"init_nodes", scene_hold, do_init_nodes, 1U << ONE, false, true, false},
-    {"op_start_acquire", scene_open, do_op_acquire, ALL, false, false, true},
-    {"op_start_acquire, waits", scene_hold, do_op_wait, 1U << ONE, false, false,
      true},
-    {"op_start_break", scene_hold_short, do_op_break, 1U << ONE, false, false,
+    {"node", scene_hold, do_node, 1U << ONE, false, true},
+    {"diagnose", scene_hold, do_diagnose, 1U << ONE, false, true},
+    {"init_nodes", scene_hold, do_init_nodes, 1U << ONE, false, true},
+    {"op_start_acquire", scene_open, do_op_acquire, ALL, false, false},
+    {"op_start_acquire, waits", scene_hold, do_op_wait, 1U << ONE, false,
      false},
+    {"op_start_break", scene_hold_short, do_op_break, 1U << ONE, false, false},
     {"op_start_break, refused", scene_hold, do_op_break_refused, 1U << ONE,
-     false, true, false},
+     false, true},
     {"op_start_break, cancelled", scene_hold, do_op_break_cancelled, 1U << ONE,
-     false, true, false},
+     false, true},
 };
 
 #endif
