@@ -88,8 +88,14 @@ static bool is_module(void)
     return linked_is_used && !world_is_postgres();
 }
 
+static bool is_zookeeper(void)
+{
+    return strncmp(world_url(), "zookeeper:", 10) == 0;
+}
+
 /* Of a module that is asked in several requests, a connection may end for want
- * of memory. */
+ * of memory. On ZooKeeper the second attempt of a call may meet the entry of
+ * the first, which is removed by two requests. */
 static bool may_return(const struct act *act, enum hf_status status,
                        const struct hf_error *error)
 {
@@ -98,7 +104,9 @@ static bool may_return(const struct act *act, enum hf_status status,
     return status == HF_NO_MEMORY ||
            (act->may_be_unknown && status == HF_UNKNOWN) ||
            (is_module() && status == HF_UNAVAILABLE && says_memory) ||
-           (is_module() && status == HF_UNKNOWN && act->run == do_break);
+           (is_module() && status == HF_UNKNOWN && act->run == do_break) ||
+           (is_zookeeper() && status == HF_BUSY &&
+            (act->run == do_acquire || act->run == do_op_acquire));
 }
 
 /* @return false: no allocation was left to fail. */
@@ -149,7 +157,7 @@ static bool is_lacking(const struct act *act)
     if (world_is_local()) {
         return act->run == do_init_nodes;
     }
-    return strncmp(world_url(), "zookeeper:", 10) == 0 &&
+    return is_zookeeper() &&
            (act->run == do_detach || act->run == do_release_reserved ||
             act->prepare == scene_hand_on);
 }
