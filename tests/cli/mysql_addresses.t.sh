@@ -17,7 +17,7 @@ chmod +x "$W/on_two"
 printf '127.0.0.%d two.test\n' 1 3 >"$W/hosts"
 unshare -m "$W/on_two" true 2>/dev/null ||
     skip_all 'needs root and mount namespaces'
-mariadb_start || skip_all 'no MariaDB'
+mariadb_needed
 tls_make
 tls_issue two 2 DNS:two.test
 tls_issue elsewhere 2 DNS:elsewhere.test

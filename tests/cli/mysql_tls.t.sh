@@ -27,7 +27,7 @@ sql_is() { # CONDITION
     [ "$(sql -e "SELECT $1" 2>/dev/null)" = 1 ]
 }
 
-mariadb_start || skip_all 'no MariaDB'
+mariadb_needed
 tls_make
 ok 'the server has TLS' mariadb_restart_tcp server
 server=127.0.0.1:$MARIADB_PORT

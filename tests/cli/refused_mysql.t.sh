@@ -4,17 +4,17 @@
 # Each call of holdfast(1) to the C library is refused once, on MariaDB.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/nested.sh"
+. "$(dirname "$0")/../lib/refused.sh"
 . "$(dirname "$0")/../lib/mariadb.sh"
 
-export W
-mariadb_start || skip_all "$(lacks_server)"
-url="mysql://root@/?quarantine=off&node_timeout=1s&socket=$W/maria/s"
-capture timeout 60 holdfast doctor --init -u "$url"
-nested 'MariaDB' "$HF_BUILD/tests/lib/refuse" "$url"
+mariadb_needed
+more="quarantine=off&socket=$W/maria/s"
+capture timeout 60 holdfast doctor --init -u "mysql://root@/?node_timeout=3s&$more"
+is "$code" 0 'the server counts'
 left() {
     sql -e "SELECT COUNT(*) FROM holdfast.lock
         WHERE owner IS NOT NULL AND until >= holdfast.clock() DIV 1000"
 }
 is_empty() { [ "$(left)" = 0 ]; }
-ok 'nothing is left' wait_until 20 is_empty
+refused 'MariaDB' 20 'mysql://root@/' "$more"
 finish

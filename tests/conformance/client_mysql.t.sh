@@ -18,7 +18,7 @@ rows() {
             WHERE until > holdfast.clock() DIV 1000 ORDER BY 1, 2"
 }
 
-mariadb_start || skip_all "$(lacks_server)"
+mariadb_needed
 KEEPS_URL="mysql://root@/${CONTRACT_QUERY}&socket=$W/maria/s&prefix="
 keeps lock
 keeps threads

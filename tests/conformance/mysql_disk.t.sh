@@ -15,7 +15,7 @@ fi
 . "$(dirname "$0")/../lib/values.sh"
 . "$(dirname "$0")/../lib/holders.sh"
 
-mariadb_start || skip_all "no MariaDB"
+mariadb_needed
 export HOLDFAST_URL="mysql://root@/?socket=$W/maria/s&node_timeout=3s&connect_timeout=10s"
 capture timeout 60 holdfast doctor --init
 is "$code" 0 'the server counts'

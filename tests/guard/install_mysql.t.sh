@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib/drawn.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 600
-mariadb_start || skip_all "$(lacks_server)"
+mariadb_needed
 url="mysql://root@localhost/app?socket=$W/maria/s"
 
 install() { # [ARG...]

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/mariadb.sh"
 # timeout: 300
-mariadb_start || skip_all 'no MariaDB'
+mariadb_needed
 tls=$W/tls
 log=(--general-log --general-log-file="$W/maria/log")
 tls_make

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/mariadb.sh"
 # timeout: 400
-mariadb_start || skip_all "no MariaDB"
+mariadb_needed
 holdfast guard mysql | sql || fail 'install'
 
 trigger() { # ARG...

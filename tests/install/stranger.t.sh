@@ -55,7 +55,7 @@ walk() { # NAME SECTION SED
     done
 }
 postgres_start || skip_all "no PostgreSQL"
-mariadb_start || skip_all "no MariaDB"
+mariadb_needed
 unset HOLDFAST_URL
 
 # ---- PostgreSQL: the new role needs its password

@@ -4,6 +4,8 @@
 # test: a folder below $W, a unix socket, no TCP; stopped by its pid at the end.
 #
 #   mariadb_start [ARG...]      waits until it answers; ARGs go to the server
+#   mariadb_needed [ARG...]     the same; without a server to start the test is
+#                               skipped, and if that does not start it fails
 #   mariadb_restart [ARG...]    stops it before
 #   mariadb_restart_tcp [NAME [ARG...]]
 #                               the same, and also at 127.0.0.1:$MARIADB_PORT; with
@@ -96,6 +98,11 @@ mariadb_start() {
     fi
     at_exit mariadb_stop
     mariadb_restart "$@" && sql -e 'CREATE DATABASE app' && MARIADB_DB=app
+}
+
+mariadb_needed() {
+    has_server || skip_all "$(lacks_server)"
+    mariadb_start "$@" || { fail 'the server starts'; finish; }
 }
 
 mariadb_restart() {

@@ -9,7 +9,7 @@
 . "$(dirname "$0")/../lib/nested.sh"
 [ -x "$HF_BUILD/tests/mysql/differential" ] ||
     skip_all "built without libmariadb or without the simulator"
-mariadb_start || skip_all "$(lacks_server)"
+mariadb_needed
 export HF_MYSQL_SOCKET=$W/maria/s HF_RESTARTED=$W/restarted
 mkfifo "$HF_RESTARTED"
 restart() {

@@ -6,7 +6,7 @@
 # Leases that last do so for 50 minutes: on a loaded machine this takes many.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/mariadb.sh"
-mariadb_start || skip_all "$(lacks_server)"
+mariadb_needed
 schema=$W/schema.sql
 cat "$HF_SOURCE"/src/store/mysql/schema/*.sql >"$schema"
 
@@ -211,6 +211,7 @@ done
 for pid in "${pids[@]}"; do
     wait "$pid"
 done
+grep -h ERROR "$W"/stress.? >"$W/stress" && diag "$(<"$W/stress")"
 is "$(cat "$W"/stress.? | grep -c ERROR)" 0 \
     'four sessions on three names: no deadlock, and no row waited for in vain'
 awk '$1 == "name" { name = $2 } $1 == 1 && $4 ~ /^s[0-9]$/ { print name, $2 }' \
