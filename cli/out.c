@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "out.h"
 
+#include "base/decimal.h"
 #include "clocks.h"
 #include "utf8.h"
 
@@ -111,13 +112,10 @@ void cli_out_text(struct cli_out *out, const char *text)
 
 void cli_out_fence(struct cli_out *out, uint64_t value)
 {
-    char digits[20];
-    size_t at = sizeof(digits);
-    do {
-        digits[--at] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value > 0);
-    cli_out_bytes(out, digits + at, sizeof(digits) - at);
+    char digits[HF_DECIMAL_MAX];
+    char *end = digits + sizeof(digits);
+    char *first = hf_decimal_before(end, value);
+    cli_out_bytes(out, first, (size_t)(end - first));
 }
 
 void cli_out_int(struct cli_out *out, int64_t value)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "redis/text.h"
 
+#include "base/decimal.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -91,18 +93,14 @@ void sim_text_quote(struct sim_text *text, const char *data, size_t len)
 
 size_t sim_integer_format(char to[SIM_NUMBER_MAX], int64_t number)
 {
-    char digits[24];
+    char digits[1 + HF_DECIMAL_MAX];
     char *end = digits + sizeof(digits);
-    char *at = end;
     uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
     if (rest < 10 && number >= 0) { /* most lengths and replies */
         to[0] = (char)('0' + rest);
         return 1;
     }
-    do {
-        *--at = (char)('0' + rest % 10);
-        rest /= 10;
-    } while (rest != 0);
+    char *at = hf_decimal_before(end, rest);
     if (number < 0) {
         *--at = '-';
     }

@@ -2,6 +2,7 @@
 #include "world/spin.h"
 
 #include "base/assert.h"
+#include "base/decimal.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -38,16 +39,13 @@ static void on_timer(int signal)
 {
     static const char head[] = "hfsim: a livelock: one step uses CPU without "
                                "end, at (ns) ";
-    char digits[24];
-    size_t at = sizeof(digits);
+    char digits[HF_DECIMAL_MAX + 1];
+    char *end = digits + sizeof(digits);
     int64_t ns = current == NULL ? 0 : current->now_ns;
-    digits[--at] = '\n';
-    do {
-        digits[--at] = (char)('0' + ns % 10);
-        ns /= 10;
-    } while (ns > 0);
+    *--end = '\n';
+    char *first = hf_decimal_before(end, (uint64_t)ns);
     ssize_t written = write(STDERR_FILENO, head, sizeof(head) - 1);
-    written += write(STDERR_FILENO, digits + at, sizeof(digits) - at);
+    written += write(STDERR_FILENO, first, (size_t)(end + 1 - first));
     (void)written;
     raise(signal); /* the default action now: the batch reports the seed */
 }

@@ -5,6 +5,8 @@
  * abort() runs no exit handlers, which would continue with that state. */
 #include "base/assert.h"
 
+#include "base/decimal.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,19 +20,14 @@ static void put(const char *text)
 _Noreturn void hf_assert_failed(const char *condition, const char *file,
                                 int line)
 {
-    char digits[12];
-    size_t at = sizeof(digits) - 1;
-    digits[at] = '\0';
-    do {
-        digits[--at] = (char)('0' + line % 10);
-        line /= 10;
-    } while (line > 0 && at > 0);
+    char digits[HF_DECIMAL_MAX + 1] = "";
+    char *end = digits + HF_DECIMAL_MAX;
     put("holdfast: assertion failed: ");
     put(condition);
     put(" at ");
     put(file);
     put(":");
-    put(digits + at);
+    put(hf_decimal_before(end, line < 0 ? 0 : (uint64_t)line));
     put("\n");
     abort();
 }

@@ -4,6 +4,7 @@
 #include "core/owner.h"
 
 #include "base/assert.h"
+#include "base/decimal.h"
 
 #include <string.h>
 
@@ -51,18 +52,12 @@ static size_t emit_escaped(char *out, size_t max, const char *text)
 
 static size_t emit_number(char *out, int64_t value)
 {
-    char reversed[20];
-    size_t n = 0;
-    uint64_t rest = value < 0 ? 0 : (uint64_t)value;
-    do {
-        reversed[n++] = (char)('0' + rest % 10);
-        rest /= 10;
-    } while (rest > 0);
-    HF_ASSERT(n <= sizeof(reversed));
-    for (size_t i = 0; i < n; i++) {
-        out[i] = reversed[n - 1 - i];
-    }
-    return n;
+    char digits[HF_DECIMAL_MAX];
+    char *end = digits + sizeof(digits);
+    char *first = hf_decimal_before(end, value < 0 ? 0 : (uint64_t)value);
+    HF_ASSERT(first >= digits);
+    memcpy(out, first, (size_t)(end - first));
+    return (size_t)(end - first);
 }
 
 size_t hf_owner_emit(char out[HF_OWNER_MAX], const uint8_t id[HF_OWNER_ID_LEN],
@@ -302,20 +297,29 @@ bool hf_owner_parse(const char *text, size_t *owner_len, uint64_t *fence)
     return true;
 }
 
+static uint64_t mix(uint64_t digest, uint64_t word)
+{
+    digest = (digest ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return digest ^ digest >> 32;
+}
+
 /* Like FNV-1a, on words. Owners differ in 128 random bits, so any mixing
  * suffices; a collision costs one retry. */
 uint32_t hf_owner_digest(const void *text, size_t len)
 {
     const unsigned char *bytes = text;
     uint64_t digest = UINT64_C(14695981039346656037) ^ len;
-    while (len > 0) { /* on the path of every request */
-        uint64_t word = 0;
-        size_t part = len < sizeof(word) ? len : sizeof(word);
-        memcpy(&word, bytes, part);
-        digest = (digest ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-        digest ^= digest >> 32;
-        bytes += part;
-        len -= part;
+    uint64_t word;
+    /* On the path of every request: whole words of a fixed size. */
+    for (; len >= sizeof(word); len -= sizeof(word)) {
+        memcpy(&word, bytes, sizeof(word));
+        digest = mix(digest, word);
+        bytes += sizeof(word);
+    }
+    if (len > 0) {
+        word = 0;
+        memcpy(&word, bytes, len);
+        digest = mix(digest, word);
     }
     uint32_t folded = (uint32_t)digest;
     return folded == 0 ? 1 : folded;

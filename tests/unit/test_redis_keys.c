@@ -292,6 +292,40 @@ static void side_keys_lead_to_their_lock(void **state)
     }
 }
 
+static void assert_text(const redisReply *reply, const char *text, size_t len)
+{
+    assert_int_equal(reply->type, REDIS_REPLY_STRING);
+    assert_int_equal(reply->len, len);
+    assert_memory_equal(reply->str, text, len);
+}
+
+/* As arguments they are KEYS of each script about a lock, in this order. */
+static void run_has_the_keys_in_order(void **state)
+{
+    static struct hf_redis_keys keys;
+    static const char name[] = "\r\n$3\r\nan odd name";
+    char head[16];
+    void *read = NULL;
+    (void)state;
+    assert_true(hf_redis_keys_make(&keys, "lock:", 5, name, sizeof(name)));
+    int len = snprintf(head, sizeof(head), "*%d\r\n", HF_REDIS_RUN_KEYS);
+    redisReader *reader = redisReaderCreate();
+    redisReaderFeed(reader, head, (size_t)len);
+    redisReaderFeed(reader, keys.run, keys.run_len);
+    assert_int_equal(redisReaderGetReply(reader, &read), REDIS_OK);
+    assert_non_null(read);
+    const redisReply *run = read;
+    assert_int_equal(run->elements, 7);
+    assert_text(run->element[0], keys.lock, keys.lock_len);
+    for (int i = 0; i < HF_REDIS_LINE_SIDES; i++) {
+        const struct hf_redis_side_key *side = &keys.sides[i];
+        assert_text(run->element[1 + i], side->text, side->len);
+    }
+    assert_text(run->element[6], "hf:node", 7);
+    freeReplyObject(read);
+    redisReaderFree(reader);
+}
+
 static void our_own_keys_are_no_locks(void **state)
 {
     struct hf_redis_keys keys;
@@ -322,6 +356,7 @@ static void longest_keys_fit(void **state)
     for (unsigned i = 0; i < HF_REDIS_SIDES; i++) {
         assert_true(keys.sides[i].len <= sizeof(keys.sides[i].text));
     }
+    assert_true(keys.run_len <= sizeof(keys.run));
 }
 
 static void patterns_take_the_prefix_literally(void **state)
@@ -345,6 +380,7 @@ int main(void)
         cmocka_unit_test(every_hash_slot_has_a_tag),
         cmocka_unit_test(side_keys_belong_to_one_name),
         cmocka_unit_test(side_keys_lead_to_their_lock),
+        cmocka_unit_test(run_has_the_keys_in_order),
         cmocka_unit_test(our_own_keys_are_no_locks),
         cmocka_unit_test(longest_keys_fit),
         cmocka_unit_test(patterns_take_the_prefix_literally),

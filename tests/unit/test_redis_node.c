@@ -6,6 +6,7 @@
 /* link: -Wl,--wrap=hf_assert_failed */
 #include "failed_assertion.h"
 #include "io/clock.h"
+#include "store/redis/command.h"
 #include "store/redis/node.h"
 #include "store/url.h"
 
@@ -415,9 +416,11 @@ static void late_handshake(enum hf_status fault)
     struct hf_job_sink sink = {.done = on_job_done};
     greeting();
     memset(&first()->wire, 0, sizeof(first()->wire));
+    struct hf_resp_request time = {.argc = 1,
+                                   .argv = (const char *[]){"TIME"},
+                                   .lens = (const size_t[]){4}};
     assert_true(hf_redis_wire_push(
-        &first()->wire, 1, (const char *[]){"TIME"}, (const size_t[]){4},
-        &(struct hf_pending){.verb = HF_REDIS_MARKER}));
+        &first()->wire, &time, &(struct hf_pending){.verb = HF_REDIS_MARKER}));
     on.node->standing.fault = fault;
     on.node->standing.reason[0] = '\0';
     hf_jobs_add(&on.node->jobs, 0, HF_JOB_INIT, &sink);
@@ -443,6 +446,38 @@ static void a_late_handshake_of_a_job(void **state)
     late_handshake(HF_OK);
 }
 
+static void assert_keys_of(struct hf_redis *store, const char *name)
+{
+    static struct hf_redis_keys want;
+    assert_true(hf_redis_keys_make(&want, store->prefix, store->prefix_len,
+                                   name, strlen(name)));
+    const struct hf_redis_keys *keys =
+        hf_redis_keys_of(store, name, strlen(name));
+    assert_non_null(keys);
+    assert_int_equal(keys->lock_len, want.lock_len);
+    assert_memory_equal(keys->lock, want.lock, want.lock_len);
+    assert_int_equal(keys->run_len, want.run_len);
+    assert_memory_equal(keys->run, want.run, want.run_len);
+}
+
+/* The keys of the last name are kept. Each pair differs in one thing. */
+static void keys_are_those_of_the_name(void **state)
+{
+    static const char *const names[] = {"a", "b", "b", "bc", "b", "", "b"};
+    struct hf_redis *store = on.node->store;
+    (void)state;
+    for (size_t i = 0; i < COUNT(names); i++) {
+        if (names[i][0] != '\0') {
+            assert_keys_of(store, names[i]);
+            continue;
+        }
+        store->prefix_len = 0; /* as with "?prefix=" */
+        assert_null(hf_redis_keys_of(store, "hf:x", 4));
+        assert_keys_of(store, "lock:b");
+        store->prefix_len = 5;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -451,6 +486,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_late_handshake_after_a_quarantine,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_late_handshake_of_a_job, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(keys_are_those_of_the_name, set_up,
                                         tear_down),
     };
     return cmocka_run_group_tests_name("redis_node", tests, NULL, NULL);

@@ -22,6 +22,12 @@ struct request {
     size_t lens[ARGS_MAX];
 };
 
+/* Some of a request's arguments, formatted already. */
+struct part {
+    int from;
+    int n;
+};
+
 static void add(struct request *request, const char *data, size_t len)
 {
     assert_true(request->argc < ARGS_MAX);
@@ -31,15 +37,38 @@ static void add(struct request *request, const char *data, size_t len)
 
 /* Its bytes, in memory of exactly the room that was asked for: a sanitizer sees
  * a byte too far. */
-static char *write_request(const struct request *request, size_t *len)
+static char *write_with_run(const struct request *request, struct part run,
+                            size_t *len)
 {
-    size_t room = hf_resp_room(request->argc, request->lens);
+    const char *argv[ARGS_MAX];
+    size_t lens[ARGS_MAX];
+    char formatted[400];
+    char *end = formatted;
+    struct hf_resp_request to_write = {.argv = argv, .lens = lens};
+    for (int i = 0; i < request->argc; i++) {
+        if (i >= run.from && i < run.from + run.n) {
+            assert_true(HF_RESP_ARGUMENT_MAX(request->lens[i]) <=
+                        (size_t)(formatted + sizeof(formatted) - end));
+            end = hf_resp_argument(end, request->argv[i], request->lens[i]);
+        } else {
+            argv[to_write.argc] = request->argv[i];
+            lens[to_write.argc++] = request->lens[i];
+        }
+    }
+    to_write.run = (struct hf_resp_run){
+        .argc = run.n, .bytes = formatted, .len = (size_t)(end - formatted)};
+    to_write.run_at = run.from;
+    size_t room = hf_resp_room(&to_write);
     char *bytes = malloc(room);
     assert_non_null(bytes);
-    const char **argv = (const char **)(uintptr_t)request->argv;
-    *len = hf_resp_write(bytes, request->argc, argv, request->lens);
+    *len = hf_resp_write(bytes, &to_write);
     assert_true(*len <= room);
     return bytes;
+}
+
+static char *write_request(const struct request *request, size_t *len)
+{
+    return write_with_run(request, (struct part){0, 0}, len);
 }
 
 /* A request and the array of a reply are the same in RESP. */
@@ -128,6 +157,34 @@ static void test_no_data(void **state)
     free(bytes);
 }
 
+/* A run changes no byte, wherever it is and however long. */
+static void test_runs(void **state)
+{
+    (void)state;
+    struct request request = {.argc = 0};
+    size_t want_len;
+    add(&request, "EVALSHA", 7);
+    add(&request, "$3\r\n", 5);
+    add(&request, "", 0);
+    add(&request, "0123456789 and more, so that its length has two digits", 54);
+    add(&request, "\0", 1);
+    char *want = write_request(&request, &want_len);
+    for (int from = 0; from <= request.argc; from++) {
+        for (int n = 0; from + n <= request.argc; n++) {
+            if (n == request.argc) {
+                continue; /* a request begins with an argument of its own */
+            }
+            size_t len;
+            char *bytes =
+                write_with_run(&request, (struct part){from, n}, &len);
+            assert_int_equal(len, want_len);
+            assert_memory_equal(bytes, want, len);
+            free(bytes);
+        }
+    }
+    free(want);
+}
+
 /* By hash, and then by text: the other arguments are the same. */
 static void check_eval(const struct hf_script *script, const char *name,
                        size_t name_len)
@@ -168,10 +225,10 @@ static void test_hash_becomes_text(void **state)
 
 static void assert_digits(uint64_t number, const char *want)
 {
-    char room[HF_RESP_DIGITS_MAX + 1];
+    char room[HF_DECIMAL_MAX + 1];
     room[0] = UNTOUCHED;
     char *end = room + sizeof(room);
-    char *first = hf_resp_digits(end, number);
+    char *first = hf_decimal_before(end, number);
     assert_int_equal(end - first, strlen(want));
     assert_memory_equal(first, want, strlen(want));
     assert_int_equal(room[0], UNTOUCHED);
@@ -194,6 +251,7 @@ int main(void)
         cmocka_unit_test(test_arguments_of_any_bytes),
         cmocka_unit_test(test_lengths),
         cmocka_unit_test(test_no_data),
+        cmocka_unit_test(test_runs),
         cmocka_unit_test(test_hash_becomes_text),
         cmocka_unit_test(test_digits),
     };

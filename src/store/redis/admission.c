@@ -88,8 +88,8 @@ static void write_marker(struct hf_redis_node *node, struct hf_instant now)
     argv[LAST] = "db";
     argv[LAST + 1] = db;
     node->phase = HF_REDIS_MARKING;
-    hf_redis_connection_ask(&node->connection, HF_REDIS_MARK, SIZE, argv, NULL,
-                            now);
+    hf_redis_connection_ask_text(&node->connection, HF_REDIS_MARK, SIZE, argv,
+                                 now);
     hf_redis_connection_flush(&node->connection);
 }
 

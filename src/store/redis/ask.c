@@ -67,9 +67,8 @@ static void push(struct hf_redis_node *node, const struct hf_ask *ask,
                      ? 0
                      : hf_owner_digest(ask->owner, ask->owner_len),
     };
-    const char **argv = (const char **)(uintptr_t)command->argv;
-    if (!hf_redis_wire_push(&node->connection.wire, command->argc, argv,
-                            command->lens, &pending)) {
+    if (!hf_redis_wire_push(&node->connection.wire, &command->request,
+                            &pending)) {
         bool is_full = hf_redis_wire_is_full(&node->connection.wire);
         answer_at_once(
             node, ask, HF_VERDICT_UNSENT,
@@ -94,8 +93,7 @@ static void ask_scan(struct hf_redis_node *node, const struct hf_ask *ask,
         return;
     }
     struct hf_redis_command command;
-    command.argc = 0;
-    command.n_numbers = 0;
+    hf_redis_command_begin(&command);
     hf_redis_command_add(&command, "SCAN", 4);
     hf_redis_command_add_number(&command, ask->counter & ~SCAN_MARKS);
     hf_redis_command_add(&command, "MATCH", 5);
@@ -113,16 +111,16 @@ static void ask_scan(struct hf_redis_node *node, const struct hf_ask *ask,
 static void ask_script(struct hf_redis_node *node, const struct hf_ask *ask,
                        struct hf_instant now)
 {
-    struct hf_redis_keys keys;
-    if (!hf_redis_keys_make(&keys, node->store->prefix, node->store->prefix_len,
-                            ask->name, ask->name_len)) {
+    const struct hf_redis_keys *keys =
+        hf_redis_keys_of(node->store, ask->name, ask->name_len);
+    if (keys == NULL) {
         answer_at_once(node, ask, HF_VERDICT_ERROR, HF_INVALID,
                        HF_REDIS_OWN_KEYS, now);
         return;
     }
     struct hf_redis_command command;
     const struct hf_script *script =
-        hf_redis_command_make(&command, node, &keys, ask);
+        hf_redis_command_make(&command, node, keys, ask);
     push(node, ask, &command, script, now);
 }
 

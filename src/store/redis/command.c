@@ -30,21 +30,50 @@ static void add_flag(struct hf_redis_command *command, bool flag)
     hf_redis_command_add(command, flag ? "1" : "0", 1);
 }
 
+void hf_redis_command_begin(struct hf_redis_command *command)
+{
+    command->request = (struct hf_resp_request){
+        .argv = command->argv,
+        .lens = command->lens,
+    };
+    command->n_numbers = 0;
+}
+
 void hf_redis_command_add(struct hf_redis_command *command, const void *data,
                           size_t len)
 {
-    HF_ASSERT(command->argc < HF_REDIS_ARGS_MAX);
-    command->argv[command->argc] = data;
-    command->lens[command->argc++] = len;
+    int at = command->request.argc++;
+    HF_ASSERT(at < HF_REDIS_ARGS_MAX);
+    command->argv[at] = data;
+    command->lens[at] = len;
 }
 
 void hf_redis_command_add_number(struct hf_redis_command *command,
                                  uint64_t number)
 {
     HF_ASSERT(command->n_numbers < HF_REDIS_NUMBERS_MAX);
-    char *end = command->numbers[command->n_numbers++] + HF_RESP_DIGITS_MAX;
-    char *at = hf_resp_digits(end, number);
+    char *end = command->numbers[command->n_numbers++] + HF_DECIMAL_MAX;
+    char *at = hf_decimal_before(end, number);
     hf_redis_command_add(command, at, (size_t)(end - at));
+}
+
+static bool is_about(const struct hf_redis_keys *keys, size_t prefix_len,
+                     const void *name, size_t name_len)
+{
+    return keys->lock_len == prefix_len + name_len &&
+           memcmp(keys->lock + prefix_len, name, name_len) == 0;
+}
+
+const struct hf_redis_keys *hf_redis_keys_of(struct hf_redis *store,
+                                             const void *name, size_t name_len)
+{
+    struct hf_redis_keys *keys = &store->keys;
+    if (is_about(keys, store->prefix_len, name, name_len) ||
+        hf_redis_keys_make(keys, store->prefix, store->prefix_len, name,
+                           name_len)) {
+        return keys;
+    }
+    return NULL;
 }
 
 static void add_mode(struct hf_redis_command *command, const struct hf_ask *ask)
@@ -54,7 +83,7 @@ static void add_mode(struct hf_redis_command *command, const struct hf_ask *ask)
         return;
     }
     char *end = command->mode + sizeof(command->mode);
-    char *at = hf_resp_digits(end, ask->permits);
+    char *at = hf_decimal_before(end, ask->permits);
     *--at = 's';
     hf_redis_command_add(command, at, (size_t)(end - at));
 }
@@ -63,17 +92,16 @@ static void begin_with(struct hf_redis_command *command,
                        const struct hf_script *script,
                        const struct hf_redis_keys *keys, bool has_mark)
 {
-    command->argc = 0;
-    command->n_numbers = 0;
+    hf_redis_command_begin(command);
     hf_redis_command_add(command, "EVALSHA", 7);
     hf_redis_command_add(command, script->sha1, 40);
     hf_redis_command_add(command, has_mark ? "8" : "7", 1);
-    hf_redis_command_add(command, keys->lock, keys->lock_len);
-    for (unsigned i = 0; i < HF_REDIS_LINE_SIDES; i++) {
-        hf_redis_command_add(command, keys->sides[i].text, keys->sides[i].len);
-    }
-    hf_redis_command_add(command, HF_REDIS_MARKER_KEY,
-                         sizeof(HF_REDIS_MARKER_KEY) - 1);
+    command->request.run_at = command->request.argc;
+    command->request.run = (struct hf_resp_run){
+        .argc = HF_REDIS_RUN_KEYS,
+        .bytes = keys->run,
+        .len = keys->run_len,
+    };
     if (has_mark) {
         const struct hf_redis_side_key *mark = &keys->sides[HF_REDIS_ONCE];
         hf_redis_command_add(command, mark->text, mark->len);
@@ -165,8 +193,7 @@ static void get_value(struct hf_redis_command *command,
                       const struct hf_redis_keys *keys)
 {
     const struct hf_redis_side_key *value = &keys->sides[HF_REDIS_VALUE];
-    command->argc = 0;
-    command->n_numbers = 0;
+    hf_redis_command_begin(command);
     hf_redis_command_add(command, "GET", 3);
     hf_redis_command_add(command, value->text, value->len);
 }
@@ -177,8 +204,7 @@ put_value(struct hf_redis_command *command, const struct hf_redis_node *node,
 {
     const struct hf_redis_side_key *value = &keys->sides[HF_REDIS_VALUE];
     bool is_delete = ask->value.data == NULL;
-    command->argc = 0;
-    command->n_numbers = 0;
+    hf_redis_command_begin(command);
     hf_redis_command_add(command, "EVALSHA", 7);
     hf_redis_command_add(command, hf_script_put.sha1, 40);
     hf_redis_command_add(command, "1", 1);

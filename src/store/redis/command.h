@@ -8,24 +8,33 @@
 #include "store/redis/node.h"
 #include "store/redis/resp.h"
 
-/* EVALSHA, hash, number of keys; seven keys; twelve arguments. */
-#define HF_REDIS_ARGS_MAX 24
+/* EVALSHA, hash, number of keys; the mark's key; twelve arguments. */
+#define HF_REDIS_ARGS_MAX 16
 #define HF_REDIS_NUMBERS_MAX 6
 
-/* Must not be copied or moved: arguments point into it. */
+/* Must not be copied or moved: it has pointers into itself. */
 struct hf_redis_command {
-    int argc;
+    struct hf_resp_request request;
     unsigned n_numbers;
     const char *argv[HF_REDIS_ARGS_MAX];
     size_t lens[HF_REDIS_ARGS_MAX];
-    char numbers[HF_REDIS_NUMBERS_MAX][HF_RESP_DIGITS_MAX];
+    char numbers[HF_REDIS_NUMBERS_MAX][HF_DECIMAL_MAX];
     char mode[8]; /* "s", and at most five digits */
 };
+
+/* Begin a command, without any argument. */
+void hf_redis_command_begin(struct hf_redis_command *command);
 
 void hf_redis_command_add(struct hf_redis_command *command, const void *data,
                           size_t len);
 void hf_redis_command_add_number(struct hf_redis_command *command,
                                  uint64_t number);
+
+/** The keys of a name. Borrowed until the next call. Made anew only for another
+ * name than the last: a lease asks each of its nodes about one name.
+ * @return NULL: its lock key would be one of Holdfast's own. */
+const struct hf_redis_keys *hf_redis_keys_of(struct hf_redis *store,
+                                             const void *name, size_t name_len);
 
 /** Make the command of a verb on one name; borrows keys and ask. @return its
  * script; NULL: it has none. */

@@ -97,19 +97,28 @@ static void break_with_socket(struct hf_redis_connection *connection)
 /* ---- Asking ------------------------------------------------------------ */
 
 void hf_redis_connection_ask(struct hf_redis_connection *connection,
-                             uint8_t verb, int argc, const char **argv,
-                             const size_t *lens, struct hf_instant now)
+                             uint8_t verb,
+                             const struct hf_resp_request *request,
+                             struct hf_instant now)
 {
     struct hf_pending pending = {.sent = now, .verb = verb};
-    size_t string_lens[ARGS_MAX];
-    HF_ASSERT(lens != NULL || argc <= ARGS_MAX);
-    for (int i = 0; lens == NULL && i < argc; i++) {
-        string_lens[i] = strlen(argv[i]);
-    }
-    if (!hf_redis_wire_push(&connection->wire, argc, argv,
-                            lens != NULL ? lens : string_lens, &pending)) {
+    if (!hf_redis_wire_push(&connection->wire, request, &pending)) {
         hf_redis_connection_starve(connection);
     }
+}
+
+void hf_redis_connection_ask_text(struct hf_redis_connection *connection,
+                                  uint8_t verb, int argc,
+                                  const char *const *argv,
+                                  struct hf_instant now)
+{
+    size_t lens[ARGS_MAX];
+    HF_ASSERT(argc <= ARGS_MAX);
+    for (int i = 0; i < argc; i++) {
+        lens[i] = strlen(argv[i]);
+    }
+    struct hf_resp_request request = {.argc = argc, .argv = argv, .lens = lens};
+    hf_redis_connection_ask(connection, verb, &request, now);
 }
 
 void hf_redis_connection_flush(struct hf_redis_connection *connection)

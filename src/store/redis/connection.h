@@ -93,11 +93,18 @@ void hf_redis_connection_late_text(const struct hf_redis_connection *connection,
                                    struct hf_instant now, char *out,
                                    size_t size);
 
-/** Queue a command; `verb` is that of its pending reply. Out of memory: the
- * connection breaks. @param lens  NULL: the arguments are strings. */
+/* Queue a request; `verb` is that of its pending reply. Out of memory: the
+ * connection breaks. */
 void hf_redis_connection_ask(struct hf_redis_connection *connection,
-                             uint8_t verb, int argc, const char **argv,
-                             const size_t *lens, struct hf_instant now);
+                             uint8_t verb,
+                             const struct hf_resp_request *request,
+                             struct hf_instant now);
+
+/* The same with strings as arguments. */
+void hf_redis_connection_ask_text(struct hf_redis_connection *connection,
+                                  uint8_t verb, int argc,
+                                  const char *const *argv,
+                                  struct hf_instant now);
 
 /* Write the queued requests. */
 void hf_redis_connection_flush(struct hf_redis_connection *connection);

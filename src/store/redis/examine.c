@@ -26,16 +26,14 @@ void hf_redis_examine_ask(struct hf_redis_node *node, uint8_t request,
                           const struct hf_redis_command *command,
                           struct hf_instant now)
 {
-    const char **argv = (const char **)(uintptr_t)command->argv;
-    hf_redis_connection_ask(&node->connection, request, command->argc, argv,
-                            command->lens, now);
+    hf_redis_connection_ask(&node->connection, request, &command->request, now);
 }
 
 static void push_config(struct hf_redis_node *node, uint8_t request,
                         const char *name, struct hf_instant now)
 {
     struct hf_redis_command command;
-    command.argc = 0;
+    hf_redis_command_begin(&command);
     hf_redis_command_add(&command, "CONFIG", 6);
     hf_redis_command_add(&command, "GET", 3);
     hf_redis_command_add(&command, name, strlen(name));
@@ -60,21 +58,21 @@ static void push_script(struct hf_redis_node *node, uint8_t request,
 /* Acquire and release a lock of a random name. */
 static void push_probe(struct hf_redis_node *node, struct hf_instant now)
 {
-    struct hf_redis_keys keys;
     struct hf_probe probe;
     hf_probe_init(&probe);
-    if (!hf_redis_keys_make(&keys, node->store->prefix, node->store->prefix_len,
-                            probe.name, strlen(probe.name))) {
+    const struct hf_redis_keys *keys =
+        hf_redis_keys_of(node->store, probe.name, strlen(probe.name));
+    if (keys == NULL) {
         node->examination.is_under_way = false;
         hf_jobs_end(&node->jobs, HF_INVALID,
                     "keys that begin with \"hf:\" are Holdfast's own: "
                     "choose another prefix");
         return;
     }
-    hf_redis_rights_push(node, &keys, now);
-    push_script(node, HF_REDIS_PROBE_TAKE, &keys, &probe.ask, now);
+    hf_redis_rights_push(node, keys, now);
+    push_script(node, HF_REDIS_PROBE_TAKE, keys, &probe.ask, now);
     hf_probe_release(&probe);
-    push_script(node, HF_REDIS_PROBE_GIVE, &keys, &probe.ask, now);
+    push_script(node, HF_REDIS_PROBE_GIVE, keys, &probe.ask, now);
 }
 
 void hf_redis_examine(struct hf_redis_node *node, struct hf_instant now)

@@ -35,7 +35,7 @@
 static void push(struct hf_redis_node *node, uint8_t request, int argc,
                  const char **argv, struct hf_instant now)
 {
-    hf_redis_connection_ask(&node->connection, request, argc, argv, NULL, now);
+    hf_redis_connection_ask_text(&node->connection, request, argc, argv, now);
 }
 
 static void log_in(struct hf_redis_node *node, struct hf_instant now)

@@ -145,6 +145,19 @@ static void make_sides(struct hf_redis_keys *keys)
     }
 }
 
+/* Most requests are scripts about a lock, and each has these keys. */
+static void make_run(struct hf_redis_keys *keys)
+{
+    char *at = hf_resp_argument(keys->run, keys->lock, keys->lock_len);
+    for (unsigned i = 0; i < HF_REDIS_LINE_SIDES; i++) {
+        at = hf_resp_argument(at, keys->sides[i].text, keys->sides[i].len);
+    }
+    at = hf_resp_argument(at, HF_REDIS_MARKER_KEY,
+                          sizeof(HF_REDIS_MARKER_KEY) - 1);
+    keys->run_len = (size_t)(at - keys->run);
+    HF_ASSERT(keys->run_len <= sizeof(keys->run));
+}
+
 bool hf_redis_is_own_key(const char *prefix, size_t prefix_len,
                          const void *name, size_t name_len)
 {
@@ -167,6 +180,7 @@ bool hf_redis_keys_make(struct hf_redis_keys *keys, const char *prefix,
     memcpy(keys->lock + prefix_len, name, name_len);
     keys->lock_len = prefix_len + name_len;
     make_sides(keys);
+    make_run(keys);
     return true;
 }
 

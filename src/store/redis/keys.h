@@ -14,6 +14,7 @@
 #ifndef HF_REDIS_KEYS_H
 #define HF_REDIS_KEYS_H
 
+#include "store/redis/resp.h"
 #include "store/url.h"
 
 #include <holdfast/holdfast.h>
@@ -48,10 +49,20 @@ struct hf_redis_side_key {
     char text[HF_REDIS_SIDE_KEY_MAX];
 };
 
+/* The keys of each script about a lock: the lock, the line's side keys, and the
+ * marker. */
+#define HF_REDIS_RUN_KEYS (1 + HF_REDIS_LINE_SIDES + 1)
+#define HF_REDIS_RUN_MAX                                                       \
+    (HF_RESP_ARGUMENT_MAX(HF_REDIS_LOCK_KEY_MAX) +                             \
+     HF_REDIS_LINE_SIDES * HF_RESP_ARGUMENT_MAX(HF_REDIS_SIDE_KEY_MAX) +       \
+     HF_RESP_ARGUMENT_MAX(sizeof(HF_REDIS_MARKER_KEY)))
+
 struct hf_redis_keys {
-    size_t lock_len;
+    size_t lock_len; /* 0: of no name yet */
     char lock[HF_REDIS_LOCK_KEY_MAX];
     struct hf_redis_side_key sides[HF_REDIS_SIDES];
+    size_t run_len;
+    char run[HF_REDIS_RUN_MAX]; /* HF_REDIS_RUN_KEYS arguments, formatted */
 };
 
 /* The hash slot in Redis Cluster: CRC16 of the key, or of its hash tag, mod

@@ -156,7 +156,7 @@ static void lose(struct hf_redis_listener *listener, struct hf_instant now)
 static void ask(struct hf_redis_listener *listener, uint8_t verb, int argc,
                 const char **argv, struct hf_instant now)
 {
-    hf_redis_connection_ask(&listener->connection, verb, argc, argv, NULL, now);
+    hf_redis_connection_ask_text(&listener->connection, verb, argc, argv, now);
 }
 
 static void subscribe(struct hf_redis_listener *listener, struct hf_instant now)

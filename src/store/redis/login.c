@@ -13,7 +13,7 @@ static void push(struct hf_redis_connection *connection, uint8_t verb,
         argv[argc++] = user;
     }
     argv[argc++] = password;
-    hf_redis_connection_ask(connection, verb, argc, argv, NULL, now);
+    hf_redis_connection_ask_text(connection, verb, argc, argv, now);
 }
 
 static bool ask_program(struct hf_redis_node *node,

@@ -156,6 +156,7 @@ struct hf_redis {
     char channel[40]; /* channel on which grants are pushed (listen.c) */
     struct hf_redis_listen_pace listen_pace;
     uint64_t seed;             /* of the back-off's jitter */
+    struct hf_redis_keys keys; /* of the name that was asked about last */
     struct hf_name_list names; /* of the reply to a SCAN */
     struct hf_seat_list seats; /* of the reply to a QUEUE */
     struct hf_redis_node nodes[];

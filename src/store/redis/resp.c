@@ -20,9 +20,6 @@
 
 #include <string.h>
 
-/* The type byte, a number, and CRLF. */
-#define SIZE_ROOM (1 + HF_RESP_DIGITS_MAX + 2)
-
 static char *write_bytes(char *to, const char *data, size_t len)
 {
     if (len > 0) {
@@ -31,32 +28,32 @@ static char *write_bytes(char *to, const char *data, size_t len)
     return to + len;
 }
 
-/* Most arguments have fewer than 100 bytes. */
 static char *write_number(char *to, size_t n)
 {
-    if (n >= 100) {
-        char digits[HF_RESP_DIGITS_MAX];
-        char *end = digits + sizeof(digits);
-        char *first = hf_resp_digits(end, n);
-        return write_bytes(to, first, (size_t)(end - first));
-    }
-    if (n >= 10) {
-        *to++ = (char)('0' + n / 10);
-    }
-    *to++ = (char)('0' + n % 10);
-    return to;
+    char digits[HF_DECIMAL_MAX];
+    char *end = digits + sizeof(digits);
+    char *first = hf_decimal_before(end, n);
+    return write_bytes(to, first, (size_t)(end - first));
 }
 
-static char *write_size(char *to, char mark, size_t n)
+/* Most arguments have fewer than 100 bytes. */
+static inline char *write_size(char *to, char mark, size_t n)
 {
     *to++ = mark;
-    to = write_number(to, n);
+    if (n < 10) {
+        *to++ = (char)('0' + n);
+    } else if (n < 100) {
+        *to++ = (char)('0' + n / 10);
+        *to++ = (char)('0' + n % 10);
+    } else {
+        to = write_number(to, n);
+    }
     *to++ = '\r';
     *to++ = '\n';
     return to;
 }
 
-static char *write_argument(char *to, const char *data, size_t len)
+char *hf_resp_argument(char *to, const char *data, size_t len)
 {
     to = write_size(to, '$', len);
     to = write_bytes(to, data, len);
@@ -65,22 +62,34 @@ static char *write_argument(char *to, const char *data, size_t len)
     return to;
 }
 
-size_t hf_resp_room(int argc, const size_t *lens)
+size_t hf_resp_room(const struct hf_resp_request *request)
 {
-    size_t room = SIZE_ROOM;
-    for (int i = 0; i < argc; i++) {
-        room += SIZE_ROOM + lens[i] + 2;
+    size_t room = HF_RESP_SIZE_MAX + request->run.len;
+    for (int i = 0; i < request->argc; i++) {
+        room += HF_RESP_ARGUMENT_MAX(request->lens[i]);
     }
     return room;
 }
 
-size_t hf_resp_write(char *to, int argc, const char **argv, const size_t *lens)
+static char *write_arguments(char *to, const struct hf_resp_request *request,
+                             int from, int end)
 {
-    HF_ASSERT(argc > 0);
-    char *at = write_size(to, '*', (size_t)argc);
-    for (int i = 0; i < argc; i++) {
-        at = write_argument(at, argv[i], lens[i]);
+    for (int i = from; i < end; i++) {
+        to = hf_resp_argument(to, request->argv[i], request->lens[i]);
     }
+    return to;
+}
+
+size_t hf_resp_write(char *to, const struct hf_resp_request *request)
+{
+    const struct hf_resp_run *run = &request->run;
+    HF_ASSERT(request->argc > 0 && run->argc >= 0);
+    HF_ASSERT((run->argc == 0) == (run->len == 0));
+    HF_ASSERT(request->run_at >= 0 && request->run_at <= request->argc);
+    char *at = write_size(to, '*', (size_t)(request->argc + run->argc));
+    at = write_arguments(at, request, 0, request->run_at);
+    at = write_bytes(at, run->bytes, run->len);
+    at = write_arguments(at, request, request->run_at, request->argc);
     return (size_t)(at - to);
 }
 
@@ -97,7 +106,7 @@ size_t hf_resp_eval_room(size_t evalsha_len, size_t text_len)
 {
     HF_ASSERT(evalsha_len >= EVALSHA_HEAD_LEN + SHA1_LEN);
     return evalsha_len - EVALSHA_HEAD_LEN - SHA1_LEN + EVAL_HEAD_LEN +
-           SIZE_ROOM + text_len;
+           HF_RESP_SIZE_MAX + text_len;
 }
 
 /* "*7 $7 EVALSHA $40 <sha1> …" becomes "*7 $4 EVAL $<len> <text> …". */

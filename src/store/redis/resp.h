@@ -10,16 +10,43 @@
 #ifndef HF_REDIS_RESP_H
 #define HF_REDIS_RESP_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/decimal.h"
 
-/** Bytes that hf_resp_write() needs at most for these arguments. */
-size_t hf_resp_room(int argc, const size_t *lens);
+#include <stddef.h>
+
+/** The longest form of an argument: its size, its bytes, and CRLF. */
+#define HF_RESP_ARGUMENT_MAX(len) (HF_RESP_SIZE_MAX + (len) + 2)
+
+/** The type byte, a number, and CRLF. */
+#define HF_RESP_SIZE_MAX (1 + HF_DECIMAL_MAX + 2)
+
+/** Arguments that are formatted already. */
+struct hf_resp_run {
+    int argc;
+    const char *bytes;
+    size_t len;
+};
+
+struct hf_resp_request {
+    int argc; /* without those of the run */
+    const char *const *argv;
+    const size_t *lens;
+    struct hf_resp_run run; /* argc 0: none */
+    int run_at;             /* arguments of argv before the run */
+};
+
+/** Bytes that hf_resp_write() needs at most. */
+size_t hf_resp_room(const struct hf_resp_request *request);
 
 /** Write a request.
  * @param to  room for hf_resp_room() bytes.
  * @return the bytes written. */
-size_t hf_resp_write(char *to, int argc, const char **argv, const size_t *lens);
+size_t hf_resp_write(char *to, const struct hf_resp_request *request);
+
+/** Write one argument, for a run.
+ * @param to  room for HF_RESP_ARGUMENT_MAX(len) bytes.
+ * @return the end of what was written. */
+char *hf_resp_argument(char *to, const char *data, size_t len);
 
 /** The same for hf_resp_write_eval(). */
 size_t hf_resp_eval_room(size_t evalsha_len, size_t text_len);
@@ -31,19 +58,5 @@ size_t hf_resp_eval_room(size_t evalsha_len, size_t text_len);
  * @return the bytes written. */
 size_t hf_resp_write_eval(char *to, const char *evalsha, size_t evalsha_len,
                           const char *text, size_t text_len);
-
-/** Most digits of a number. */
-#define HF_RESP_DIGITS_MAX 20
-
-/** Write a number in decimal so that its last digit is before `end`.
- * @return its first digit. */
-static inline char *hf_resp_digits(char *end, uint64_t number)
-{
-    do {
-        *--end = (char)('0' + number % 10);
-        number /= 10;
-    } while (number != 0);
-    return end;
-}
 
 #endif

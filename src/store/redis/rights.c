@@ -94,7 +94,7 @@ static void push_plain(struct hf_redis_node *node, uint8_t request,
                        struct hf_instant now)
 {
     struct hf_redis_command command;
-    command.argc = 0;
+    hf_redis_command_begin(&command);
     hf_redis_command_add(&command, name, strlen(name));
     if (argument != NULL) {
         hf_redis_command_add(&command, argument, len);

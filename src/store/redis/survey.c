@@ -102,12 +102,12 @@ static void end(struct hf_redis_node *node, enum hf_status status,
 
 /* ---- Asking ------------------------------------------------------------ */
 
-static void push(struct hf_redis_node *node, uint8_t request, int argc,
-                 const char **argv, const size_t *lens, struct hf_instant now)
+static void push(struct hf_redis_node *node, uint8_t verb,
+                 const struct hf_resp_request *request, struct hf_instant now)
 {
     node->connection.deadline =
         hf_instant_add(now, node->store->connect_timeout);
-    hf_redis_connection_ask(&node->connection, request, argc, argv, lens, now);
+    hf_redis_connection_ask(&node->connection, verb, request, now);
     hf_redis_connection_flush(&node->connection);
     hf_redis_node_arm(node);
 }
@@ -124,7 +124,8 @@ static void scan(struct hf_redis_node *node, struct hf_instant now)
     snprintf(cursor, sizeof(cursor), "%" PRIu64, node->survey.cursor);
     const char *argv[] = {"SCAN", cursor, "MATCH", pattern, "COUNT", PAGE};
     size_t lens[] = {4, strlen(cursor), 5, len, 5, strlen(PAGE)};
-    push(node, HF_REDIS_SURVEY_SCAN, 6, argv, lens, now);
+    struct hf_resp_request request = {.argc = 6, .argv = argv, .lens = lens};
+    push(node, HF_REDIS_SURVEY_SCAN, &request, now);
 }
 
 static void add_terms(const struct hf_redis_node *node, struct page *page)
@@ -157,7 +158,9 @@ static void send_page(struct hf_redis_node *node, struct page *page,
     } else {
         add_terms(node, page);
     }
-    push(node, HF_REDIS_SURVEY_PAGE, page->argc, page->argv, page->lens, now);
+    struct hf_resp_request request = {
+        .argc = page->argc, .argv = page->argv, .lens = page->lens};
+    push(node, HF_REDIS_SURVEY_PAGE, &request, now);
 }
 
 void hf_redis_survey(struct hf_redis_node *node, enum hf_job job,

@@ -154,14 +154,14 @@ static void commit(struct hf_redis_wire *wire, size_t len,
     wire->end += len;
 }
 
-bool hf_redis_wire_push(struct hf_redis_wire *wire, int argc, const char **argv,
-                        const size_t *lens, const struct hf_pending *pending)
+bool hf_redis_wire_push(struct hf_redis_wire *wire,
+                        const struct hf_resp_request *request,
+                        const struct hf_pending *pending)
 {
-    if (!reserve_bytes(wire, hf_resp_room(argc, lens)) ||
-        !reserve_pending(wire)) {
+    if (!reserve_bytes(wire, hf_resp_room(request)) || !reserve_pending(wire)) {
         return false;
     }
-    size_t len = hf_resp_write(wire->data + wire->end, argc, argv, lens);
+    size_t len = hf_resp_write(wire->data + wire->end, request);
     commit(wire, len, pending);
     return true;
 }

@@ -7,6 +7,7 @@
 #define HF_REDIS_WIRE_H
 
 #include "base/time.h"
+#include "store/redis/resp.h"
 #include "store/redis/scripts.h"
 
 #include <stdbool.h>
@@ -48,10 +49,11 @@ void hf_redis_wire_reset(struct hf_redis_wire *wire);
 /* Overwrite the unused bytes of the buffer, which may have held a password. */
 void hf_redis_wire_wipe(struct hf_redis_wire *wire);
 
-/** Queue a command. `pending->bytes` is filled in. @return false: no memory, or
+/** Queue a request. `pending->bytes` is filled in. @return false: no memory, or
  * too many unanswered bytes; nothing was queued. */
-bool hf_redis_wire_push(struct hf_redis_wire *wire, int argc, const char **argv,
-                        const size_t *lens, const struct hf_pending *pending);
+bool hf_redis_wire_push(struct hf_redis_wire *wire,
+                        const struct hf_resp_request *request,
+                        const struct hf_pending *pending);
 
 /** The bytes that are not written yet. @return how many. */
 size_t hf_redis_wire_unsent(const struct hf_redis_wire *wire,
