@@ -3,6 +3,7 @@
  * least possible work.
  *
  *   queue_raw --node ADDRESS [options of contenders.h]    a queue in Redis
+ *   queue_raw --node ADDRESS --scripts DIR [...]          the library's queue
  *   queue_raw --ring 1 [options of contenders.h]          no server at all
  *
  * Queue: a list of channels beside the key. If the key is held, a process
@@ -12,9 +13,15 @@
  * requests per grant, and half a round trip up and half down from one holder to
  * the next.
  *
+ * The library's queue: the scripts of src/store/redis with the keys and
+ * arguments that the library sends, by the same bare client. It is the floor of
+ * the library: its servers have the same work. No heartbeat either, and a lost
+ * push is never noticed.
+ *
  * Ring: a datagram to the next process' unix socket. It measures the cost of
  * waking one process from another, without a lock: the order is fixed. */
 #include "contenders.h"
+#include "dialect.h"
 
 #include <stddef.h>
 
@@ -29,6 +36,13 @@ static const char give_script[] =
     "if next then redis.call('set',KEYS[1],next,'PX',ARGV[2]) "
     "redis.call('publish',next,'1') else redis.call('del',KEYS[1]) end "
     "return 1";
+
+/* The side keys of "lock:raw-line". */
+#define FENCE_KEY "hf:{lock:raw-line}:fence"
+#define QUEUE_KEY "hf:{lock:raw-line}:queue"
+#define WAIT_KEY "hf:{lock:raw-line}:waiters"
+#define HOLD_KEY "hf:{lock:raw-line}:holders"
+#define VOTE_KEY "hf:{lock:raw-line}:votes"
 
 static const char key[] = "raw-queue";
 static const char waiters_key[] = "raw-queue:waiters";
@@ -106,33 +120,148 @@ static void waiter_close(void *client)
     free(w);
 }
 
-static void script_load(struct wire *w, const char *text, char hash[41])
-{
-    const char *argv[] = {"SCRIPT", "LOAD", text, NULL};
-    char out[1024];
-    struct reply r;
-    wire_put(w, out, wire_command(out, sizeof(out), argv));
-    wire_call(w, &r);
-    if (r.type != '$' || r.text_len != 40) {
-        die_text("SCRIPT LOAD", text);
-    }
-    memcpy(hash, r.text, 40);
-    hash[40] = '\0';
-}
-
 /* Delete the keys that an earlier run may have left if it was killed. */
 static void scripts_load(struct scripts *scripts, const char *address)
 {
     const char *forget[] = {"DEL", key, waiters_key, NULL};
     struct wire wire;
     struct reply r;
-    if (address == NULL) {
-        die_text("usage", "queue_raw --node ADDRESS | --ring 1");
-    }
     scripts->address = address;
     wire_open(&wire, address);
     script_load(&wire, take_script, scripts->take);
     script_load(&wire, give_script, scripts->give);
+    commands_call(&wire, forget, &r);
+    wire_close(&wire);
+}
+
+/* ---- The library's queue ------------------------------------------------- */
+
+struct line {
+    const char *address;
+    struct dialect_scripts scripts;
+    char marker[64];
+};
+
+struct member {
+    struct wire asks;
+    struct wire hears;
+    struct template take;
+    struct template give;
+    char owner[OWNER_DIGITS + 1];
+    uint64_t turn;
+    uint64_t counter;
+};
+
+static void *member_open(int index, void *arg)
+{
+    const struct line *line = arg;
+    struct member *m = must_alloc(1, sizeof(*m));
+    struct reply r;
+    char channel[CHANNEL_MAX];
+    char owner[128];
+    (void)snprintf(channel, sizeof(channel), "hf:push:bench-%d", index);
+    (void)snprintf(owner, sizeof(owner), "%s:bench-host:%d:1763640000",
+                   owner_mark, 10000 + index);
+    const char *take[] = {"EVALSHA", line->scripts.acquire,
+                          "7",       "lock:raw-line",
+                          FENCE_KEY, QUEUE_KEY,
+                          WAIT_KEY,  HOLD_KEY,
+                          VOTE_KEY,  "hf:node",
+                          owner,     LEASE_MS,
+                          "0",       line->marker,
+                          KEEP_MS,   "x",
+                          "0",       LEASE_MS,
+                          "0",       channel,
+                          "1",       NULL};
+    const char *give[] = {"EVALSHA",    line->scripts.release,
+                          "7",          "lock:raw-line",
+                          FENCE_KEY,    QUEUE_KEY,
+                          WAIT_KEY,     HOLD_KEY,
+                          VOTE_KEY,     "hf:node",
+                          owner,        counter_mark,
+                          "0",          KEEP_MS,
+                          line->marker, NULL};
+    const char *hear[] = {"SUBSCRIBE", channel, NULL};
+    wire_open(&m->asks, line->address);
+    wire_open(&m->hears, line->address);
+    template_init(&m->take, take);
+    template_init(&m->give, give);
+    commands_call(&m->hears, hear, &r);
+    m->turn = (uint64_t)index << 32;
+    return m;
+}
+
+static void member_ask(struct member *m, struct template *request,
+                       struct reply *r)
+{
+    template_fill(request, m->owner, m->counter);
+    wire_put(&m->asks, request->bytes, request->len);
+    wire_call(&m->asks, r);
+    if (r->type == '-') {
+        die_text("the library's queue", r->text);
+    }
+}
+
+/* The push is "<cookie> <counter>". */
+static uint64_t member_hear(struct member *m)
+{
+    struct reply r;
+    wire_call(&m->hears, &r);
+    const char *blank = memchr(r.text, ' ', r.text_len);
+    if (blank == NULL) {
+        die_text("the library's queue", "a strange push");
+    }
+    return (uint64_t)reply_integer(blank + 1);
+}
+
+/* Each turn has an owner of its own, as each acquisition of the library. */
+static void member_take(void *client)
+{
+    struct member *m = client;
+    struct reply r;
+    (void)snprintf(m->owner, sizeof(m->owner), "%032llx",
+                   (unsigned long long)++m->turn);
+    m->counter = 0;
+    member_ask(m, &m->take, &r);
+    if (r.type == ':' && r.numbers[0] > 0) {
+        m->counter = (uint64_t)r.numbers[0];
+    } else if (r.type == '*' && r.numbers[0] == 2) {
+        m->counter = member_hear(m);
+    } else {
+        die_text("the library's queue", "a strange reply");
+    }
+}
+
+static void member_give(void *client)
+{
+    struct member *m = client;
+    struct reply r;
+    member_ask(m, &m->give, &r);
+    if (r.type != ':' || r.numbers[0] <= 0) {
+        die_text("the library's queue", "it was not ours");
+    }
+}
+
+static void member_close(void *client)
+{
+    struct member *m = client;
+    wire_close(&m->asks);
+    wire_close(&m->hears);
+    template_fini(&m->take);
+    template_fini(&m->give);
+    free(m);
+}
+
+/* As in scripts_load(); the fence stays. */
+static void line_load(struct line *line, const char *address, const char *dir)
+{
+    const char *forget[] = {"DEL", "lock:raw-line", QUEUE_KEY, WAIT_KEY, NULL};
+    struct wire wire;
+    struct reply r;
+    line->address = address;
+    line->scripts.dir = dir;
+    wire_open(&wire, address);
+    dialect_load(DIALECT_SCRIPTS, &line->scripts, &wire, line->marker);
     commands_call(&wire, forget, &r);
     wire_close(&wire);
 }
@@ -212,8 +341,11 @@ static void link_close(void *client)
 int main(int argc, char **argv)
 {
     struct scripts scripts = {0};
+    struct line line = {0};
     struct ring ring = {0};
     struct crowd_plan plan;
+    const char *node = arg_text(argc, argv, "--node", NULL);
+    const char *dir = arg_text(argc, argv, "--scripts", NULL);
     struct crowd_side side = {.label = "raw",
                               .open = waiter_open,
                               .take = waiter_take,
@@ -229,8 +361,19 @@ int main(int argc, char **argv)
                                    .close = link_close,
                                    .arg = &ring};
         ring_init(&ring, plan.n_clients);
+    } else if (node == NULL) {
+        die_text("usage",
+                 "queue_raw --node ADDRESS [--scripts DIR] | --ring 1");
+    } else if (dir != NULL) {
+        side = (struct crowd_side){.label = "line",
+                                   .open = member_open,
+                                   .take = member_take,
+                                   .give = member_give,
+                                   .close = member_close,
+                                   .arg = &line};
+        line_load(&line, node, dir);
     } else {
-        scripts_load(&scripts, arg_text(argc, argv, "--node", NULL));
+        scripts_load(&scripts, node);
     }
     return crowd_run(&plan, &side);
 }

@@ -68,15 +68,20 @@ row_one() {
     for ((i = 1; i <= rounds; i++)); do
         figure plain "$i" raw plain one -- || return 1
         figure raw "$i" raw scripts one -- || return 1
+        figure hiredis "$i" "$bin/hiredis_raw" --node "$(addresses one)" \
+            --pids "$(pids one)" --scripts "$scripts_dir" \
+            --seconds "$seconds" || return 1
         figure ours "$i" ours "${SERVER_URL[one]}" one -- || return 1
     done
-    table plain "${columns[@]}"
-    table raw "${columns[@]}"
-    table ours "${columns[@]}"
+    for i in plain raw hiredis ours; do
+        table "$i" "${columns[@]}"
+    done
     check_ratio p50 ours raw le 1.10
     check_ratio client ours raw le 1.25
     check_ratio p50 ours plain le 1.6
     check_ratio server ours plain le 2.2
+    note_ratio client hiredis raw
+    note_ratio client ours hiredis
 }
 
 row_five() {

@@ -40,6 +40,8 @@ row_handover() {
     for ((i = 1; i <= wait_rounds; i++)); do
         figure raw "$i" crowd_raw --node "$(addresses one)" \
             "${watch[@]}" || return 1
+        figure line "$i" crowd_raw --node "$(addresses one)" \
+            --scripts "$scripts_dir" "${watch[@]}" || return 1
         figure ours "$i" crowd_ours --url "${SERVER_URL[one]}" \
             "${watch[@]}" || return 1
         figure raw-delay "$i" crowd_raw --node "$delayed" \
@@ -47,10 +49,12 @@ row_handover() {
         figure ours-delay "$i" crowd_ours --url "redis://$delayed" \
             --ping "$delayed" "${watch[@]}" || return 1
     done
-    for i in raw ours; do
+    for i in raw line ours; do
         table "$i" "${wait_columns[@]}"
     done
     check_ratio hand50 ours raw le 1.15
+    note_ratio hand50 line raw
+    note_ratio hand50 ours line
     note_ratio hand99 ours raw
     check_value sent ours le 3.05 # three, and what was under way at the edges
     echo "  0.5 ms of delay each way; rtt: a PING through it"
