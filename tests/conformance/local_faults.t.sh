@@ -291,4 +291,40 @@ for one in "wait $waiter" "again $again" "limit $limited"; do
     is $? 78 "... as a mistake of configuration: ${one% *}"
     like "$(<"$W/cut.${one% *}")" "$cut" "... with the reason: ${one% *}"
 done
+
+# ---- An older copy of the file is put back ----------------------------------
+# It has no record of the locks that were granted since.
+
+O=$W/older
+older='locks\.mdb was replaced by an older copy: stop all users of the folder, then '
+older+='remove its locks\.gate and locks\.mdb'
+holdfast run -u "local://$O" job -- true
+cp "$O/locks.mdb" "$W/older.mdb"
+holdfast run -u "local://$O" -t 6s job -- sleep 30 2>"$W/older.holder" &
+holder=$!
+at_exit "kill $holder 2>/dev/null"
+held_there() { holdfast ls -q -u "local://$O" job; }
+ok 'held after the copy was made' wait_until 10 held_there
+dd if="$W/older.mdb" of="$O/locks.mdb" conv=notrunc status=none
+capture holdfast run -u "local://$O" -n job -- true
+is "$code" 78 'over the file: the name is not granted a second time'
+like "$err" "$older" '... with the reason'
+ok 'the holder ends' over "$holder"
+wait "$holder" 2>/dev/null
+is $? 76 '... as lost'
+like "$(<"$W/older.holder")" "$older" '... with the reason'
+
+rm "$O/locks.gate" "$O/locks.mdb"
+holdfast run -u "local://$O" job -- true
+ok 'after the remedy locks are granted' holdfast run -u "local://$O" job -- true
+cp "$O/locks.mdb" "$W/older.mdb"
+held=$(holdfast acquire -u "local://$O" -t 60s job)
+mv "$W/older.mdb" "$O/locks.mdb"
+for command in 'run -n job -- true' 'ls job' 'doctor'; do
+    # shellcheck disable=SC2086 # its words
+    capture holdfast ${command%% *} -u "local://$O" ${command#"${command%% *}"}
+    like "$out$err" "$older" "in its place, between uses: ${command%% *}"
+done
+HOLDFAST_OWNER=${held%% *} capture holdfast release -u "local://$O" job
+is "$code" 78 '... release'
 finish

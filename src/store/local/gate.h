@@ -71,6 +71,9 @@ struct hf_gate_page {
      * one if it is cut; 0: none, or not known. They outlive the boot. */
     uint64_t values_ino;
     uint64_t values_birth;
+    /* Number of the locks' last transaction that a library noted; 0: none. A
+     * file with a lower one is an older copy that was put back. */
+    uint64_t table_txn;
 };
 
 struct hf_gate {

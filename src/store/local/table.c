@@ -16,7 +16,12 @@
  *
  * A killed writer: LMDB changes no page that the last commit refers to. It
  * commits by writing the older of two meta pages, with its number last. So the
- * next process finds the last commit intact. */
+ * next process finds the last commit intact.
+ *
+ * A copy that is put back over the file (a restored backup, `cp`) would be
+ * taken for the present: locks that were granted since would be free. LMDB
+ * numbers its transactions, and the gate's page has the number of the last one.
+ */
 #include "store/local/table.h"
 
 #include "base/assert.h"
@@ -40,6 +45,10 @@
 #define ENV_FLAGS                                                              \
     (MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC | MDB_NOMETASYNC | MDB_NOTLS |     \
      MDB_WRITEMAP | MDB_NOMEMINIT)
+
+/* Of a begin: the file is an older copy. No function of LMDB returns it. */
+#define OLDER ESTALE
+#define OLDER_TEXT "was replaced by an older copy: " HF_FOLDER_REMOVE_LOCKS
 
 /* ---- Opening ----------------------------------------------------------- */
 
@@ -232,18 +241,22 @@ enum hf_status hf_table_open(struct hf_table *table, struct hf_gate *gate,
     table->ino = about.st_ino;
     int number = hf_table_env_open(gate->data_path, ENV_FLAGS, 0600,
                                    table->map_bytes, &table->env);
+    bool is_older = false;
     if (number == 0) {
         number = mdb_txn_begin(table->env, NULL, MDB_RDONLY, &table->mdb_txn);
     }
     if (number == 0) {
+        is_older = mdb_txn_id(table->mdb_txn) < gate->page->table_txn;
         number = mdb_dbi_open(table->mdb_txn, NULL, 0, &table->names);
         hf_table_abort(table);
     }
-    if (number != 0) {
-        hf_table_close(table);
-        return fail_lmdb(gate->data_path, number, error);
+    if (number == 0 && !is_older) {
+        return HF_OK;
     }
-    return HF_OK;
+    hf_table_close(table);
+    return number != 0
+               ? fail_lmdb(gate->data_path, number, error)
+               : hf_fail(error, HF_CONFIG, "%s " OLDER_TEXT, gate->data_path);
 }
 
 bool hf_table_is_intact(const struct hf_table *table)
@@ -298,14 +311,28 @@ int hf_table_begin(struct hf_table *table)
             return number;
         }
     }
-    return mdb_txn_begin(table->env, NULL, 0, &table->mdb_txn);
+    int number = mdb_txn_begin(table->env, NULL, 0, &table->mdb_txn);
+    if (number == 0 &&
+        mdb_txn_id(table->mdb_txn) <= table->gate->page->table_txn) {
+        hf_table_abort(table);
+        return OLDER;
+    }
+    return number;
 }
 
+/* A process that is killed before it has noted the transaction leaves a lower
+ * number, which refuses nothing. */
 int hf_table_commit(struct hf_table *table)
 {
     MDB_txn *txn = table->mdb_txn;
+    MDB_envinfo info;
     table->mdb_txn = NULL;
-    return mdb_txn_commit(txn);
+    int number = mdb_txn_commit(txn);
+    if (number == 0) { /* one that has written nothing has no number */
+        mdb_env_info(table->env, &info);
+        table->gate->page->table_txn = info.me_last_txnid;
+    }
+    return number;
 }
 
 void hf_table_abort(struct hf_table *table)
@@ -367,6 +394,10 @@ enum hf_status hf_table_text(const struct hf_table *table, int number,
                  "locks.mdb is full: it has its greatest size, %" PRIu64 " MiB",
                  table->map_bytes >> 20);
         return HF_UNAVAILABLE;
+    }
+    if (number == OLDER) {
+        snprintf(text, size, "locks.mdb " OLDER_TEXT);
+        return HF_CONFIG;
     }
     if (number == EEXIST) {
         snprintf(text, size, "two owners begin with the same 32 bytes");
