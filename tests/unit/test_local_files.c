@@ -250,27 +250,6 @@ static void cut_gate_while_open(void **state)
 
 #define DATA_BYTES 1048576
 
-/* While it is open, and for a process that opens it. */
-static void an_older_copy(void **state)
-{
-    struct fixture *f = *state;
-    static char bytes[DATA_BYTES];
-    driver_start(&f->d, f->folder);
-    assert_int_equal(acquire(&f->d, "other", A, TTL, 0)->verdict,
-                     HF_VERDICT_OK);
-    int fd = open(f->data, O_RDWR);
-    assert_int_equal(pread(fd, bytes, DATA_BYTES, 0), DATA_BYTES);
-    assert_int_equal(acquire(&f->d, "job", A, TTL, 0)->verdict, HF_VERDICT_OK);
-    assert_int_equal(pwrite(fd, bytes, DATA_BYTES, 0), DATA_BYTES);
-    assert_int_equal(acquire(&f->d, "job", B, TTL, 0)->verdict,
-                     HF_VERDICT_ERROR);
-    assert_int_equal(f->d.answer.fault, HF_CONFIG);
-    assert_non_null(strstr(f->d.reason, "older copy"));
-    driver_close(&f->d);
-    cannot_open(f, HF_CONFIG, "older copy");
-    close(fd);
-}
-
 /* Change one byte in each copy of A's record that the file has. */
 static void damage(int fd, const char *bytes, size_t at)
 {
@@ -606,7 +585,6 @@ int main(void)
         IN_FOLDER(replaced_while_open),
         IN_FOLDER(cut_while_open),
         IN_FOLDER(cut_gate_while_open),
-        IN_FOLDER(an_older_copy),
         IN_FOLDER(damaged_records),
         IN_FOLDER(damaged_length),
         IN_FOLDER(other_version),
