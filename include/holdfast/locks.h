@@ -266,8 +266,10 @@ HF_API uint64_t hf_lock_fence(const struct hf_lock *lock);
  */
 HF_API bool hf_lock_valid_for(const struct hf_lock *lock, int64_t ms);
 
-/** The state now, which also depends on the local clock.
- * Threads: any. Blocks: never before the deadline, then briefly. */
+/** The state now. HF_STATE_LOST once the deadline has passed by the local
+ * clock; HF_STATE_AT_RISK once the library has noticed: its thread does in
+ * time, without it hf_client_process() and calls that block do. Threads: any.
+ * Blocks: never before the deadline, then briefly. */
 HF_API enum hf_state hf_lock_state(const struct hf_lock *lock);
 
 /** Milliseconds until the deadline; 0 if LOST or RELEASED. A lock that was

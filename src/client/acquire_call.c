@@ -30,10 +30,14 @@ static void begin(struct hf_op *op)
     }
 }
 
-/* The releases of a failed attempt may wait for replies that no call reads. */
+/* The release of a failed attempt may have to be sent again, after a reply that
+ * no call reads: the server does not have the script, or it was not reached. A
+ * serial store sends it after replies only. A try that was refused leaves
+ * nothing, and costs no thread. */
 static void finish_in_background(struct hf_client *client)
 {
-    if (client->store->ops->is_serial && client->n_pending > 0) {
+    bool is_unsent = client->store->ops->is_serial && client->n_pending > 0;
+    if (is_unsent || client->items.n_used > 0) {
         hf_client_start_thread(client, NULL);
     }
 }
@@ -184,7 +188,8 @@ bool hf_op_waiting(struct hf_op *op, struct hf_waiting **out)
     struct hf_client *client = op->client;
     const struct hf_op *one =
         op->kind == HF_OP_BUNDLE ? hf_bundle_waiting(op) : op;
-    if (one != NULL && one->kind == HF_OP_ACQUIRE && one->is_queued) {
+    if (one != NULL && one->kind == HF_OP_ACQUIRE && one->is_queued &&
+        !op->is_done) {
         /* of a semaphore: its name, without the permit's suffix */
         bool is_permit = op->order.n_slots > 0;
         *out = describe(one, is_permit ? &op->order : &one->order);

@@ -174,7 +174,7 @@ static enum hf_status add_process(struct hf_lock *lock, int64_t pid)
         return HF_INVALID;
     }
     if (life == NULL || life->count == 0) { /* no process frees it */
-        return hf_lock_group_state(lock) == HF_STATE_LOST ? HF_LOST : HF_OK;
+        return hf_lock_group_state_now(lock) == HF_STATE_LOST ? HF_LOST : HF_OK;
     }
     if (life->count >= HF_LIFE_PROCESSES_MAX) {
         return HF_INVALID;

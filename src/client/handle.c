@@ -35,8 +35,8 @@ static struct hf_span left(const struct hf_lock *lock)
 
 bool hf_lock_valid_for(const struct hf_lock *lock, int64_t ms)
 {
-    return lock != NULL && left(lock).ns > 0 &&
-           left(lock).ns >= hf_span_ms(ms).ns;
+    struct hf_span rest = lock == NULL ? (struct hf_span){0} : left(lock);
+    return rest.ns > 0 && rest.ns >= hf_span_ms(ms).ns;
 }
 
 int64_t hf_lock_remaining_ms(const struct hf_lock *lock)
@@ -148,16 +148,6 @@ void hf_lock_owner(const struct hf_lock *lock, char text[HF_OWNER_TEXT_MAX])
 
 /* ---- State ------------------------------------------------------------- */
 
-static enum hf_state whole_state_now(struct hf_lock *lock)
-{
-    enum hf_state worst = HF_STATE_HELD;
-    for (; lock != NULL; lock = hf_lock_group_next(lock)) {
-        enum hf_state state = hf_lock_state_now(lock);
-        worst = state > worst ? state : worst;
-    }
-    return worst;
-}
-
 /* While a callback ran, another thread may have released the lock. */
 static enum hf_state judge(struct hf_lock *lock)
 {
@@ -165,8 +155,9 @@ static enum hf_state judge(struct hf_lock *lock)
     if (hf_client_enter(client, NULL) != HF_OK) {
         return HF_STATE_LOST;
     }
-    enum hf_state state = lock->item.idx != HF_NOWHERE ? whole_state_now(lock)
-                                                       : HF_STATE_RELEASED;
+    enum hf_state state = lock->item.idx != HF_NOWHERE
+                              ? hf_lock_group_state_now(lock)
+                              : HF_STATE_RELEASED;
     hf_client_leave(client);
     return state;
 }

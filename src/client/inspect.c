@@ -6,6 +6,7 @@
 #include "client/holder.h"
 #include "client/name.h"
 #include "client/op_async.h"
+#include "client/thread.h"
 #include "client/wait.h"
 
 #include "base/fail.h"
@@ -178,6 +179,10 @@ static enum hf_status start(struct hf_client *client, const void *name,
                             size_t name_len, hf_info_fn *done, void *user,
                             struct hf_op **out, struct hf_error *error)
 {
+    enum hf_status status = hf_client_start_thread(client, error);
+    if (status != HF_OK) {
+        return status;
+    }
     struct inspection *inspection = malloc(sizeof(*inspection) + name_len);
     struct hf_info *info = malloc(sizeof(*info));
     if (inspection == NULL || info == NULL) {

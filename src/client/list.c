@@ -8,6 +8,7 @@
 #include "client/inspect.h"
 #include "client/op_async.h"
 #include "client/request.h"
+#include "client/thread.h"
 #include "client/wait.h"
 
 #include "base/fail.h"
@@ -393,7 +394,10 @@ static enum hf_status start(struct hf_client *client, const char *pattern,
                             hf_list_fn *each, hf_op_fn *done, void *user,
                             struct hf_op **out, struct hf_error *error)
 {
-    enum hf_status status;
+    enum hf_status status = hf_client_start_thread(client, error);
+    if (status != HF_OK) {
+        return status;
+    }
     struct hf_list *list =
         list_new(client, pattern, each, user, &status, error);
     if (list == NULL) {

@@ -9,6 +9,7 @@
 #include "client/holder.h"
 #include "client/name.h"
 #include "client/op_async.h"
+#include "client/thread.h"
 #include "client/wait.h"
 
 #include "base/fail.h"
@@ -190,6 +191,10 @@ static enum hf_status start(struct hf_client *client, const void *name,
                             void *user, struct hf_op **out,
                             struct hf_error *error)
 {
+    enum hf_status status = hf_client_start_thread(client, error);
+    if (status != HF_OK) {
+        return status;
+    }
     struct entries_query *entries = malloc(sizeof(*entries) + name_len);
     if (entries == NULL) {
         return hf_fail_memory(error);
