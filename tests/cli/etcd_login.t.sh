@@ -150,34 +150,35 @@ unlike "$(cat "$W"/events.holder "$W"/events.waiter)" '"event":"(lost|at_risk)"'
 
 # ---- A watch whose token has expired -----------------------------------------------------
 #
-# A waiter's second connection, its watch, is held up on the way until its token has
-# expired.
+# A waiter's watch, which has a connection of its own, is held up on the way until its token
+# has expired. Its other connections pass: on a busy machine it may need several logins.
 
 cat >"$W/pass" <<X
-#!/bin/sh
-echo \$\$ >>"$W/connections"
-until mkdir "$W/first" 2>/dev/null || [ -e "$W/open" ]; do sleep 0.02; done
-exec socat - TCP:$at
+#!/bin/bash
+IFS= read -r line
+if [[ \$line == *" /v3/watch "* ]]; then
+    echo \$\$ >>"$W/watches"
+    until [ -e "$W/open" ]; do sleep 0.02; done
+fi
+{ printf '%s\n' "\$line" && exec cat; } | socat - TCP:$at
 X
 chmod +x "$W/pass"
-: >"$W/connections"
+: >"$W/watches"
 way=$(free_port)
 socat "TCP-LISTEN:$way,bind=127.0.0.1,fork,reuseaddr" "EXEC:$W/pass" 2>/dev/null &
 pids+=($!)
 listens() { (: <"/dev/tcp/127.0.0.1/$way") 2>/dev/null; }
-connections() { [ "$(wc -l <"$W/connections")" -ge "$1" ]; }
+watches() { [ "$(wc -l <"$W/watches")" -ge "$1" ]; }
 ok 'a way to the server' wait_until 10 listens
-ok '... is passed by the first connection' wait_until 10 [ -d "$W/first" ]
-rm -rf "$W/first" "$W/connections" && : >"$W/connections"
 begin holder nightly
 ok 'a holder' wait_until 20 holds holder
 begin waiter -u "etcd://alice:new-secret@127.0.0.1:$way?node_timeout=3s&connect_timeout=60s" \
     -t 60s -w 60 nightly
 ok 'a waiter' wait_until 20 waiters nightly 2
-ok '... begins to watch' wait_until 20 connections 2
+ok '... begins to watch' wait_until 20 watches 1
 ok 'its token expires' expire
 touch "$W/open"
-ok 'it watches again' wait_until 20 connections 3
+ok 'it watches again' wait_until 20 watches 2
 released=$(now_ms)
 end holder
 ok 'it is granted the lock' wait_until 30 holds waiter
