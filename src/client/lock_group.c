@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/lock_group.h"
-#include "client/step.h"
 
 #include "client/lock.h"
 
@@ -62,17 +61,6 @@ enum hf_state hf_lock_group_state(const struct hf_lock *first)
     for (const struct hf_lock *lock = first; lock != NULL;
          lock = hf_lock_group_next(lock)) {
         enum hf_state state = hf_lease_state(hf_lock_lease_const(lock));
-        worst = state > worst ? state : worst;
-    }
-    return worst;
-}
-
-enum hf_state hf_lock_group_state_now(struct hf_lock *first)
-{
-    enum hf_state worst = HF_STATE_HELD;
-    for (struct hf_lock *lock = first; lock != NULL;
-         lock = hf_lock_group_next(lock)) {
-        enum hf_state state = hf_lock_state_now(lock);
         worst = state > worst ? state : worst;
     }
     return worst;

@@ -37,9 +37,6 @@ const struct hf_lock *hf_lock_follows(const struct hf_lock *lock);
 /* The worst state of the leases from `first` on. */
 enum hf_state hf_lock_group_state(const struct hf_lock *first);
 
-/* The same at client->now: see hf_lock_state_now(). */
-enum hf_state hf_lock_group_state_now(struct hf_lock *first);
-
 /* Whether `op` still waits for an outcome of a lock of the list. */
 bool hf_lock_group_is_awaited(struct hf_lock *lock, const struct hf_op *op);
 

@@ -13,6 +13,7 @@
 #include "client/events.h"
 #include "client/fork.h"
 #include "client/lock_end.h"
+#include "client/lock_group.h"
 #include "client/log.h"
 #include "client/op.h"
 
@@ -162,4 +163,15 @@ enum hf_state hf_lock_state_now(struct hf_lock *lock)
         state = hf_lease_state(lease);
     }
     return state;
+}
+
+enum hf_state hf_lock_group_state_now(struct hf_lock *first)
+{
+    enum hf_state worst = HF_STATE_HELD;
+    for (struct hf_lock *lock = first; lock != NULL;
+         lock = hf_lock_group_next(lock)) {
+        enum hf_state state = hf_lock_state_now(lock);
+        worst = state > worst ? state : worst;
+    }
+    return worst;
 }

@@ -19,6 +19,9 @@ void hf_client_signal(struct hf_client *client, struct hf_lock *lock,
  * passed, which makes it LOST. */
 enum hf_state hf_lock_state_now(struct hf_lock *lock);
 
+/* The worst of the handle's locks, each by the clock. */
+enum hf_state hf_lock_group_state_now(struct hf_lock *first);
+
 /* Pass one request to the store; `ask` is borrowed until the return. The reply
  * may come before that, to hf_client_on_answer(). */
 void hf_client_ask(struct hf_client *client, const struct hf_ask *ask);
