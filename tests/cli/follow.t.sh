@@ -227,8 +227,11 @@ codes=''
 for i in {1..10}; do
     follow "ended$i"
     wait_until 10 catches
-    pid=${pids[follow]}
-    while kill -TERM $pid $pid $pid $pid $pid $pid 2>/dev/null; do :; done
+    pid=${pids[follow]} began=$EPOCHSECONDS
+    # Not until kill fails: to a zombie that bash has not reaped it never does.
+    until is_gone "$pid" || [ $((EPOCHSECONDS - began)) -gt $((30 * busy)) ]; do
+        kill -TERM $pid $pid $pid $pid $pid $pid 2>/dev/null
+    done
     wait "$pid"
     codes+="$? "
 done

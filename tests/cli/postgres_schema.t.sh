@@ -52,7 +52,7 @@ like "$err" 'permission denied for database app' 'reports it'
 pg -c 'GRANT CREATE ON DATABASE app TO dba'
 capture by_hand dba
 is "$code:$err" 0: 'a role that may: no error, no warning'
-gives 77 'a role without the right' run -n job -- true
+gives 77 'a role without the right' run -w 30s job -- true
 like "$err" 'GRANT USAGE ON SCHEMA holdfast TO "worker"' 'names the right'
 grant=$(sed -n 's/^-- *\(GRANT .*;\)$/\1/p' "$schema")
 is "$grant" 'GRANT USAGE ON SCHEMA holdfast TO worker;' 'the rights that the schema prints'
@@ -78,11 +78,11 @@ gives 0 'break --now' break --now job
 end waiter
 begin reader --shared book
 ok 'a reader' wait_until 20 holds reader
-gives 0 'another' run -n --shared book -- true
+gives 0 'another' run -w 30s --shared book -- true
 gives 75 'a writer' run -n book -- true
 end reader
-gives 0 'a permit' run -n -p 2 slots -- true
-gives 0 'several names' run -n a b c -- true
+gives 0 'a permit' run -w 30s -p 2 slots -- true
+gives 0 'several names' run -w 30s a b c -- true
 gives 0 'once' run --once 1h nightly -- echo ran
 gives 0 'once, again' run --once 1h nightly -- echo ran
 is "$out" '' 'does not run'
@@ -121,7 +121,7 @@ session_do writer "BEGIN; SELECT verdict FROM holdfast.acquire('x', 'psql', 6000
     DELETE FROM holdfast.waiter WHERE false; DELETE FROM holdfast.sharer WHERE false"
 capture by_hand dba
 is "$code:$err" 0: 'beside a reader and a writer with long transactions'
-gives 0 'commands go on' run -n job -- true
+gives 0 'commands go on' run -w 30s job -- true
 gives 75 'a lock that was held is held' run -n kept -- true
 session_do writer 'ROLLBACK'
 session_do reader 'ROLLBACK'
@@ -134,7 +134,7 @@ isnt "$code" 0 'beside a table that is locked'
 like "$err" 'lock timeout' 'it gives up'
 ok 'before the 10 s of an installation that waits for another' \
     test $(($(now_ms) - start)) -lt 10000
-gives 0 'commands go on' run -n job -- true
+gives 0 'commands go on' run -w 30s job -- true
 session_do writer 'ROLLBACK'
 gives 75 'a lock that was held is held' run -n kept -- true
 capture by_hand worker
@@ -144,7 +144,7 @@ like "$err" 'schema holdfast belongs to dba, not to worker' 'is refused'
 # ---- A later version ------------------------------------------------------------------------
 
 pg -c 'UPDATE holdfast.version SET version = 3'
-gives 78 'a later version' run -n job -- true
+gives 78 'a later version' run -w 30s job -- true
 is "$err" "holdfast: job: $PGHOST/.s.PGSQL.5432 has version 3 of schema \"holdfast\" in database app, and this client knows 2: use a newer holdfast" \
     'is refused with one line'
 gives 2 'by doctor' doctor
@@ -157,7 +157,7 @@ ok 'and changes nothing' pg_is '(SELECT version FROM holdfast.version) = 3'
 pg -c 'ALTER FUNCTION holdfast.facts() RENAME TO facts_of_1' -c "CREATE FUNCTION holdfast.facts()
     RETURNS TABLE (field text, content text) LANGUAGE sql
     AS 'SELECT * FROM holdfast.facts_of_1() UNION ALL VALUES (''server:serves'', ''2'')'"
-gives 0 'one that serves this version' run -n job -- true
+gives 0 'one that serves this version' run -w 30s job -- true
 
 # ---- Installations that meet ---------------------------------------------------------------------
 
@@ -188,5 +188,5 @@ done
 is "$codes" '69 69 69 0 ' 'then each finds the schema'
 unlike "$(cat "$W"/met.?)" 'cannot be made|ERROR|concurrently' 'without an error'
 gives 0 'it is whole' doctor --init -u "$both"
-gives 0 'and counts' run -n -u "$both" job -- true
+gives 0 'and counts' run -w 30s -u "$both" job -- true
 finish
