@@ -150,6 +150,22 @@ is "$(let_end crash)" 0 'the holder has kept it, and runs to its end'
 ok 'the waiter runs' wait $waiter
 ok 'with a greater fence' test "$(cat "$W/after")" -gt "$first"
 
+# ---- A crash that empties a table ----------------------------------------------------------
+
+ok 'held' holdfast acquire --ttl 20 unlogged
+pg -c 'ALTER TABLE holdfast.lock SET UNLOGGED'
+capture timeout 60 holdfast doctor
+unlike "$out" 'a restart loses nothing' 'a table is UNLOGGED: doctor promises nothing'
+like "$out" 'commits may be lost in a crash .*UNLOGGED' 'and gives the reason'
+postgres_crash
+ok 'the server starts again' postgres_restart -c fsync=on
+capture timeout 60 holdfast run -n unlogged -- echo ran
+is "$code:$out" 69: 'it does not count, as the crash has emptied the table'
+like "$err" 'locks from before may still be held' 'and says why'
+pg -c 'ALTER TABLE holdfast.lock SET LOGGED'
+capture timeout 60 holdfast doctor --init
+is "$code" 0 'until it is declared'
+
 # ---- A server that stands still ------------------------------------------------------------
 
 hold still --ttl 2

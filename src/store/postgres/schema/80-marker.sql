@@ -50,6 +50,8 @@ BEGIN
 END
 $fn$;
 
+-- A crash empties a table that is UNLOGGED: such a node is not durable. Only of
+-- holdfast.waiter nothing is lost, since waiters queue again.
 CREATE OR REPLACE FUNCTION holdfast.facts()
 RETURNS TABLE (field text, content text)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
@@ -65,7 +67,12 @@ BEGIN
             ('server:recovery', pg_is_in_recovery()::int::text),
             ('server:durable', (current_setting('fsync')::boolean
                 AND current_setting('full_page_writes')::boolean
-                AND current_setting('synchronous_commit') <> 'off')::int::text),
+                AND current_setting('synchronous_commit') <> 'off'
+                AND NOT EXISTS (SELECT FROM pg_class c
+                    WHERE c.relnamespace = 'holdfast'::regnamespace
+                        AND c.relname IN ('lock', 'sharer', 'once', 'node',
+                            'value')
+                        AND c.relpersistence <> 'p'))::int::text),
             ('server:synchronous',
                 (current_setting('synchronous_standby_names') <> '')
                     ::int::text),
