@@ -218,6 +218,20 @@ capture timeout 60 holdfast run -n -u "$dumped_url" job -- echo ran
 is "$code:$out" 69: 'its dump, restored, does not count'
 like "$err" 'locks from before may still be held' 'and says why'
 
+capture timeout 60 holdfast doctor --init -u "$dumped_url"
+is "$code" 0 'until it is declared'
+
+# The tables stay, and have the marker of the dump again.
+"$PG_BIN/pg_dump" -U postgres -a dumped >"$W/data.sql"
+ok 'held after a dump' holdfast acquire --ttl 20 -u "$dumped_url" later
+capture psql -XAtq -U postgres -d dumped -v ON_ERROR_STOP=1 -c 'TRUNCATE holdfast.lock,
+    holdfast.sharer, holdfast.waiter, holdfast.once, holdfast.node, holdfast.value,
+    holdfast.version' -f "$W/data.sql"
+is "$code:$err" 0: 'its rows alone are restored'
+capture timeout 60 holdfast run -n -u "$dumped_url" later -- echo ran
+is "$code:$out" 69: 'they do not count'
+like "$err" 'locks from before may still be held' 'and says why'
+
 # ---- Another time-line -------------------------------------------------------------------------
 
 hold promoted --ttl 10

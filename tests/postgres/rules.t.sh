@@ -251,6 +251,16 @@ is "$(verb verdict "acquire('z', 'x', 1)")" 1 'until the marker says that it is 
 pg -c "DELETE FROM holdfast.node WHERE field = 'whole'"
 is "$(verb verdict "acquire('z', 'x', 1, marker => 'm1')")" -1 \
     'a client with the marker of before is refused'
+pg -c 'VACUUM (FULL, FREEZE) holdfast.node'
+is "$(verb verdict "acquire('z', 'x', 1, marker => 'm2')")" 1 'a VACUUM leaves it valid'
+pg -c "CREATE TEMP TABLE dump AS SELECT * FROM holdfast.node; TRUNCATE holdfast.node;
+    INSERT INTO holdfast.node SELECT * FROM dump"
+is "$(verb verdict "acquire('z', 'x', 1, marker => 'm2')")" -1 \
+    'a marker whose rows are restored does not count'
+pg -c "UPDATE holdfast.node SET timeline = left(timeline, 8)"
+capture pg -f "$schema"
+is "$code:$(verb verdict "acquire('z', 'x', 1, marker => 'm2')")" 0:1 \
+    'one of an older installation is brought up to date, and counts'
 is "$(pg -c "SELECT holdfast.marker('m1', 'm3', false, '', 0, VARIADIC '{}')")" \
     0 'and does not write it'
 is "$(pg -c "SELECT field, content FROM holdfast.facts()

@@ -56,12 +56,25 @@ CREATE TABLE IF NOT EXISTS holdfast.once (
 ) WITH (fillfactor = 50);
 
 -- The marker of this server (core/quarantine.h), as hf:node in Redis. Field "v"
--- has the value, and the time-line on which it was written.
+-- has the value, and the time-line and the transaction in which its row was
+-- written: "00000001-735".
 CREATE TABLE IF NOT EXISTS holdfast.node (
     field text COLLATE "C" PRIMARY KEY,
     content text NOT NULL,
     timeline text
 ) WITH (fillfactor = 50);
+
+-- A marker of an older installation has the time-line alone. Both statements
+-- are of one transaction.
+DO $do$
+BEGIN
+    UPDATE holdfast.node n SET timeline = n.timeline
+        WHERE n.field = 'v' AND pg_catalog.length(n.timeline) = 8;
+    UPDATE holdfast.node n
+        SET timeline = pg_catalog.concat(n.timeline, '-', n.xmin)
+        WHERE n.field = 'v' AND pg_catalog.length(n.timeline) = 8;
+END
+$do$;
 
 -- Versioned values. Data NULL: deleted; its version is kept until then.
 CREATE TABLE IF NOT EXISTS holdfast.value (

@@ -22,6 +22,15 @@ LANGUAGE sql VOLATILE AS $fn$
         pg_catalog.pg_current_wal_insert_lsn()), 1, 8)
 $fn$;
 
+-- The same of a marker, and the transaction that wrote its row. The rows of a
+-- dump that are restored into these tables have another one: so a marker that
+-- comes back with them does not count. VACUUM keeps it. SET LOGGED, for one,
+-- writes each row anew, and is taken for a restore.
+CREATE OR REPLACE FUNCTION holdfast.timeline(writer pg_catalog.xid) RETURNS text
+LANGUAGE sql VOLATILE AS $fn$
+    SELECT pg_catalog.concat(holdfast.timeline(), '-', writer)
+$fn$;
+
 -- Does the node have all locks, as far as is known? Not in quarantine.
 CREATE OR REPLACE FUNCTION holdfast.is_whole() RETURNS boolean
 LANGUAGE plpgsql STABLE AS $fn$
@@ -34,7 +43,7 @@ CREATE OR REPLACE FUNCTION holdfast.is_marker(marker text) RETURNS boolean
 LANGUAGE plpgsql AS $fn$
 BEGIN
     PERFORM FROM holdfast.node n
-        WHERE n.field = 'v' AND n.timeline = holdfast.timeline()
+        WHERE n.field = 'v' AND n.timeline = holdfast.timeline(n.xmin)
             AND (n.content = marker OR (marker IS NULL
                 AND holdfast.is_whole()));
     RETURN FOUND;

@@ -89,7 +89,8 @@ BEGIN
                     AND NOT EXISTS (SELECT FROM holdfast.waiter w
                         WHERE w.name = lock_name)
                     AND EXISTS (SELECT FROM holdfast.node m
-                        WHERE m.field = 'v' AND m.timeline = holdfast.timeline()
+                        WHERE m.field = 'v'
+                            AND m.timeline = holdfast.timeline(m.xmin)
                             AND (m.content = marker OR (marker IS NULL
                                 AND holdfast.is_whole())))
                 RETURNING 1, l.counter, ttl_ms, caller, 0, 0, 0, 0, 0, 0, 0, 0

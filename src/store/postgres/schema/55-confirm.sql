@@ -36,7 +36,8 @@ BEGIN
                     AND l.kept_until >= n.us / 1000
                     AND l.counter = fence AND fence <= n.us
                     AND EXISTS (SELECT FROM holdfast.node m
-                        WHERE m.field = 'v' AND m.timeline = holdfast.timeline()
+                        WHERE m.field = 'v'
+                            AND m.timeline = holdfast.timeline(m.xmin)
                             AND (m.content = marker OR (marker IS NULL
                                 AND holdfast.is_whole())))
                 RETURNING 1, l.counter, l.until - n.us / 1000, caller, 0, 0, 0,

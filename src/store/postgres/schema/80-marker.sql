@@ -25,8 +25,9 @@ BEGIN
     -- Rule: entry-survives-restart.
     IF value <> fresh THEN
         DELETE FROM holdfast.node;
-        INSERT INTO holdfast.node (field, content, timeline)
-            VALUES ('v', fresh, holdfast.timeline());
+        INSERT INTO holdfast.node (field, content) VALUES ('v', fresh);
+        UPDATE holdfast.node n SET timeline = holdfast.timeline(n.xmin)
+            WHERE n.field = 'v';
     END IF;
     FOR i IN 1 .. coalesce(array_length(facts, 1), 0) - 1 BY 2 LOOP
         INSERT INTO holdfast.node (field, content)
@@ -50,8 +51,9 @@ BEGIN
 END
 $fn$;
 
--- A crash empties a table that is UNLOGGED: such a node is not durable. Only of
--- holdfast.waiter nothing is lost, since waiters queue again.
+-- A marker that was restored from a dump names no server. A crash empties a
+-- table that is UNLOGGED: such a node is not durable. Only of holdfast.waiter
+-- nothing is lost, since waiters queue again.
 CREATE OR REPLACE FUNCTION holdfast.facts()
 RETURNS TABLE (field text, content text)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
@@ -60,6 +62,9 @@ AS $fn$
 BEGIN
     RETURN QUERY
         SELECT n.field, n.content FROM holdfast.node n
+            WHERE n.field NOT IN ('run_id', 'replid') OR EXISTS (
+                SELECT FROM holdfast.node v WHERE v.field = 'v'
+                    AND split_part(v.timeline, '-', 2) = v.xmin::text)
         UNION ALL
         VALUES ('server:now_us', holdfast.clock()::text),
             ('server:version', current_setting('server_version_num')),
