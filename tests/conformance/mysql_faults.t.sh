@@ -229,6 +229,34 @@ like "$err" 'locks from before may still be held' 'and says why'
 capture timeout 60 holdfast doctor --init
 is "$code" 0 'until it is declared'
 
+# ---- A table of another engine ----------------------------------------------------------------
+
+# As a restored dump has it where an engine is enforced: a restart would not be noticed.
+hold substituted --ttl 20
+ok 'held' wait_until 20 is_held substituted
+sql -e 'ALTER TABLE holdfast.run ENGINE = InnoDB'
+crash
+ok 'the server starts again, without syncs to disk' mariadb_restart --log-bin
+capture timeout 60 holdfast run -n substituted -- echo ran
+is "$code:$out" 78: 'a table is not in memory: the server is refused'
+like "$err" 'holdfast\.run in InnoDB.*DELETE FROM holdfast\.run; ALTER TABLE holdfast\.run ENGINE = MEMORY' \
+    'and the message has the remedy'
+sql -e 'DELETE FROM holdfast.run; ALTER TABLE holdfast.run ENGINE = MEMORY'
+capture timeout 60 holdfast run -n substituted -- echo ran
+is "$code:$out" 69: 'when it is in memory again, the restart is noticed'
+touch "$W/substituted.end"
+ok 'the holder ends' wait_until 20 has_ended substituted
+capture timeout 60 holdfast doctor --init
+is "$code" 0 'until it is declared'
+sql -e 'ALTER TABLE holdfast.lock ENGINE = MEMORY'
+capture timeout 60 holdfast run -n other -- echo ran
+is "$code:$out" 78: 'locks that are in memory: the server is refused'
+like "$err" 'holdfast\.lock in MEMORY.*ALTER TABLE holdfast\.lock ENGINE = InnoDB' \
+    'and the message has the remedy'
+sql -e 'ALTER TABLE holdfast.lock ENGINE = InnoDB'
+capture timeout 60 holdfast run -n other -- echo ran
+is "$code:$out" 0:ran 'on disk again it counts'
+
 # ---- Another server on the same data ---------------------------------------------------------
 
 hold promoted --ttl 10
@@ -252,4 +280,13 @@ capture timeout 60 holdfast run -n dropped -u "mysql://root@/?$query" -- echo ra
 is "$code:$out" 69: 'the new schema does not count: nothing is granted twice'
 touch "$W/dropped.end"
 ok 'the holder ends' wait_until 20 has_ended dropped
+if ! is_mysql; then
+    sql -e 'DROP DATABASE holdfast; SET GLOBAL enforce_storage_engine = InnoDB'
+    capture timeout 60 holdfast run -n enforced -u "mysql://root@/?$query" -- echo ran
+    is "$code:$out" 78: 'where an engine is enforced it cannot be made'
+    like "$err" 'SET GLOBAL enforce_storage_engine = NULL' 'and the message has the remedy'
+    sql -e 'SET GLOBAL enforce_storage_engine = NULL'
+    capture timeout 60 holdfast doctor --init -u "mysql://root@/?$query"
+    is "$code" 0 '... which helps'
+fi
 finish

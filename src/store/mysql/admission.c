@@ -3,6 +3,7 @@
  * the decision of store/sql/admission.c:
  *
  *     Galera, a group, read-only, logs of statements, too old: HF_CONFIG
+ *     a table of another engine than it was made with: HF_CONFIG
  *
  * Only holdfast.marker() writes the marker. */
 #include "store/marker.h"
@@ -17,6 +18,28 @@
 
 /* Of the marker's texts, those that are fields and contents in turns. */
 #define FIRST_FACT 4
+
+/* Only a table in memory shows a restart, and only InnoDB keeps and locks rows.
+ * A restart may have been missed meanwhile, or locks lost: the remedy makes it
+ * known. */
+static void write_engine(const struct hf_my_node *node, char *why, size_t size)
+{
+    int len = (int)strcspn(node->wrong_engine, " ");
+    const char *table = node->wrong_engine;
+    const char *engine = table + len + (table[len] == ' ');
+    if (strncmp(table, "run ", 4) == 0) {
+        snprintf(why, size,
+                 "keeps holdfast.run in %.30s, where it shows no restart: "
+                 "DELETE FROM holdfast.run; ALTER TABLE holdfast.run ENGINE = "
+                 "MEMORY",
+                 engine);
+    } else {
+        snprintf(why, size,
+                 "keeps holdfast.%.*s in %.30s: ALTER TABLE holdfast.%.*s "
+                 "ENGINE = InnoDB, then holdfast doctor --quarantine all",
+                 len, table, engine, len, table);
+    }
+}
 
 bool hf_my_is_eligible(const struct hf_my_node *node, char *why, size_t size)
 {
@@ -40,6 +63,8 @@ bool hf_my_is_eligible(const struct hf_my_node *node, char *why, size_t size)
         snprintf(why, size,
                  "logs statements (binlog_format=STATEMENT), which it refuses "
                  "at READ COMMITTED: SET GLOBAL binlog_format = 'MIXED'");
+    } else if (node->wrong_engine[0] != '\0') {
+        write_engine(node, why, size);
     } else {
         return true;
     }

@@ -57,6 +57,7 @@ const char hf_my_facts_sql[] = "CALL holdfast.facts()";
 void hf_my_handshake(struct hf_my_node *node, struct hf_instant now)
 {
     hf_sql_node_greet(&node->base, now);
+    node->wrong_engine[0] = '\0';
     for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
         hf_my_push_ours(node, HF_MY_SET, settings[i], strlen(settings[i]));
     }
@@ -143,6 +144,9 @@ static void read_server_fact(struct hf_my_node *node, const char *field,
     } else if (strcmp(field, "durable") == 0) {
         identity->knows_durability = true;
         identity->is_durable = value[0] == '1';
+    } else if (strcmp(field, "engine") == 0) {
+        snprintf(node->wrong_engine, sizeof(node->wrong_engine), "%.59s",
+                 value);
     } else if (strcmp(field, "now_us") == 0) {
         node->base.time_ms = hf_marker_number(strtoll(value, NULL, 10) / 1000);
     } else if (strcmp(field, "schema") == 0) {

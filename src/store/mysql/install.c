@@ -30,6 +30,10 @@
 static const char lock_sql[] = "SELECT GET_LOCK('holdfast.install', 20)";
 static const char unlock_sql[] = "DO RELEASE_LOCK('holdfast.install')";
 
+/* MySQL's error for a table of one of its disabled_storage_engines; MariaDB's
+ * header has no name for it. */
+#define DISABLED_STORAGE_ENGINE 3161
+
 static const char delimiter_word[] = "DELIMITER ";
 
 struct cut {
@@ -148,6 +152,17 @@ static void fail(struct hf_my_node *node, const struct hf_mysql_reply *reply)
                  "make functions (error %u): SET GLOBAL "
                  "log_bin_trust_function_creators = 1, or --init with SUPER",
                  reply->error);
+    } else if (strstr(reply->text, "NO_ENGINE_SUBSTITUTION") != NULL ||
+               reply->error == DISABLED_STORAGE_ENGINE) {
+        fault = HF_CONFIG;
+        snprintf(why, sizeof(why),
+                 "lets no table be in memory (error %u), which shows a "
+                 "restart: %s",
+                 reply->error,
+                 node->is_mariadb
+                     ? "SET GLOBAL enforce_storage_engine = NULL, and set it "
+                       "again after doctor --init"
+                     : "take MEMORY out of disabled_storage_engines");
     } else {
         snprintf(why, sizeof(why),
                  "its database \"holdfast\" cannot be made: "

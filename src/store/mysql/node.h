@@ -89,7 +89,8 @@ struct hf_my_node {
     /* The server's replies in the last handshake. */
     bool is_read_only;
     enum hf_mysql_cluster cluster;
-    bool logs_statements; /* its binary log has no rows */
+    bool logs_statements;  /* its binary log has no rows */
+    char wrong_engine[60]; /* "TABLE ENGINE": another than it was made with */
     bool is_mariadb;
     unsigned long server_version; /* 101119 */
     char version[60];

@@ -74,6 +74,9 @@ END//
 -- The fields of the marker, and of this server. "durable": commits are on disk
 -- when they return. "statements": replicas execute statements anew, and differ.
 -- "system": a digest of the server; "run": another one after each restart.
+-- "engine": a table and its engine, if that is not the one it was made with: a
+-- server may put another in its place (enforce_storage_engine), also when a
+-- dump is restored.
 /*!80000 DROP PROCEDURE IF EXISTS holdfast.facts */ //
 CREATE /*M! OR REPLACE */ PROCEDURE holdfast.facts()
 BEGIN
@@ -92,6 +95,12 @@ BEGIN
             AND (@@GLOBAL.log_bin = 0 OR @@GLOBAL.sync_binlog = 1)
     UNION ALL SELECT 'server:statements',
         @@GLOBAL.log_bin = 1 AND @@GLOBAL.binlog_format = 'STATEMENT'
+    UNION ALL SELECT 'server:engine', CONCAT(t.table_name, ' ', t.engine)
+        FROM information_schema.tables t
+        WHERE t.table_schema = 'holdfast'
+            AND t.table_name IN ('version', 'lock', 'sharer', 'waiter', 'once',
+                'node', 'value', 'sweeper', 'run')
+            AND t.engine <> IF(t.table_name = 'run', 'MEMORY', 'InnoDB')
     UNION ALL SELECT 'server:system', LEFT(SHA2(CONCAT_WS('-',
         @@GLOBAL.server_id, @@GLOBAL.hostname, @@GLOBAL.port,
         @@GLOBAL.datadir /*!80000 , @@GLOBAL.server_uuid */), 256), 32)
