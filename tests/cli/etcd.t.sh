@@ -216,6 +216,19 @@ is "$(grep -c '"name":"many-' <<<"$out")" 2500 '... has each name'
 is "$(grep -o '"name":"many-[0-9]*"' <<<"$out" | sort -u | wc -l)" 2500 '... once'
 etcd_ctl del --prefix lock:many- >/dev/null
 
+# ---- A server that takes few operations in a transaction -----------------------------------
+
+ETCD_ARGS=(--max-txn-ops 4)
+ok 'the server starts again, with a small --max-txn-ops' etcd_restart e1
+mapfile -t forty < <(seq -f 'few-%g' 40)
+gives 0 'many locks of one ttl are renewed' run -t 6s "${forty[@]}" -- sleep 8
+ETCD_ARGS=(--max-txn-ops 1)
+ok 'the server starts again, with one that is too small' etcd_restart e1
+gives 69 '... it makes no lock' run -n few -- true
+like "$err" 'max-txn-ops' '... and the message names the setting'
+ETCD_ARGS=()
+ok 'the server starts again' etcd_restart e1
+
 # ---- Several endpoints -------------------------------------------------------------
 
 ordered_endpoints "etcd://127.0.0.1:1,127.0.0.1:${ETCD_PORT[e1]},127.0.0.1:2?connect_timeout=5s"

@@ -103,6 +103,7 @@ struct world_report {
     uint64_t deposed;   /* renewals answered by a leader that was replaced */
     uint64_t unchanged; /* reads that found each entry as it was */
     uint64_t changed;   /* those that found another one */
+    uint64_t too_long;  /* those of more entries than the server takes */
     uint64_t stood;     /* heartbeats that read two entries, as they were */
     uint64_t moved;     /* those that found another one, or none */
     uint64_t wakes;     /* lists for the end of an entry */

@@ -157,6 +157,7 @@ struct letter {
     struct key keys[SLOTS_MAX + 1];
     size_t n_keys;
     enum hf_wire_outcome outcome;
+    bool is_too_long; /* READ */
     bool is_unchanged;
     bool has_changed;
     uint64_t revision;

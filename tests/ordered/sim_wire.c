@@ -264,6 +264,7 @@ static void finish(struct client *client, struct letter *letter)
         .outcome = letter->outcome,
         .sent = letter->sent,
         .ttl_ms = letter->ttl_s * 1000,
+        .is_too_long = letter->is_too_long,
         .is_unchanged = letter->is_unchanged,
         .has_changed = letter->has_changed,
         .revision = letter->revision,

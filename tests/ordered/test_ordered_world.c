@@ -92,6 +92,7 @@ static void add(struct world_report *sum, const struct world_report *report)
     sum->deposed += report->deposed;
     sum->unchanged += report->unchanged;
     sum->changed += report->changed;
+    sum->too_long += report->too_long;
     sum->wakes += report->wakes;
     sum->narrow += report->narrow;
     sum->stood += report->stood;
@@ -144,6 +145,7 @@ static void print(const struct world_report *sum)
         {"renewals by a leader that was replaced", sum->deposed},
         {"reads that found all unchanged", sum->unchanged},
         {"reads that found a change", sum->changed},
+        {"reads that were too long", sum->too_long},
         {"wakes", sum->wakes},
         {"watches of one entry", sum->narrow},
         {"places that stood", sum->stood},
@@ -273,6 +275,7 @@ static void requests_that_land_late_leave_nothing(void **state)
         (struct world_plan){.n_clients = 3, .breaks = true, .events = EVENTS});
     assert_true(sum.lost > SEEDS * 5);
     assert_true(sum.late > SEEDS * 2);
+    assert_true(sum.too_long > 0);
     assert_true(sum.ghosts > SEEDS / 10);
 }
 

@@ -19,6 +19,7 @@
 
 #include "base/assert.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* As long as a member with a leader needs at most, in milliseconds: an election
@@ -278,6 +279,18 @@ static bool compare_versions(struct hf_etcd *etcd,
     hf_wire_text_say(&etcd->body, ",\"count_only\":true}}]}");
     call->note = 0;
     return post(etcd, HF_ETCD_READ, "/v3/kv/txn", call, now);
+}
+
+bool hf_etcd_call_is_too_long(struct hf_etcd *etcd, const char *text)
+{
+    bool is_too_long =
+        text != NULL && strstr(text, "too many operations in txn") != NULL;
+    if (is_too_long) {
+        snprintf(etcd->node.why, sizeof(etcd->node.why),
+                 "takes too few operations in a transaction: start etcd with "
+                 "--max-txn-ops=128, its default");
+    }
+    return is_too_long;
 }
 
 static bool call_read(struct hf_wire *wire, const struct hf_wire_key *keys,

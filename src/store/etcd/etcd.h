@@ -145,6 +145,10 @@ extern const struct hf_wire_ops hf_etcd_wire;
 /** Ask for the server's version and cluster. @return false: no memory. */
 bool hf_etcd_greet(struct hf_etcd *etcd, struct hf_instant now);
 
+/** Does the server refuse a transaction of so many operations? Then it is
+ * explained in `why`. @param text  of its reply, or NULL. */
+bool hf_etcd_call_is_too_long(struct hf_etcd *etcd, const char *text);
+
 /* ---- login.c ------------------------------------------------------------- */
 
 struct json_t;

@@ -85,6 +85,7 @@ static void take_error(struct hf_etcd *etcd, const json_t *body,
         reply->fault = HF_DENIED;
         return;
     }
+    reply->is_too_long = hf_etcd_call_is_too_long(etcd, text);
     bool wants_user =
         text != NULL && strstr(text, "user name is empty") != NULL;
     hf_etcd_login_explain(etcd);

@@ -269,6 +269,7 @@ void hf_ordered_open(struct hf_ordered *store, const struct hf_store_ops *ops,
     hf_standing_init(&store->standing);
     store->sweep_after_ms = HF_ORDERED_SWEEP_AFTER_MS;
     store->listed_each = HF_ORDERED_LISTED_EACH;
+    store->read_most = HF_WIRE_READ_MAX;
 }
 
 /* Without a call to be done: the wire is closed next. */

@@ -195,6 +195,8 @@ struct hf_ordered {
     struct hf_ordered_sweep *sweep; /* under way; NULL: none */
     int64_t sweep_after_ms;         /* HF_ORDERED_SWEEP_AFTER_MS */
     uint32_t listed_each;           /* HF_ORDERED_LISTED_EACH */
+    uint32_t read_most;             /* entries in one READ: HF_WIRE_READ_MAX, or
+                                       as few as the server takes */
     struct hf_wire_call closing;    /* never done */
 };
 

@@ -21,6 +21,9 @@
  * A read may compare the versions of entries that were proven before. Nothing
  * was written to them since then if all are the same; else they are read.
  *
+ * A server may take fewer entries in one read than 128: if it refuses so many,
+ * half as many are read at a time, from then on.
+ *
  * An entry that was broken stays until its owner must have stopped: the session
  * that other locks keep alive removes it a ttl later, if nothing else did.
  *
@@ -165,8 +168,40 @@ judge_unchanged(struct hf_ordered_call *call, struct hf_ordered_seat *seat,
 static void read_all(struct hf_ordered_call *from, struct hf_instant renewed,
                      uint64_t term, struct hf_instant now);
 
-/* A read of keys with versions has no entries if one of them has changed: read
- * all again, without versions, to see which. */
+/* From now on the server is asked for half as many at a time as it has refused.
+ */
+static bool has_shortened(struct hf_ordered_call *call)
+{
+    uint32_t n = 0;
+    const struct hf_ordered_seat *seat = call->seats;
+    for (; seat != NULL; seat = seat->next_proving) {
+        n++;
+    }
+    if (n > 1 && call->store->read_most > n / 2) {
+        call->store->read_most = n / 2;
+    }
+    return n > 1;
+}
+
+/** Nothing was read, and the same is to be read again: without versions if one
+ * of them has changed, to see which, or less at a time. */
+static bool is_read_again(struct hf_ordered_call *call,
+                          const struct hf_wire_reply *reply)
+{
+    struct hf_ordered_seat *seat = call->seats;
+    if (reply->outcome == HF_WIRE_ERROR && reply->is_too_long) {
+        return has_shortened(call);
+    }
+    if (reply->outcome != HF_WIRE_DONE || reply->is_unchanged ||
+        reply->n_entries > 0) {
+        return false;
+    }
+    for (; seat != NULL; seat = seat->next_proving) {
+        seat->version = 0;
+    }
+    return true;
+}
+
 static void on_read(struct hf_wire_call *wire_call,
                     const struct hf_wire_reply *reply, struct hf_instant now)
 {
@@ -175,10 +210,7 @@ static void on_read(struct hf_wire_call *wire_call,
     struct hf_ordered_seat *seat;
     bool is_done = reply->outcome == HF_WIRE_DONE;
     bool must_renew = false;
-    if (is_done && !reply->is_unchanged && reply->n_entries == 0) {
-        for (seat = call->seats; seat != NULL; seat = seat->next_proving) {
-            seat->version = 0;
-        }
+    if (is_read_again(call, reply)) {
         read_all(call, call->renewed, call->term, now);
     }
     for (size_t i = 0; (seat = pop_proof(call)) != NULL; i++) {
@@ -214,7 +246,7 @@ static bool read_some(struct hf_ordered_call *from, struct hf_instant renewed,
     struct hf_ordered_seat **end = &call->seats;
     struct hf_ordered_seat *seat;
     size_t n = 0;
-    while (n < HF_WIRE_READ_MAX && (seat = pop_proof(from)) != NULL) {
+    while (n < store->read_most && (seat = pop_proof(from)) != NULL) {
         if (seat->session == NULL) { /* released, and removed, meanwhile */
             hf_ordered_give_refusal(store, seat, HF_VERB_CONFIRM);
             continue;

@@ -40,7 +40,7 @@ struct hf_wire_watch;
 #define HF_WIRE_TERM_ANY UINT64_MAX
 
 /* The most entries in one READ: etcd refuses a transaction of more operations
- * (its --max-txn-ops). */
+ * (its --max-txn-ops) by default. */
 #define HF_WIRE_READ_MAX 128
 
 /* Which entry: what the client knows before the store has given it a number.
@@ -115,6 +115,7 @@ struct hf_wire_reply {
     uint64_t term;  /* OPEN: HF_WIRE_TERM_ANY. CREATE, LIST, READ, REPLACE: the
                        term  of the leader that executed it. RENEW: of the last
                        of  these on its connection, before it; 0: none */
+    bool is_too_long;     /* READ, ERROR: the server takes fewer keys at once */
     bool is_unchanged;    /* READ of keys that all have a version: each entry is
                              as it was then, and none is in the reply */
     bool has_changed;     /* CREATE: created; REPLACE, MARK_WRITE, VALUE_WRITE:
