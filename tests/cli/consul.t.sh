@@ -86,6 +86,35 @@ end after
 ordered_handed
 ordered_dead_end 10000 40000
 
+# ---- A node that is not in the catalog -----------------------------------------------------
+
+# The agent registers it again, a minute later at most.
+member=$(consul_api GET agent/self | jq -c '{Node: .Config.NodeName, Address: .Member.Addr,
+    ID: .Config.NodeID, Datacenter: .Config.Datacenter}')
+is_unregistered() { # COMMAND...: the command meets a node without registration
+    consul_api PUT catalog/deregister "$(jq '{Node, Datacenter}' <<<"$member")" \
+        >/dev/null || return
+    "$@"
+    grep -q 'not registered' "$W/unregistered"
+}
+try_unregistered() {
+    capture timeout 60 holdfast run -n unregistered -- true
+    echo "$err" >"$W/unregistered"
+}
+waiter=''
+wait_unregistered() {
+    [ -z "$waiter" ] || { kill "$waiter" && wait "$waiter"; } 2>/dev/null
+    holdfast run -vv -w 200 unregistered -- echo ran >"$W/ran" 2>"$W/unregistered" &
+    waiter=$!
+    wait_until 5 grep -q 'not registered' "$W/unregistered"
+}
+ok 'a node that is not registered' wait_until 20 is_unregistered try_unregistered
+is "$code" 69 '... grants no lock yet'
+ok 'a waiter meets one' wait_until 20 is_unregistered wait_unregistered
+consul_api PUT catalog/register "$member" >/dev/null
+wait "$waiter"
+is "$?:$(cat "$W/ran")" 0:ran '... and goes on to wait, until it is registered'
+
 # ---- Several endpoints -------------------------------------------------------------
 
 ordered_endpoints "consul://127.0.0.1:1,127.0.0.1:${CONSUL_PORT[c1]},127.0.0.1:2?connect_timeout=5s"

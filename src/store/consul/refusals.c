@@ -3,9 +3,9 @@
  *
  * Consul has a status, and a line of text. A status of 500 may be anything: a
  * request that a server could not forward, an entry of the log that was not
- * confirmed, or a setting that the leader does not allow. All but the last may
- * be executed yet. A page of HTML, or a status of 200 without JSON, is a
- * proxy's or another server's. */
+ * confirmed, a node that is not in the catalog, or a setting that the leader
+ * does not allow. All but the last two may be executed yet. A page of HTML, or
+ * a status of 200 without JSON, is a proxy's or another server's. */
 #include "base/fail.h"
 #include "store/consul/consul.h"
 
@@ -51,11 +51,17 @@ static bool is_refusal(struct hf_consul *consul, unsigned status,
         hf_consul_denied(consul, consul->node.why, reply);
         return true;
     }
+    if (is_node && consul->datacenter == NULL) {
+        snprintf(consul->node.why, sizeof(consul->node.why),
+                 "is on a node that is not registered (yet): its agent enters "
+                 "it into Consul's catalog by itself, in minutes");
+        return false;
+    }
     if (is_node) {
         snprintf(consul->node.why, sizeof(consul->node.why),
                  "is an agent of another datacenter than %.60s: a session "
                  "belongs to its agent's, so name an agent there",
-                 consul->datacenter == NULL ? "its own" : consul->datacenter);
+                 consul->datacenter);
     }
     reply->fault = HF_CONFIG;
     return is_ttl || is_node || status == STATUS_BAD ||
