@@ -173,5 +173,21 @@ end paused
 # ---- The server stands still, and is killed ----------------------------------------------
 
 ordered_server
+
+# ---- A server that takes few connections of one address -------------------------------------
+
+ZOOKEEPER_LINES=(maxClientCnxns=6)
+ok 'the server starts again, with a small maxClientCnxns' zookeeper_restart z1
+for i in 1 2 3; do
+    begin "few$i" -t 60s "few$i"
+    ok "a command with two connections: $i" wait_until 20 holds "few$i"
+done
+gives 69 'there is none left' run -n few -- true
+like "$err" 'refuses a session .*maxClientCnxns' '... and the message names the setting'
+for i in 1 2 3; do
+    end "few$i"
+done
+ZOOKEEPER_LINES=()
+ok 'the server starts again' zookeeper_restart z1
 ordered_endpoints "zookeeper://127.0.0.1:1,127.0.0.1:${ZOOKEEPER_PORT[z1]},127.0.0.1:2?connect_timeout=5s"
 finish

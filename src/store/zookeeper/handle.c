@@ -68,14 +68,21 @@
  * driven by this thread. */
 static _Thread_local struct hf_zk_handle *driven;
 
-/* The library has this error for a connection that the server has closed. A
- * server gives no reason when it refuses a session. */
+/* The library's errors for a connection that the server has closed: before it
+ * writes, after that, or before it reads. */
+static bool is_closed(long error)
+{
+    return error == EPIPE || error == ECONNRESET || error == EHOSTDOWN;
+}
+
+/* A server gives no reason when it refuses a session. */
 static const char *closed_text(const struct hf_zk_handle *handle)
 {
-    return zoo_state(handle->library) == ZOO_ASSOCIATING_STATE
-               ? "refuses a session (it is starting, has no majority or too "
-                 "many connections, or older data than this client has seen)"
-               : "closed the connection";
+    return zoo_state(handle->library) == ZOO_CONNECTED_STATE
+               ? "closed the connection"
+               : "refuses a session (it is starting, has no majority, older "
+                 "data than this client has seen, or too many connections of "
+                 "this host: maxClientCnxns)";
 }
 
 /* "…:func@line: Socket [H:P] zk retcode=-4, errno=111(Connection refused): …"
@@ -88,7 +95,7 @@ static void on_log(const char *message)
     if (driven == NULL || end == NULL) {
         return;
     }
-    if (strtol(at + strlen("errno="), NULL, 10) == EHOSTDOWN) {
+    if (is_closed(strtol(at + strlen("errno="), NULL, 10))) {
         snprintf(driven->why, sizeof(driven->why), "%s", closed_text(driven));
         return;
     }
