@@ -78,6 +78,28 @@ static void test_break_years(struct rig *rig, struct server *server)
     told(server, "DEL lock:y");
 }
 
+/* PERSIST by hand. */
+static void test_break_persisted(struct rig *rig, struct server *server)
+{
+    told(server, "SET lock:p " A_OWNER);
+    struct said said = break_it(rig, "p", B_OWNER, false);
+    long long left = told_number(server, "PTTL", "lock:p");
+    ok(said.verdict == HF_VERDICT_OK && said.left_ms == 10000 && left > 9000 &&
+           left <= 10000 && strcmp(told(server, "GET lock:p"), B_OWNER) == 0,
+       "a lease of ours without expiry ends like the longest");
+    told(server, "PERSIST lock:p");
+    said = break_it(rig, "p", C_OWNER, false);
+    left = told_number(server, "PTTL", "lock:p");
+    ok(said.verdict == HF_VERDICT_OK && said.left_ms == 10000 && left > 9000 &&
+           left <= 10000,
+       "so does that of another break");
+    told(server, "PERSIST lock:p");
+    said = break_it(rig, "p", A_OWNER, true);
+    ok(said.verdict == HF_VERDICT_OK && said.left_ms == 10000 &&
+           strcmp(told(server, "EXISTS lock:p"), "0") == 0,
+       "freed at once, its holder may go on for as long");
+}
+
 static void test_break_ended(struct rig *rig, struct server *server)
 {
     told(server, "SET lock:e ended:" A_OWNER " PX 3600000");
@@ -141,6 +163,7 @@ int main(void)
     test_break(&rig, &server);
     test_give_back(&rig, &server);
     test_break_years(&rig, &server);
+    test_break_persisted(&rig, &server);
     test_break_ended(&rig, &server);
     rig_close(&rig);
     server_remove(&server);

@@ -162,6 +162,41 @@ static void test_confirm(struct rig *rig, struct server *server)
        "the reply has the bound");
 }
 
+/* PERSIST by hand: the next request of the holder mends it. */
+static void test_persisted(struct rig *rig, struct server *server)
+{
+    uint64_t t = acquire(rig, "ps", "a", 0).counter;
+    told(server, "PERSIST lock:ps");
+    acquire(rig, "ps", "b", 0);
+    ok(told_number(server, "PTTL", "lock:ps") == -1,
+       "a lock without expiry: another's try changes nothing");
+    acquire(rig, "ps", "a", 0);
+    ok(told_number(server, "PTTL", "lock:ps") > 9000,
+       "asked again by its owner: it has an expiry again");
+    told(server, "PERSIST lock:ps");
+    struct hf_ask ask = ask_of(HF_VERB_ACQUIRE, "ps", "a");
+    ask.queue_ms = 5000;
+    rig_ask(rig, ask);
+    ok(told_number(server, "PTTL", "lock:ps") > 9000,
+       "also asked with a place");
+    told(server, "PERSIST lock:ps");
+    struct said said = confirm(rig, "ps", "a", t, true);
+    ok(said.verdict == HF_VERDICT_OK && said.counter == t &&
+           told_number(server, "PTTL", "lock:ps") > 9000,
+       "and by a renewal");
+    release(rig, "ps", "a", t);
+
+    ask = ask_of(HF_VERB_ACQUIRE, "ps", "a");
+    ask.is_shared = true;
+    rig_ask(rig, ask);
+    told(server, "PERSIST lock:ps");
+    server_pass(server, 5);
+    ask.verb = HF_VERB_CONFIRM;
+    rig_ask(rig, ask);
+    ok(told_number(server, "PTTL", "lock:ps") > 9000, "that of a sharer too");
+    told(server, "DEL lock:ps");
+}
+
 static void test_floor(struct rig *rig, struct server *server)
 {
     told(server, "SET lock:f a PX 10000");
@@ -530,6 +565,7 @@ int main(void)
     test_acquire(&rig, &server);
     test_bounds(&rig, &server);
     test_confirm(&rig, &server);
+    test_persisted(&rig, &server);
     test_floor(&rig, &server);
     test_release(&rig, &server);
     test_keep(&rig, &server);

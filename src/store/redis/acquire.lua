@@ -74,7 +74,7 @@ local owner = redis.pcall('GET', KEYS[1])
 if is_simple and owner == ARGV[1] and c > 0 then
     -- Rules: no-refresh-on-retry, shortened-expiry.
     local left = redis.call('PTTL', KEYS[1])
-    if left >= 0 and left < tonumber(ARGV[2]) then
+    if left < tonumber(ARGV[2]) then
         redis.call('PEXPIRE', KEYS[1], ARGV[2])
     end
     return c
@@ -120,7 +120,7 @@ if v then
     local left = redis.call('PTTL', KEYS[1])
     if owner ~= me then
         stay(me, ttl)
-    elseif left >= 0 and left < ttl then
+    elseif left < ttl then
         redis.call('PEXPIRE', KEYS[1], ttl)
     end
     if v == 0 then

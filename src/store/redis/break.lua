@@ -10,7 +10,8 @@
 --                                     done; the former owner and the remaining
 --                                     time of its lease; left -2: free.
 --                                     c: a lower bound of the next counter
---    {0, c, -1, owner, 0, is a type}  ARGV 2 is "0", but it has no expiry
+--    {0, c, -1, owner, 0, is a type}  ARGV 2 is "0", but another library's lock
+--                                     has no expiry
 --    -1                               the marker has changed
 --
 -- A name that was released with a reservation ("ended:") is free for a break:
@@ -19,9 +20,9 @@
 -- returned: its holder is then owner and `last` as before. The breaker's
 -- RELEASE increments the counter. A name is not returned to sharers.
 -- No lease of Holdfast is longer than ARGV 5. A longer one was written before
--- the clock was set back, and is shortened. A lock of another library may be
--- longer: the breaker's text then ends with LONG, so that the next breaker does
--- not shorten it.
+-- the clock was set back, and one without expiry was persisted by hand: both
+-- are shortened. A lock of another library may be longer: the breaker's text
+-- then ends with LONG, so that the next breaker does not shorten it.
 --
 -- I1: c is only replaced by max(c + 1, ..). I2: the breaker acquires nothing,
 -- and owns no value. If it takes the name from a group, c increases. If it
@@ -70,7 +71,7 @@ local is_ended = string.match(text, '^ended:') and
     string.match(string.sub(text, 7), ID)
 local is_long = sharers == 0 and
     (not string.match(text, ID) or string.sub(text, -#LONG) == LONG)
-if not is_long and reply[3] > most then
+if not is_long and (reply[3] > most or reply[3] == -1) then
     reply[3] = most
     redis.call('PEXPIRE', KEYS[1], most)
 end

@@ -26,6 +26,8 @@
 -- A T above the bound is refused, or one wrong client, or one wrong clock,
 -- could use up the name's fences. Then no counter has changed, and this request
 -- will never change one.
+-- A lock without expiry (PERSIST, by hand; left is -1) gets one from its own
+-- owner, here and in ACQUIRE.
 -- CONFIRM grants nothing to waiters: the holder comes before them.
 --@include head.lua
 -- Rule: marker-not-compared.
@@ -57,7 +59,7 @@ if owner == ARGV[1] then
     end
     -- Rule: shortened-expiry.
     local left = redis.call('PTTL', KEYS[1])
-    if left >= 0 and left < tonumber(ARGV[2]) then
+    if left < tonumber(ARGV[2]) then
         redis.call('PEXPIRE', KEYS[1], ARGV[2])
     end
     if can_raise then
