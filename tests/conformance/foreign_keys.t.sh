@@ -41,6 +41,23 @@ capture holdfast break --now -u "$L" list
 is "$code" 0 "break now: a list"
 is "$(server_cli one exists lock:word lock:list)" 0 "both are gone"
 
+# ---- A counter that was edited ----------------------------------------------
+
+for edit in 'set abc' 'rpush abc' 'set nan'; do
+    read -r command text <<<"$edit"
+    server_cli one del 'hf:{lock:edited}:fence' >"$W/log"
+    server_cli one "$command" 'hf:{lock:edited}:fence' "$text" >"$W/log"
+    capture holdfast run -n -u "$L" edited -- true
+    is "$code" 69 "edited ($edit): no lock"
+    like "$err" "'holdfast break'.*key hf:\{lock:edited\}:fence\$" \
+        "... the key is named, and the remedy"
+    unlike "$err" HFFENCE "... in words"
+    capture holdfast break -u "$L" edited
+    is "$code" 0 "... which is a break"
+    capture holdfast run -n -u "$L" edited -- true
+    is "$code" 0 "... and then it can be locked"
+done
+
 # ---- Three servers that disagree -------------------------------------------
 
 servers_start 3

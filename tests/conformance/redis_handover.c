@@ -464,7 +464,7 @@ static const struct change changes[] = {
     {"the owner stays in the queue", "first[1], me) > 1", "first[1]) > 1"},
     {"the owner's place stays", "redis.call('ZREM', KEYS[3], me)",
      "redis.call('TIME')"},
-    {"the marker is not asked", "redis.pcall('HGET', KEYS[7], 'v') == ARGV[5]",
+    {"the marker is not asked", "redis.pcall('HGET', KEYS[7], 'v') == marker",
      "true"},
     {"a place lives too long", "tonumber(till) > math.floor",
      "tonumber(till) >= math.floor"},

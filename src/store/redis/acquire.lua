@@ -36,10 +36,9 @@ if redis.call('HGET', KEYS[7], 'v') ~= ARGV[4] then
 end
 local time = redis.call('TIME')
 local us = time[1] * 1000000 + time[2]
-local fence = redis.call('GET', KEYS[2])
-local c = 0
-if fence then
-    c = string.sub(fence, 1, 16) + 0
+--@include fence.lua
+if odd then
+    return redis.error_reply(odd)
 end
 local hint = ARGV[3] == '0' and 0 or ARGV[3] + 0
 -- Rule: hint-refused.

@@ -18,7 +18,8 @@
 -- its holder does not believe that it holds the lock.
 -- While the breaker keeps a name, the counter stays, so that the name can be
 -- returned: its holder is then owner and `last` as before. The breaker's
--- RELEASE increments the counter. A name is not returned to sharers.
+-- RELEASE increments the counter. A name is not returned to sharers, nor with
+-- its counter if that was edited: then the counter is written anew at once.
 -- No lease of Holdfast is longer than ARGV 5. A longer one was written before
 -- the clock was set back, and one without expiry was persisted by hand: both
 -- are shortened. A lock of another library may be longer: the breaker's text
@@ -37,11 +38,7 @@ end
 local time = redis.call('TIME')
 local us = time[1] * 1000000 + time[2]
 local owner = redis.pcall('GET', KEYS[1])
-local fence = redis.call('GET', KEYS[2])
-local c = 0
-if fence then
-    c = assert(tonumber(string.sub(fence, 1, 16)))
-end
+--@include fence.lua
 local keep = ARGV[4]
 --@include queue.lua
 
@@ -82,7 +79,7 @@ if owner and ARGV[2] == '0' and not is_ended then
         return reply
     end
     redis.call('SET', KEYS[1], is_long and me .. LONG or me, 'KEEPTTL')
-    if sharers > 0 then
+    if sharers > 0 or odd then
         redis.call('DEL', KEYS[5], KEYS[6])
         write_counter(next, me)
     end

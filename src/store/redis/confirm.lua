@@ -37,10 +37,9 @@ end
 local time = redis.call('TIME')
 local us = time[1] * 1000000 + time[2]
 local owner = redis.pcall('GET', KEYS[1])
-local fence = redis.call('GET', KEYS[2])
-local c = 0
-if fence then
-    c = string.sub(fence, 1, 16) + 0
+--@include fence.lua
+if odd then
+    return redis.error_reply(odd)
 end
 local T = ARGV[3] + 0
 -- Rule: bound-is-unknown.

@@ -129,6 +129,14 @@ void hf_redis_right(const char *text, const struct hf_script *script,
 
 /* ---- In a line --------------------------------------------------------- */
 
+/* Our scripts' errors begin with a code, which says nothing to a user. */
+static const char *without_code(const char *text)
+{
+    size_t len = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    bool is_ours = strncmp(text, "HF", 2) == 0 && text[len] == ' ';
+    return is_ours ? text + len + 1 : text;
+}
+
 /* Bytes of the error that are shown. Not the arguments of a command that the
  * server does not have: those of AUTH are the password. */
 static size_t line_len(const char *text)
@@ -149,6 +157,7 @@ enum hf_status hf_redis_fault_in(const struct hf_script *script,
 {
     char right[80];
     char needs[100] = "";
+    text = without_code(text);
     size_t len = line_len(text);
     hf_redis_right(text, script, "~hf:* and the prefix", right, sizeof(right));
     if (right[0] != '\0') {

@@ -8,11 +8,7 @@
 local time = redis.call('TIME')
 local us = time[1] * 1000000 + time[2]
 local owner = redis.pcall('GET', KEYS[1])
-local fence = redis.call('GET', KEYS[2])
-local c = 0
-if fence then
-    c = assert(tonumber(string.sub(fence, 1, 16)))
-end
+--@include fence.lua
 local keep = 0
 --@include queue.lua
 --@include ended.lua

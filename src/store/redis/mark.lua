@@ -19,7 +19,11 @@ local mark = redis.call('GET', KEYS[8])
 local kept = 0
 local owner = ''
 if mark then
-    kept = assert(tonumber(string.sub(mark, 1, 16)))
+    kept = tonumber(string.match(mark, '^%d+ ') or '')
+    if not kept then
+        return redis.error_reply('HFMARK its mark of --once was edited: ' ..
+            'delete it to let a job run: key ' .. string.sub(KEYS[8], 1, 200))
+    end
     owner = string.sub(mark, 18)
 end
 local fence = tonumber(ARGV[2])

@@ -27,7 +27,9 @@ local last = 0
 local version = 0
 if stored then
     last = #stored >= 49 and tonumber(string.sub(stored, 1, 16))
-    assert(last, 'its key has no value of Holdfast')
+    if not last then
+        return redis.error_reply('HFVALUE its key has no value of Holdfast')
+    end
     if string.sub(stored, 18, 49) == ARGV[2] then
         return {1, last}
     end

@@ -19,13 +19,17 @@
 -- too. If a grant to a waiter fails, its next heartbeat repeats it.
 --@include head.lua
 local owner = redis.pcall('GET', KEYS[1])
-local fence = redis.call('GET', KEYS[2])
-local digits = fence and string.sub(fence, 1, 16)
-local c = fence and digits + 0 or 0
+--@include fence.lua
 local me = ARGV[1]
 local T = ARGV[2] == digits and c or ARGV[2] + 0
 local keep = ARGV[4]
 local is_mine = owner == me
+local marker = ARGV[5]
+if odd then
+    -- Only its holder knows the counter. Without it, nothing is granted.
+    T = is_mine and T or 0
+    marker = T > 0 and marker or ''
+end
 local gives = is_mine and ARGV[3] == '0'
 local first
 if gives then
@@ -41,7 +45,7 @@ end
 -- have the same results.
 -- Rule: marker-not-compared.
 if gives and first[1] and first[1] ~= me and
-    redis.pcall('HGET', KEYS[7], 'v') == ARGV[5] then
+    redis.pcall('HGET', KEYS[7], 'v') == marker then
     local time = redis.call('TIME')
     local us = time[1] * 1000000 + time[2]
     local record = redis.pcall('HGET', KEYS[4], first[1])
@@ -135,7 +139,7 @@ end
 local before = c
 local reply = was_mine and c or answer(0)
 -- Rule: marker-not-compared.
-if ARGV[5] ~= '' and redis.call('HGET', KEYS[7], 'v') == ARGV[5] then
+if marker ~= '' and redis.call('HGET', KEYS[7], 'v') == marker then
     pcall(serve, nil, 0, 0)
 end
 if c > before then
