@@ -214,6 +214,7 @@ static void reap(struct cli_keeper *keeper)
         keeper->child.is_over = true;
         atomic_store(&keeper->run->link.shared->group, 0);
     }
+    keeper->is_alone = pid < 0 && errno == ECHILD;
 }
 
 static void serve(struct cli_keeper *keeper, struct pollfd *fds)
@@ -230,7 +231,8 @@ static void serve(struct cli_keeper *keeper, struct pollfd *fds)
         fds[2].fd = -1;
         cli_keeper_end(keeper, CLI_WHY_WRAPPER);
     }
-    if (fds[3].revents != 0 && !keeper->child.is_over) {
+    bool is_over = keeper->child.is_over && keeper->drain_ns == 0;
+    if (fds[3].revents != 0 && !is_over) {
         hf_client_process(keeper->client);
         cli_keeper_look(keeper);
     }
@@ -247,7 +249,7 @@ static void watch(struct cli_keeper *keeper)
     if (keeper->client != NULL) { /* else there is no store to hear from */
         fds[3].fd = hf_client_fd(keeper->client);
     }
-    while (!keeper->child.is_over) {
+    while (!keeper->child.is_over || cli_keeper_drains(keeper)) {
         set_timer(keeper);
         int n = poll(fds, 4, -1);
         if (cli_keeper_enforce(keeper)) {
@@ -319,7 +321,9 @@ static int run_command(struct cli_keeper *keeper)
         cli_keeper_look(keeper);
     }
     watch(keeper);
-    cli_keeper_give_terminal(keeper);
+    if (keeper->drain_ns == 0) {
+        cli_keeper_give_terminal(keeper);
+    }
     bool has_run = atomic_load(&keeper->run->link.shared->exec_errno) == 0;
     bool was_ours = give_back(keeper, has_run);
     return cli_keeper_code(keeper, was_ours);

@@ -48,6 +48,9 @@ struct cli_keeper {
     int64_t margin_ns;   /* from SIGKILL to the deadline */
     enum cli_why why;
     int64_t ending_ns;     /* when SIGTERM was sent */
+    int64_t drain_ns;      /* the command was ended by a signal: its descendants
+                              are killed then; 0: it was not */
+    bool is_alone;         /* no descendant is left */
     bool is_lost;          /* the lock was lost */
     bool is_lost_by_reply; /* lost by replies of a majority, before the deadline
                             */
@@ -86,6 +89,14 @@ bool cli_keeper_enforce(struct cli_keeper *keeper);
 
 /* keeper_end.c: when cli_keeper_enforce() must be called next. */
 int64_t cli_keeper_next(const struct cli_keeper *keeper);
+
+/* keeper_drain.c: the command has ended. @return true while the lock must be
+ * kept, since descendants are left and a signal ended the command. The first
+ * time this gives the terminal back, and begins the grace. */
+bool cli_keeper_drains(struct cli_keeper *keeper);
+
+/* keeper_drain.c: signal the command's process group, or what is left of it. */
+void cli_keeper_signal(const struct cli_keeper *keeper, int number);
 
 /* keeper_end.c: send SIGTERM to the command. */
 void cli_keeper_end(struct cli_keeper *keeper, enum cli_why why);

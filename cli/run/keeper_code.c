@@ -11,12 +11,13 @@
 #include <errno.h>
 #include <string.h>
 
-static int say_survivor(const struct cli_keeper *keeper, int code)
+static int say_survivor(const struct cli_keeper *keeper, const char *state,
+                        int code)
 {
     struct cli_out out;
     cli_message_begin(&out);
     (void)cli_out_shown(&out, keeper->args->name, strlen(keeper->args->name));
-    cli_out_text(&out, ": lost");
+    cli_out_text(&out, state);
     cli_kill_tree_put_survivor(&out, keeper->survivor);
     return cli_message_end(&out, code);
 }
@@ -56,7 +57,7 @@ static int say_lost(const struct cli_keeper *keeper)
 static int ended_code(const struct cli_keeper *keeper)
 {
     if (keeper->survivor != 0 && keeper->why != CLI_WHY_WRAPPER) {
-        return say_survivor(keeper, CLI_EXIT_LOST);
+        return say_survivor(keeper, ": lost", CLI_EXIT_LOST);
     }
     switch (keeper->why) {
     case CLI_WHY_LOST:
@@ -83,6 +84,9 @@ static int own_code(const struct cli_keeper *keeper, bool was_ours)
 {
     int error = atomic_load(&keeper->run->link.shared->exec_errno);
     int code = cli_child_code(&keeper->child);
+    if (keeper->survivor != 0) {
+        (void)say_survivor(keeper, ": released", code);
+    }
     if (error == ENOENT && strchr(keeper->args->command[0], '/') == NULL) {
         return cli_message(code, keeper->args->command[0], "command not found");
     }

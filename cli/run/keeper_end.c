@@ -150,9 +150,9 @@ void cli_keeper_end(struct cli_keeper *keeper, enum cli_why why)
     }
     keeper->why = why;
     keeper->ending_ns = cli_time_now_ns();
-    cli_child_signal(&keeper->child, SIGTERM);
+    cli_keeper_signal(keeper, SIGTERM);
     /* SIGCONT: a stopped command cannot handle SIGTERM. */
-    cli_child_signal(&keeper->child, SIGCONT);
+    cli_keeper_signal(keeper, SIGCONT);
 }
 
 void cli_keeper_kill(struct cli_keeper *keeper)
@@ -173,6 +173,9 @@ static int64_t kill_at(const struct cli_keeper *keeper)
 {
     int64_t end = is_enforced(keeper) ? keeper->deadline_ns - keeper->margin_ns
                                       : INT64_MAX;
+    if (keeper->drain_ns != 0) {
+        end = least(end, keeper->drain_ns);
+    }
     return keeper->why == CLI_WHY_NONE
                ? end
                : least(end, keeper->ending_ns + keeper->grace_ns);
@@ -187,8 +190,10 @@ static int64_t term_at(const struct cli_keeper *keeper)
 static int64_t max_hold_at(const struct cli_keeper *keeper)
 {
     int64_t ms = keeper->args->max_hold_ms;
-    return ms == CLI_UNSET ? INT64_MAX
-                           : keeper->started_ns + ms * CLI_NS_PER_MS;
+    /* A command that has ended is within its limit. */
+    return ms == CLI_UNSET || keeper->drain_ns != 0
+               ? INT64_MAX
+               : keeper->started_ns + ms * CLI_NS_PER_MS;
 }
 
 int64_t cli_keeper_next(const struct cli_keeper *keeper)
@@ -209,7 +214,8 @@ bool cli_keeper_enforce(struct cli_keeper *keeper)
     bool is_late =
         is_enforced(keeper) && now >= keeper->deadline_ns - keeper->margin_ns;
     if (now >= kill_at(keeper)) {
-        keeper->was_asleep = keeper->why == CLI_WHY_NONE;
+        keeper->was_asleep =
+            keeper->why == CLI_WHY_NONE && keeper->drain_ns == 0;
         cli_keeper_kill(keeper);
         if (is_late) {
             keeper->why = CLI_WHY_LOST;

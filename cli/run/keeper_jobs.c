@@ -81,7 +81,7 @@ bool cli_keeper_hear(struct cli_keeper *keeper)
             return false;
         case CLI_LINK_SIGNAL:
             (void)sigaddset(&keeper->handed, word.value);
-            cli_child_signal(&keeper->child, word.value);
+            cli_keeper_signal(keeper, word.value);
             break;
         case CLI_LINK_RESUMED:
             resumed(keeper, word.value);

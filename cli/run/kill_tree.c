@@ -350,6 +350,22 @@ pid_t cli_kill_tree_end(struct cli_kill_tree *tree, pid_t group, pid_t killed,
     return left;
 }
 
+void cli_kill_tree_signal(const struct cli_kill_tree *tree, pid_t group,
+                          int number)
+{
+    struct tree found = {.proc = tree->proc, .from = tree};
+    if (tree->proc < 0) {
+        return;
+    }
+    find_all(&found);
+    for (size_t i = 0; i < found.n; i++) {
+        if (getpgid(found.pids[i]) == group) {
+            (void)kill(-group, number);
+            return;
+        }
+    }
+}
+
 void cli_kill_tree_put_survivor(struct cli_out *out, pid_t pid)
 {
     if (pid == UNSEEN) {

@@ -43,6 +43,11 @@ int cli_kill_tree_open(struct cli_kill_tree *tree);
 pid_t cli_kill_tree_end(struct cli_kill_tree *tree, pid_t group, pid_t killed,
                         int64_t until_ns);
 
+/* Signal a process group whose leader may have ended: only if a descendant is
+ * in it, since its number may have been used again otherwise. */
+void cli_kill_tree_signal(const struct cli_kill_tree *tree, pid_t group,
+                          int number);
+
 /* Add "; process N …" for a result that is not 0. */
 void cli_kill_tree_put_survivor(struct cli_out *out, pid_t pid);
 

@@ -15,7 +15,15 @@ echo "ready-""now"
 while :; do sleep 0.05; done
 X
 printf '#!/bin/sh\nkill -TERM $$\n' >"$W/die"
-chmod +x "$W/stay" "$W/handle" "$W/die"
+cat >"$W/linger" <<'X'
+#!/bin/bash
+(trap '' INT; exec sleep 300) &
+echo $! >left
+echo "ready-""now"
+wait
+X
+printf '#!/bin/sh\n[ -e "/proc/$(cat left)" ] || echo "all-""gone"\n' >"$W/look"
+chmod +x "$W/stay" "$W/handle" "$W/die" "$W/linger" "$W/look"
 
 # A script that goes on would end with 0.
 rows <<'X'
@@ -31,6 +39,9 @@ Ctrl-C runs the trap of the script
 the lock is released first
     $ bash -c 'trap "holdfast run -n job -- echo fr""ee" INT; holdfast run job -- ./stay; :'
     > ready-now; send \x03; > free; ? [0]
+what ignores Ctrl-C is ended before the lock is released
+    $ bash -c 'trap ./look INT; holdfast run -t 4s --kill-grace 300ms job -- ./linger; :'
+    > ready-now; send \x03; > all-gone; ? [0]
 Ctrl-C ends a script with a run inside a run
     $ bash -c 'holdfast run job -- holdfast run inner -- ./stay; echo went-on'
     > ready-now; C [130]

@@ -146,4 +146,96 @@ ok 'taken and run meanwhile' wait_until 10 test -e "$W/ran"
 kill -CONT $waiter
 wait $waiter
 is $? 0 'and the code is there when it is continued'
+
+# ---- An end by a signal: the lock stays until the descendants have ended
+# A worker that survives the signals that end its parent, until there is a file
+# "finish". It writes its pid and the signals that it gets. (60 s at most.)
+cat >"$W/worker" <<'X'
+#!/bin/bash
+dir=$1
+for signal in TERM INT HUP; do
+    trap "echo $signal >>$dir/got" $signal
+done
+echo $BASHPID >"$dir/worker"
+until [ -e "$dir/finish" ] || [ $SECONDS -gt 60 ]; do sleep 0.02; done
+X
+chmod +x "$W/worker"
+
+# `begin COMMAND OPTION...`: bash -c COMMAND with the worker's folder as $0.
+begin() {
+    local command=$1
+    shift
+    rm -rf "$W/d"
+    mkdir "$W/d"
+    set -m # else SIGINT is ignored
+    holdfast run "$@" job -- bash -c "echo \$\$ >\$0/pid; $command" "$W/d" \
+        2>"$W/err" &
+    wrapper=$!
+    set +m
+    wait_until 10 test -s "$W/d/worker" || fail 'the worker starts'
+}
+worker_gone() {
+    is_gone "$(<"$W/d/worker")"
+}
+worker_end() {
+    touch "$W/d/finish"
+    wait_until 10 worker_gone
+}
+at_exit worker_end
+got() {
+    grep -q "^$1$" "$W/d/got" 2>/dev/null
+}
+
+for signal in TERM INT HUP; do
+    begin "$W/worker \$0 & wait" -t 60s --kill-grace 30s
+    kill -$signal $wrapper
+    wait_until 10 is_gone "$(<"$W/d/pid")"
+    holdfast run -n job -- true 2>/dev/null
+    is $? 75 "SIG$signal: the lock stays while a descendant runs"
+    kill -TERM $wrapper
+    ok "SIG$signal: the next signal reaches what is left" \
+        wait_until 10 got TERM
+    touch "$W/d/finish"
+    wait $wrapper
+    is $? $((128 + $(kill -l $signal))) "SIG$signal: the code is the command's"
+    ok "SIG$signal: all ended first" worker_gone
+    ok "SIG$signal: the lock is free then" holdfast run -n job -- true
+done
+
+begin "trap 'exit 0' TERM; $W/worker \$0 & while :; do sleep 0.02; done" \
+    -t 4s --kill-grace 300ms
+kill -TERM $wrapper
+wait $wrapper
+is $? 0 'a command that handles the signal: its code'
+ok 'what is left after the grace is killed' worker_gone
+is "$(grep ^holdfast "$W/err")" '' 'no word of ours'
+
+begin "setsid $W/worker \$0 & wait" -t 4s --kill-grace 300ms
+kill -KILL "$(<"$W/d/pid")"
+wait $wrapper
+is $? 137 'a command that was killed alone: 137'
+ok 'its descendants in another session are ended too' worker_gone
+
+begin "$W/worker \$0 & wait" -t 60s --kill-grace 30s
+kill -KILL "$(<"$W/d/pid")"
+ok 'its descendants in the group get SIGTERM first' wait_until 10 got TERM
+kill -KILL $wrapper
+touch "$W/d/finish"
+wait $wrapper 2>/dev/null
+ok 'holdfast killed meanwhile: the lock is free in the end' \
+    holdfast run -w 20 job -- true
+
+begin "$W/worker \$0 & wait" -t 2s --kill-grace 1s
+kill -TERM $wrapper
+wait_until 10 is_gone "$(<"$W/d/pid")"
+holdfast break -q --now job
+wait $wrapper
+ok 'the lock lost meanwhile: all are ended' worker_gone
+
+begin "$W/worker \$0 &" -t 60s --kill-grace 30s
+wait $wrapper
+is $? 0 'a command that ends by itself: at once'
+ok 'and what it leaves is left alone' kill -0 "$(<"$W/d/worker")"
+ok 'without the lock' holdfast run -n job -- true
+worker_end
 finish
