@@ -164,13 +164,24 @@ static void on_continued(struct wrapper *wrapper)
     }
 }
 
+/* What stops with the command: in a terminal our group, as by Ctrl-Z. Without
+ * one no shell would continue the others of the group. */
+static pid_t stopped_with_us(void)
+{
+    struct cli_term term = {.fd = -1};
+    cli_term_open(&term);
+    bool has_terminal = term.fd >= 0;
+    cli_term_close(&term);
+    return has_terminal ? 0 : getpid();
+}
+
 static void on_command_stopped(struct wrapper *wrapper, int value)
 {
     int number = value % CLI_LINK_SIGNALS;
     if (value / CLI_LINK_SIGNALS != wrapper->resumed) {
         return; /* we were continued since then, and so is the command */
     }
-    if (cli_signals_stop(0, number)) {
+    if (cli_signals_stop(stopped_with_us(), number)) {
         on_continued(wrapper);
     } else {
         (void)cli_ipc_send(wrapper->link, CLI_LINK_UNSTOPPED, number);

@@ -238,4 +238,46 @@ is $? 0 'a command that ends by itself: at once'
 ok 'and what it leaves is left alone' kill -0 "$(<"$W/d/worker")"
 ok 'without the lock' holdfast run -n job -- true
 worker_end
+
+# ---- A stop where there is no terminal: no shell continues the group
+cat >"$W/above" <<'X'
+#!/bin/bash
+# A process of the same group, as timeout(1): it must go on.
+holdfast run stop -- bash -c 'echo $$ >"$0"; until [ -e "$0.end" ]; do sleep 0.02; done' \
+    "$1" &
+echo $! >"$1.pid"
+until [ -e "$1.end" ]; do
+    [ ! -e "$1.go" ] || touch "$1.gone-on"
+    sleep 0.02
+done
+wait $!
+X
+chmod +x "$W/above"
+above_pid=0
+above_end() {
+    kill -KILL "$above_pid" "$(<"$W/a.pid")" "$(<"$W/a")" 2>/dev/null
+}
+at_exit above_end
+has_state() { # PID STATE
+    grep -q "^State:.$2" "/proc/$1/status"
+}
+# In a group of its own, whose parent is in its session: the kernel stops others.
+setsid -w bash -c 'set -m; "$0" "$1" & wait $! 2>/dev/null' "$W/above" "$W/a" &
+above_pid=$!
+wait_until 10 test -s "$W/a"
+waiter=$(<"$W/a.pid")
+for stopped in "$waiter" "$(<"$W/a")"; do
+    rm -f "$W/a.go" "$W/a.gone-on"
+    kill -TSTP "$stopped"
+    ok 'SIGTSTP without a terminal: the command stops' \
+        wait_until 10 has_state "$(<"$W/a")" T
+    ok 'and holdfast' wait_until 10 is_stopped
+    touch "$W/a.go"
+    ok 'a process above goes on' wait_until 10 test -e "$W/a.gone-on"
+    kill -CONT "$waiter"
+    ok 'SIGCONT continues the command' wait_until 10 has_state "$(<"$W/a")" S
+done
+touch "$W/a.end"
+wait $above_pid
+is $? 0 'and it ends'
 finish
