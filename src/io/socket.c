@@ -207,6 +207,20 @@ static void try_addresses(struct hf_socket *socket, int error,
          error == ETIMEDOUT ? 0 : error);
 }
 
+/* The server runs, but this user may not open its socket: no outage. */
+static void fail_unix(struct hf_socket *socket, int error)
+{
+    socket->is_denied = error == EACCES || error == EPERM;
+    if (socket->is_denied) {
+        fail(socket,
+             "cannot connect: no permission for the socket; add the user to "
+             "its group",
+             0);
+    } else {
+        fail(socket, "cannot connect", error);
+    }
+}
+
 static void start_unix(struct hf_socket *socket, struct hf_instant now)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
@@ -217,7 +231,7 @@ static void start_unix(struct hf_socket *socket, struct hf_instant now)
     }
     memcpy(to.sun_path, socket->target.host, len + 1);
     if (!try_connect(socket, (const struct sockaddr *)&to, sizeof(to), now)) {
-        fail(socket, "cannot connect", errno);
+        fail_unix(socket, errno);
     }
 }
 
@@ -239,6 +253,7 @@ void hf_socket_start(struct hf_socket *socket,
     HF_ASSERT(socket->watch.fd < 0 && socket->tls == NULL);
     socket->target = *target;
     socket->per_address = timeout;
+    socket->is_denied = false;
     socket->reason[0] = '\0';
     if (target->is_unix) {
         start_unix(socket, now);
@@ -294,7 +309,7 @@ static void try_next(struct hf_socket *socket, int error, struct hf_instant now)
 {
     drop_descriptor(socket);
     if (socket->target.is_unix) {
-        fail(socket, "cannot connect", error);
+        fail_unix(socket, error);
         return;
     }
     socket->at++;

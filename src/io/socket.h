@@ -57,6 +57,7 @@ struct hf_socket {
     struct hf_span per_address; /* timeout of each address */
     struct hf_instant give_up;  /* when to call hf_socket_expire() */
     void *tls;
+    bool is_denied; /* FAILED: no right to the unix socket */
     char reason[192];
 };
 

@@ -95,6 +95,30 @@ server_start pw -- --requirepass secret
 ends 77 1500 '.' 'wrong password is not unreachable' \
     holdfast run -n --on-unreachable run \
     -u "${SERVER_URL[pw]}?quarantine=off" x -- echo no
+
+# The socket of a server that runs, which this user may not open.
+as_other=(env HOME=/nonexistent)
+[ "$(id -u)" != 0 ] || # root may open each
+    as_other+=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+server_start shut
+chmod 755 "$W" "$W/shut"
+chmod 0 "${SERVER_SOCK[shut]}"
+shut="${SERVER_URL[shut]}?quarantine=off"
+no_right="$W/shut/s cannot connect: no permission for the socket; add the user to its group"
+ends 77 1500 "$no_right" 'no right to the socket, -n' \
+    "${as_other[@]}" holdfast run -n -u "$shut" x -- echo no
+ends 77 1500 "$no_right" 'no right to the socket, a wait' \
+    "${as_other[@]}" holdfast run -u "$shut" x -- echo no
+ends 77 1500 "$no_right" 'no right to the socket, --on-unreachable run' \
+    "${as_other[@]}" holdfast run --on-unreachable run -u "$shut" x -- echo no
+ends 77 1500 "$no_right" 'no right to the socket, --once' \
+    "${as_other[@]}" holdfast run --once 1h --on-unreachable run -u "$shut" x -- echo no
+ends 77 1500 "$no_right" 'no right to the socket, ls' \
+    "${as_other[@]}" holdfast ls -u "$shut"
+ends 77 1500 "$no_right" 'no right to the socket, acquire' \
+    "${as_other[@]}" holdfast acquire -n -u "$shut" x
+chmod 700 "${SERVER_SOCK[shut]}"
+
 server_start short --tcp
 short="${SERVER_URL[short]}?quarantine=off&node_timeout=3s"
 holdfast run -u "$short" x -- sleep 60 &

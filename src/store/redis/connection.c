@@ -89,8 +89,10 @@ static void break_with_socket(struct hf_redis_connection *connection)
                       connection->socket.tls == NULL;
     if (is_unheard && !connection->is_broken) {
         break_unheard(connection);
-    } else {
+    } else if (!connection->is_broken) {
         hf_redis_connection_break(connection, connection->socket.reason);
+        connection->fault =
+            connection->socket.is_denied ? HF_DENIED : HF_UNAVAILABLE;
     }
 }
 
