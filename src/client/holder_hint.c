@@ -32,6 +32,12 @@ static void write_process(const struct hf_holder *holder, char *out, size_t len)
              has_label ? " (" : "", holder->label, has_label ? ")" : "");
 }
 
+/* A server refuses a free name while it has waiters. */
+static bool is_free(const struct hf_holder *holder)
+{
+    return holder->kind == HF_HOLDER_NONE && holder->remaining_ms >= 0;
+}
+
 static void write_holder(const struct hf_holder *holder, char *out, size_t len)
 {
     char process[300];
@@ -55,7 +61,9 @@ static void write_holder(const struct hf_holder *holder, char *out, size_t len)
         snprintf(out, len, "held by others who share it");
         break;
     case HF_HOLDER_NONE:
-        snprintf(out, len, "held by another owner");
+        snprintf(out, len, "%s",
+                 is_free(holder) ? "free, but others wait for it"
+                                 : "held by another owner");
         break;
     }
 }
@@ -63,6 +71,9 @@ static void write_holder(const struct hf_holder *holder, char *out, size_t len)
 static void write_left(const struct hf_holder *holder, char *out, size_t len)
 {
     int64_t left_ms = holder->remaining_ms;
+    if (is_free(holder)) {
+        return;
+    }
     if (left_ms < 0) {
         snprintf(out, len, ", without expiry");
         return;

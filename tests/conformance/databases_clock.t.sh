@@ -39,9 +39,20 @@ is_off_by() { # SECONDS
     [ "${off#-}" -le 60 ]
 }
 
-# One name in turn: its fences rise. `server_time` prints the server's clock, in s.
+dies() { # PID: a waiter, with the processes that it began
+    local children
+    mapfile -t children < <(pgrep -P "$1")
+    kill -9 "${children[@]}" "$1"
+    wait "$1" 2>"$W/log"
+}
+is_free() { # NAME
+    [ "$(holdfast ls --json "$1" | jq -r .state)" = free ]
+}
+
+# One name in turn: its fences rise. `server_time` prints the server's clock, in s;
+# `polls` makes waiters such that nothing is pushed to them.
 clock_steps() { # SERVER
-    local server=$1 first next killed code
+    local server=$1 first next killed waits code
     fences=(0)
     gives 0 "$server: the server counts" doctor --init
 
@@ -72,7 +83,20 @@ clock_steps() { # SERVER
     killed=$begun
     ok '... and free then' wait_until 20 holds "$server-again"
     rises '... back' "$server-again"
+    begin "$server-left" left
+    ok '... another lock' wait_until 20 holds "$server-left"
+    begin "$server-waits" -w 60 left
+    waits=$begun
+    ok '... and a waiter, which polls' wait_until 20 is_queued "$server-waits"
+    polls
+    dies "$waits"
     step "$server" -$HALF_HOUR
+    end "$server-left"
+    ok '... its place outlasts it on the free name' wait_until 20 is_free left
+    gives 75 '... which is refused' run -n left -- true
+    like "$err" 'holdfast: left: free, but others wait for it$' '... with the reason'
+    gives 0 '... until a break' break left
+    gives 0 '... which removes that place' run -n left -- true
     kill -9 "$(pgrep -P "$killed")" # its keeper, which would release the lock
     gives 75 '... a killed holder: its lock outlasts its lease' run -w 16s job -- true
     gives 0 '... until it is taken' break --now job
@@ -94,6 +118,9 @@ clock_steps() { # SERVER
 under_clock postgres postgres_start || skip_all 'no PostgreSQL'
 export HOLDFAST_URL="postgres://postgres@/postgres?host=$PGHOST&node_timeout=3s&connect_timeout=10s"
 server_time() { pg -c "SELECT date_part('epoch', clock_timestamp())::bigint"; }
+polls() { # as behind a pooler
+    pg -c "UPDATE holdfast.waiter SET channel = ''" >"$W/log"
+}
 clock_steps postgres
 postgres_stop
 
@@ -103,5 +130,6 @@ postgres_stop
 ok 'MariaDB starts' under_clock mariadb mariadb_start
 export HOLDFAST_URL="mysql://root@/?socket=$W/maria/s&node_timeout=3s&connect_timeout=10s"
 server_time() { sql -e 'SELECT UNIX_TIMESTAMP(SYSDATE())'; }
+polls() { :; }
 clock_steps mariadb
 finish

@@ -100,6 +100,52 @@ static void test_break_persisted(struct rig *rig, struct server *server)
        "freed at once, its holder may go on for as long");
 }
 
+static struct said wait_for(struct rig *rig, const char *owner)
+{
+    struct hf_ask ask = ask_of(HF_VERB_ACQUIRE, "q", owner);
+    ask.queue_ms = 6000;
+    return rig_ask(rig, ask);
+}
+
+/* The clock is set back by an hour, and waiters die: their places would last
+ * until it has caught up. Nothing is pushed, so the free name is theirs. */
+static void test_break_places(struct rig *rig, struct server *server, bool now)
+{
+    told(server, "ACL SETUSER default -publish");
+    uint64_t t = acquire(rig, "q", A_OWNER, 0).counter;
+    wait_for(rig, "dead");
+    for (int i = 0; i < 250; i++) {
+        told(server, "ZADD hf:{lock:q}:queue %d dead-%d", i, i);
+        told(server, "HSET hf:{lock:q}:waiters dead-%d %s", i,
+             told(server, "HGET hf:{lock:q}:waiters dead"));
+    }
+    server_pass(server, -3600000);
+    struct said said = wait_for(rig, "live");
+    ok(said.verdict == HF_VERDICT_QUEUED && said.ahead == 250,
+       "a waiter behind those of before");
+    if (now) {
+        release(rig, "q", A_OWNER, t);
+        said = acquire(rig, "q", C_OWNER, 0);
+        ok(said.verdict == HF_VERDICT_REFUSED && said.kind == HF_HOLDER_NONE,
+           "the free name is refused");
+    }
+    said = break_it(rig, "q", B_OWNER, now);
+    ok(said.verdict == HF_VERDICT_OK &&
+           strcmp(told(server, "ZCARD hf:{lock:q}:queue"), "1") == 0 &&
+           strcmp(told(server, "HLEN hf:{lock:q}:waiters"), "1") == 0,
+       "a break removes places that no live waiter can have");
+    release(rig, "q", B_OWNER, 0);
+    said = acquire(rig, "q", C_OWNER, 0);
+    ok(said.verdict == HF_VERDICT_REFUSED && said.kind == HF_HOLDER_NONE,
+       "and leaves that of a live one");
+    said = wait_for(rig, "live");
+    ok(said.verdict == HF_VERDICT_OK, "which gets the name");
+    release(rig, "q", "live", said.counter);
+    server_pass(server, 3600000);
+    told(server, "ACL SETUSER default +publish");
+    told(server, "DEL hf:{lock:q}:queue hf:{lock:q}:waiters");
+}
+
 static void test_break_ended(struct rig *rig, struct server *server)
 {
     told(server, "SET lock:e ended:" A_OWNER " PX 3600000");
@@ -164,6 +210,8 @@ int main(void)
     test_give_back(&rig, &server);
     test_break_years(&rig, &server);
     test_break_persisted(&rig, &server);
+    test_break_places(&rig, &server, true);
+    test_break_places(&rig, &server, false);
     test_break_ended(&rig, &server);
     rig_close(&rig);
     server_remove(&server);

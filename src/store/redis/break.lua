@@ -24,6 +24,9 @@
 -- the clock was set back, and one without expiry was persisted by hand: both
 -- are shortened. A lock of another library may be longer: the breaker's text
 -- then ends with LONG, so that the next breaker does not shorten it.
+-- A place in the queue is no longer than ARGV 5 either. One that ends later was
+-- entered before the clock was set back: a break removes it, since its waiter
+-- may be dead and keep the free name from others. A live one enters again.
 --
 -- I1: c is only replaced by max(c + 1, ..). I2: the breaker acquires nothing,
 -- and owns no value. If it takes the name from a group, c increases. If it
@@ -64,6 +67,29 @@ end
 if ARGV[6] ~= '' then
     return reply
 end
+
+local function drop_far_places()
+    if redis.call('PTTL', KEYS[3]) <= most then
+        return
+    end
+    redis.call('PEXPIRE', KEYS[3], most)
+    redis.call('PEXPIRE', KEYS[4], most)
+    local kept = 0
+    repeat
+        local page = redis.call('ZRANGE', KEYS[3], kept, kept + 99)
+        for _, who in ipairs(page) do
+            local record = redis.call('HGET', KEYS[4], who) or ''
+            local till = tonumber(string.match(record, '^%d+') or '')
+            if till and till > now + most then
+                forget(who)
+            else
+                kept = kept + 1
+            end
+        end
+    until #page < 100
+end
+pcall(drop_far_places)
+
 local is_ended = string.match(text, '^ended:') and
     string.match(string.sub(text, 7), ID)
 local is_long = sharers == 0 and

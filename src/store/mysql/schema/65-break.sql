@@ -47,6 +47,11 @@ BEGIN
                     SET owner = back;
                 END IF;
             ELSEIF back = '' THEN
+                -- Entered before the clock was set back: no live waiter has
+                -- such a place.
+                DELETE w FROM holdfast.waiter AS w FORCE INDEX (PRIMARY)
+                    WHERE w.name = lock_name
+                        AND w.until > us DIV 1000 + max_ttl_ms;
                 SET is_ended = COALESCE(LEFT(owner, 6) = 'ended:', FALSE);
                 IF NOT is_ended AND left_ms > max_ttl_ms THEN
                     -- written before the clock was set back

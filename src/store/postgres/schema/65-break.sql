@@ -42,6 +42,9 @@ BEGIN
     IF back <> '' THEN
         RETURN a;
     END IF;
+    -- Entered before the clock was set back: no live waiter has such a place.
+    DELETE FROM holdfast.waiter w
+        WHERE w.name = s.name AND w.until > s.now + max_ttl_ms;
     is_ended := coalesce(substr(s.owner, 1, 6) = convert_to('ended:', 'UTF8'),
         false);
     IF NOT is_ended AND a.left_ms > max_ttl_ms THEN
