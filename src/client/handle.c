@@ -35,7 +35,10 @@ static struct hf_span left(const struct hf_lock *lock)
 
 bool hf_lock_valid_for(const struct hf_lock *lock, int64_t ms)
 {
-    struct hf_span rest = lock == NULL ? (struct hf_span){0} : left(lock);
+    if (lock == NULL) {
+        return false;
+    }
+    struct hf_span rest = left(lock);
     return rest.ns > 0 && rest.ns >= hf_span_ms(ms).ns;
 }
 

@@ -86,7 +86,7 @@ size_t hf_resp_write(char *to, const struct hf_resp_request *request)
     HF_ASSERT(request->argc > 0 && run->argc >= 0);
     HF_ASSERT((run->argc == 0) == (run->len == 0));
     HF_ASSERT(request->run_at >= 0 && request->run_at <= request->argc);
-    char *at = write_size(to, '*', (size_t)(request->argc + run->argc));
+    char *at = write_size(to, '*', (size_t)request->argc + (size_t)run->argc);
     at = write_arguments(at, request, 0, request->run_at);
     at = write_bytes(at, run->bytes, run->len);
     at = write_arguments(at, request, request->run_at, request->argc);
