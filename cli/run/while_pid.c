@@ -20,8 +20,10 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 /* cli_acquire.signal: the process has ended. No signal has this number. */
@@ -151,18 +153,32 @@ static int take_lock(struct cli_while *keep, const sigset_t *wanted)
 
 /* ---- The keeper: going into the background ------------------------------ */
 
-/* stderr stays open for a line about a loss, unless it is the same pipe as
- * stdout: $(holdfast acquire ... 2>&1) reads it to its end. */
+/* A pipe, or a socket without a name: one of a pair. The program at its other
+ * end reads it to its end before it goes on: $(... 2>&1), or a program that
+ * captures stderr. A socket with a name leads to a logger. */
+static bool is_captured(int fd)
+{
+    struct stat about;
+    struct sockaddr_un peer;
+    socklen_t len = sizeof(peer);
+    if (fstat(fd, &about) != 0) {
+        return false;
+    }
+    bool is_pair = S_ISSOCK(about.st_mode) &&
+                   getpeername(fd, (struct sockaddr *)&peer, &len) == 0 &&
+                   peer.sun_family == AF_UNIX && len <= sizeof(sa_family_t);
+    return is_pair || S_ISFIFO(about.st_mode);
+}
+
+/* stderr stays open for a line about a loss, unless a program reads it to its
+ * end: that would wait for as long as we live. */
 static void close_output(void)
 {
-    struct stat out, err;
-    bool is_same = fstat(STDOUT_FILENO, &out) == 0 &&
-                   fstat(STDERR_FILENO, &err) == 0 && S_ISFIFO(err.st_mode) &&
-                   out.st_dev == err.st_dev && out.st_ino == err.st_ino;
+    bool is_read = is_captured(STDERR_FILENO);
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     (void)dup2(null, STDIN_FILENO);
     (void)dup2(null, STDOUT_FILENO);
-    if (is_same) {
+    if (is_read) {
         (void)dup2(null, STDERR_FILENO);
     }
 }

@@ -217,4 +217,28 @@ ok 'is given back' wait_until 5 is_free full
 is "$(timeout 20 bash -c 'x=$(holdfast acquire --while-pid $$ both 2>&1); echo "${x%%:*}" | wc -c')" \
     33 'stderr on the same pipe does not hang the shell'
 ok 'free with it' wait_until 5 is_free both
+
+# A program that reads stderr to its end, through a pipe or a socket pair.
+cat >"$W/reader" <<'X'
+import os, socket, subprocess, sys
+ask = ["holdfast", "acquire", "--while-pid", str(os.getpid())]
+run = subprocess.run(ask + ["reader"], capture_output=True, timeout=15)
+print(run.returncode, len(run.stdout) > 0, run.stderr)
+ours, its = socket.socketpair()
+ours.settimeout(15)
+run = subprocess.run(ask + ["reader2"], stdout=its, stderr=its)
+its.close()
+line = b""
+while more := ours.recv(4096):
+    line += more
+print(run.returncode, line.endswith(b"\n"))
+for name in "reader", "reader2":
+    print(subprocess.call(["holdfast", "ls", "-q", name]))
+X
+capture timeout 60 python3 "$W/reader"
+is "$code:$out" "0:0 True b''
+0 True
+0
+0" 'stderr is closed for a program that reads to its end'
+ok 'free with it' wait_until 5 is_free reader
 finish
