@@ -80,4 +80,31 @@ capture holdfast run job -- sh -c 'keeper=$PPID
     done'
 like "$out" $'^holdfast\n[^\n]*holdfast run job.*\nholdfast-keeper?\n[^\n]*\\(keeper\\) run job' \
     'ps tells wrapper and keeper apart'
+
+# The recipe of docs/scripts.md and of the man page by which a script starts
+# itself under its lock: also below a daemon that an earlier run has left, with
+# the environment of that run.
+docs_recipe() {
+    sed -n '/^Or let the script start itself/,/^If the lock/p' \
+        "$HF_SOURCE/docs/scripts.md" | sed -n '/^```sh/,/^```$/p' | grep -v '^```'
+}
+man_recipe() {
+    sed -n '/^The same, with everything that the script starts/,/^\.Ed/p' \
+        "$HF_SOURCE/docs/holdfast.1" | sed 's/\\-/-/g' | sed '/^The same\|^\.[BE]d/d'
+}
+export HOLDFAST_URL=local://$W/recipe
+for recipe in docs_recipe man_recipe; do
+    {
+        echo '#!/bin/sh'
+        $recipe
+        echo 'holdfast ls -q deploy; held=$?; echo "$# $1 $2 $held"'
+    } >"$W/$recipe"
+    chmod +x "$W/$recipe"
+    is "$(timeout 60 "$W/$recipe" 'a b' '')" '2 a b  0' "$recipe: takes the lock"
+    is "$(timeout 60 "$W/$recipe")" '0   0' "$recipe: without arguments"
+    capture timeout 60 holdfast run deploy -- sh -c 'env >"$0"' "$W/stale"
+    is "$(timeout 60 env "$(grep ^HOLDFAST_NAME= "$W/stale")" \
+        "$(grep ^HOLDFAST_OWNER= "$W/stale")" "$W/$recipe" x y)" \
+        '2 x y 0' "$recipe: in the environment of an earlier run"
+done
 finish
