@@ -88,9 +88,18 @@ sweep_wait() {
         [[ $ms -lt 8000 && $code = 75 ]] || says_so ||
             wrong+="limit $limit, $ms ms, code $code: $err"$'\n'
     done
+    is "$wrong" '' "$store: run -w"
+    # The store is not unreachable: only this process cannot open it.
+    wrong=
+    for ((limit = first; limit <= last; limit++)); do
+        timed limited "$limit" holdfast run -n --on-unreachable run held -- \
+            echo ran
+        [[ $ms -lt 8000 && $code = 75 && -z $out ]] || says_so || is_unloaded ||
+            wrong+="limit $limit, $ms ms, code $code: $out $err"$'\n'
+    done
     kill $holder
     wait $holder
-    is "$wrong" '' "$store: run -w"
+    is "$wrong" '' "$store: --on-unreachable run beside a holder"
 }
 
 for HOLDFAST_URL in "${stores[@]}"; do

@@ -48,6 +48,10 @@ enum hf_status hf_folder_fail(const char *path, int number, const char *doing,
     case ENOMEM:
         return hf_fail(error, HF_NO_MEMORY, "cannot %s %s: out of memory",
                        doing, path);
+    case EMFILE: /* of this process, and so no outage of the store */
+    case ENFILE:
+        return hf_fail(error, HF_NO_MEMORY, "cannot %s %s: %s", doing, path,
+                       hf_errno_text(number));
     case EACCES:
     case EPERM:
         return hf_fail(error, HF_DENIED,
