@@ -7,6 +7,7 @@
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/values.sh"
 . "$(dirname "$0")/../lib/again.sh"
+. "$(dirname "$0")/../lib/users.sh"
 has_server || skip_all "$(lacks_server)"
 
 # Exit code, and a pattern of its output and messages.
@@ -44,6 +45,13 @@ unlike "$out" 'libmariadb' 'the command is not linked with libmariadb'
 ok 'the server starts' mariadb_start
 server='MariaDB 1' isolation=$(isolation_variable)
 ! is_mysql || server='MySQL 9'
+# Its socket, which this user may not open.
+chmod 755 "$W" "$W/maria"
+chmod 0 "$W/maria/s"
+gives 77 'no permission for the socket; add the user to its group' \
+    'no right to the socket' "${as_other[@]}" holdfast run -n \
+    --on-unreachable run -u "${h/\/nowhere/$W/maria/s}" job -- echo ran
+chmod 777 "$W/maria/s"
 query="socket=$W/maria/s&node_timeout=3s&connect_timeout=10s"
 export HOLDFAST_URL="mysql://root@/?$query"
 app="mariadb://app@/app?$query"

@@ -6,6 +6,7 @@
 . "$(dirname "$0")/../lib/databases.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/again.sh"
+. "$(dirname "$0")/../lib/users.sh"
 
 says() { # CODE PATTERN TITLE COMMAND...
     local want=$1 pattern=$2 title=$3
@@ -42,6 +43,13 @@ unlike "$out" 'libpq|libssl' 'the command is not linked with libpq'
 # ---- The schema, made at first use by a role that may ----------------------------
 
 postgres_start
+# Its socket, which this user may not open.
+chmod 755 "$W" "$PGHOST"
+chmod 0 "$PGHOST/.s.PGSQL.5432"
+says 77 'no permission for the socket; add the user to its group' \
+    'no right to the socket' "${as_other[@]}" holdfast run -n \
+    --on-unreachable run -u "${h/\/nowhere/$PGHOST}" job -- echo ran
+chmod 777 "$PGHOST/.s.PGSQL.5432"
 export HOLDFAST_URL="postgres://postgres@/postgres?host=$PGHOST&node_timeout=3s&connect_timeout=10s"
 app=${HOLDFAST_URL/postgres@/app@}
 pg -c "CREATE ROLE app LOGIN"

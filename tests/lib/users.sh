@@ -10,7 +10,14 @@
 #                              carol (no member), homeless, slash
 #     share                    the shared store of all members, configured
 #
+#   "${as_other[@]}" COMMAND...  without the rights of root, which may open each
+#                              file; mode 0 keeps the test's own user out
+#
 # shellcheck disable=SC2034 # capture's variables
+as_other=(env HOME=/nonexistent)
+[ "$(id -u)" != 0 ] ||
+    as_other+=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+
 users_can() {
     [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null
 }

@@ -115,12 +115,26 @@ static bool may_want_tls(const struct hf_mysql_target *target,
             error == ER_SECURE_TRANSPORT_REQUIRED);
 }
 
+/* libmariadb puts the errno behind the path. */
+static bool is_shut_socket(const struct hf_mysql_target *target, unsigned error,
+                           const char *why)
+{
+    return error == CR_CONNECTION_ERROR && target->host == NULL &&
+           (has(why, "' (13)") || has(why, "' (1)")); /* EACCES, EPERM */
+}
+
 enum hf_status hf_mysql_target_fault(const struct hf_mysql_target *target,
                                      struct st_mysql *sql, char *out,
                                      size_t size)
 {
     unsigned error = mysql_errno(sql);
     const char *why = mysql_error(sql);
+    if (is_shut_socket(target, error, why)) {
+        snprintf(out, size,
+                 "cannot connect: no permission for the socket; add the user "
+                 "to its group");
+        return HF_DENIED;
+    }
     if (error == CR_SSL_CONNECTION_ERROR) {
         explain_tls(target, why, out, size);
     } else if (error == CR_UNKNOWN_HOST) {

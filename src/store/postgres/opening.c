@@ -9,6 +9,7 @@
 #include "store/postgres/connection.h"
 #include "store/postgres/connection_parts.h"
 
+#include <errno.h>
 #include <libpq-fe.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +64,18 @@ static enum hf_status opening_fault(const struct pg_conn *pq, const char *why)
     return HF_UNAVAILABLE;
 }
 
+/* The server may run, but this user may not open its socket. */
+static const char *shut_socket(const struct pg_conn *pq, const char *why)
+{
+    const char *host = PQhost(pq);
+    return host != NULL && host[0] == '/' &&
+                   (strcmp(why, strerrordesc_np(EACCES)) == 0 ||
+                    strcmp(why, strerrordesc_np(EPERM)) == 0)
+               ? "cannot connect: no permission for the socket; add the user "
+                 "to its group"
+               : NULL;
+}
+
 void hf_pg_connection_fail(struct hf_pg_connection *connection)
 {
     char text[600];
@@ -71,6 +84,12 @@ void hf_pg_connection_fail(struct hf_pg_connection *connection)
     enum hf_status fault = connection->link.is_open
                                ? HF_UNAVAILABLE
                                : opening_fault(connection->pq, why);
+    const char *shut =
+        connection->link.is_open ? NULL : shut_socket(connection->pq, why);
+    if (shut != NULL) {
+        hf_pg_connection_break(connection, HF_DENIED, shut);
+        return;
+    }
     if (strstr(why, "out of memory") != NULL) {
         fault = HF_NO_MEMORY;
     }
