@@ -380,9 +380,16 @@ static int check_missing(const struct file *file)
                : -1;
 }
 
-/* The text after a NUL byte would be ignored. @return 0, or the exit code. */
+/* The text after a NUL byte would be ignored, and a byte order mark would be a
+ * part of the first key. @return 0, or the exit code. */
 static int check_text(struct file *file)
 {
+    static const char bom[] = "\xef\xbb\xbf";
+    if (strncmp(file->text, bom, strlen(bom)) == 0) {
+        file->line = 1;
+        return complain(file, "begins with a byte order mark (BOM): save it as "
+                              "UTF-8 without one");
+    }
     const char *nul = memchr(file->text, '\0', file->found.len);
     if (nul == NULL) {
         return 0;

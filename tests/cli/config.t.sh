@@ -83,6 +83,9 @@ printf 'url = local://%s\nmax_ttl = 5s\nmax_ttl = 6s\n' "$W/x" >"$file"
 refused "$file:2: .*max_ttl.* twice" 'a parameter twice'
 printf 'url = local://%s\nmax_ttl = 5s\0\nfence_keep = 1h\n' "$W/x" >"$file"
 refused "$file:2: has a NUL byte$" 'a NUL byte'
+printf '\xef\xbb\xbfurl = local://%s\n' "$W/x" >"$file"
+refused "$file:1: begins with a byte order mark \(BOM\): save it as UTF-8 without one$" \
+    'a byte order mark'
 printf 'url = local://%s\n\0' "$W/x" >"$file"
 refused "$file:2: has a NUL byte$" 'a NUL byte at the end'
 printf 'url = local://%s/a#b\n' "$W" >"$file"
