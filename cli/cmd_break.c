@@ -169,7 +169,7 @@ static void print_overlap(struct cli_out *out, int64_t left_ms)
     }
 }
 
-static void print_text(struct cli_out *out, const struct breaking *breaking)
+static void put_result(struct cli_out *out, const struct breaking *breaking)
 {
     bool was_taken = breaking->from.kind != HF_HOLDER_NONE;
     bool is_taken = breaking->to.kind != HF_HOLDER_NONE;
@@ -186,7 +186,17 @@ static void print_text(struct cli_out *out, const struct breaking *breaking)
         put_who(out, &breaking->to);
     }
     print_overlap(out, breaking->two_may_run_ms);
-    cli_out_text(out, "\n");
+}
+
+/* The name stays broken: that must not be lost with the output. */
+static int say_unreported(const struct breaking *breaking, int error)
+{
+    struct cli_out out;
+    cli_message_begin(&out);
+    put_result(&out, breaking);
+    cli_out_text(&out, "; not reported: stdout: ");
+    cli_out_text(&out, cli_message_of(error));
+    return cli_message_end(&out, CLI_EXIT_INTERNAL);
 }
 
 static int print(const struct breaking *breaking)
@@ -196,11 +206,10 @@ static int print(const struct breaking *breaking)
     if (breaking->args->is_json) {
         print_json(&out, breaking);
     } else if (!breaking->args->is_quiet) {
-        print_text(&out, breaking);
+        put_result(&out, breaking);
+        cli_out_text(&out, "\n");
     }
-    return cli_out_flush(&out)
-               ? 0
-               : cli_message_errno(CLI_EXIT_INTERNAL, "stdout", out.error);
+    return cli_out_flush(&out) ? 0 : say_unreported(breaking, out.error);
 }
 
 /* ---- Breaking ---------------------------------------------------------- */

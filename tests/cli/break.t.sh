@@ -190,4 +190,13 @@ like "$code:$err" '^75:holdfast: known: a server in quarantine may have lost its
     'a server in quarantine does not say that a name is free'
 capture holdfast break --now known
 like "$code:$out" '^0:.*; two may run until ' 'nor that it was'
+
+# The result is not lost with the output.
+export HOLDFAST_URL=local://$W/full
+holdfast acquire -t 60s full >/dev/null
+for option in --now --json; do
+    capture sh -c "holdfast break $option full >/dev/full"
+    like "$code:$err" '^70:holdfast: full (was taken from [^ ]+ pid [0-9]+ and )?is free.*; not reported: stdout: No space' \
+        "break $option: a full stdout"
+done
 finish
