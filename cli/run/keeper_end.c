@@ -159,6 +159,9 @@ void cli_keeper_kill(struct cli_keeper *keeper)
 {
     int64_t until = cli_time_now_ns() + KILL_MS * CLI_NS_PER_MS;
     pid_t group = keeper->child.is_over ? 0 : keeper->child.pid;
+    if (keeper->child.is_over) {
+        cli_keeper_signal(keeper, SIGKILL); /* what is left of its group */
+    }
     keeper->survivor =
         cli_kill_tree_end(&keeper->run->kill_tree, group, 0, until);
     if (keeper->survivor == 0) {

@@ -354,6 +354,12 @@ void cli_kill_tree_signal(const struct cli_kill_tree *tree, pid_t group,
                           int number)
 {
     struct tree found = {.proc = tree->proc, .from = tree};
+    siginfo_t child;
+    /* An orphan is our child: the kernel finds those without /proc. */
+    if (waitid(P_PGID, (id_t)group, &child, WEXITED | WNOHANG | WNOWAIT) == 0) {
+        (void)kill(-group, number);
+        return;
+    }
     if (tree->proc < 0) {
         return;
     }

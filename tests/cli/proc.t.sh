@@ -88,6 +88,19 @@ ok '--on-no-proc run: a process that left it is not' \
     kill -0 "$(pid_of orphan)"
 kill -9 "$(pid_of orphan)"
 
+# What a signal leaves of the group is ended, too.
+prepare rest
+unshare -m "$W/covered" holdfast run -n --on-no-proc run -t 4s \
+    --kill-grace 300ms job -- bash -c \
+    '(trap "" TERM; echo $BASHPID >"$0/command"; exec sleep 60) & wait' "$dir" \
+    2>"$W/err" &
+wrapper=$!
+wait_until 10 test -s "$dir/command"
+kill -TERM $wrapper
+wait $wrapper
+is "$?:$(cat "$W/err")" 143: '--on-no-proc run: ended by a signal'
+ok '--on-no-proc run: the rest of its group is ended' is_ended command
+
 # ---- Without effect on it ----------------------------------------------------
 
 # Processes of other users are hidden, and those that may not be traced.
