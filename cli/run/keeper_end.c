@@ -157,7 +157,13 @@ void cli_keeper_end(struct cli_keeper *keeper, enum cli_why why)
 
 void cli_keeper_kill(struct cli_keeper *keeper)
 {
-    int64_t until = cli_time_now_ns() + KILL_MS * CLI_NS_PER_MS;
+    int64_t now = cli_time_now_ns();
+    int64_t until = now + KILL_MS * CLI_NS_PER_MS;
+    if (keeper->drain_ns != 0 &&
+        now < keeper->deadline_ns - keeper->margin_ns) {
+        /* Nothing is renewed meanwhile, and the release needs time, too. */
+        until = least(until, now + (keeper->deadline_ns - now) / 2);
+    }
     pid_t group = keeper->child.is_over ? 0 : keeper->child.pid;
     if (keeper->child.is_over) {
         cli_keeper_signal(keeper, SIGKILL); /* what is left of its group */
