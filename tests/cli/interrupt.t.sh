@@ -17,8 +17,8 @@ X
 printf '#!/bin/sh\nkill -TERM $$\n' >"$W/die"
 cat >"$W/linger" <<'X'
 #!/bin/bash
-(trap '' INT; exec sleep 300) &
-echo $! >left
+(trap '' INT; echo $BASHPID >left; exec sleep 300) &
+until [ -s left ]; do sleep 0.01; done
 echo "ready-""now"
 wait
 X
