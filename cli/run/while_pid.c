@@ -159,7 +159,7 @@ static int take_lock(struct cli_while *keep, const sigset_t *wanted)
 static bool is_captured(int fd)
 {
     struct stat about;
-    struct sockaddr_un peer;
+    struct sockaddr_un peer = {.sun_family = AF_UNSPEC};
     socklen_t len = sizeof(peer);
     if (fstat(fd, &about) != 0) {
         return false;
