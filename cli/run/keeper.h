@@ -95,6 +95,10 @@ int64_t cli_keeper_next(const struct cli_keeper *keeper);
  * time this gives the terminal back, and begins the grace. */
 bool cli_keeper_drains(struct cli_keeper *keeper);
 
+/* keeper_drain.c: the command has ended. Did a signal that was handed on, or
+ * Ctrl-C, ask it to? That ends an election, too. */
+bool cli_keeper_was_asked(const struct cli_keeper *keeper);
+
 /* keeper_drain.c: signal the command's process group, or what is left of it. */
 void cli_keeper_signal(const struct cli_keeper *keeper, int number);
 

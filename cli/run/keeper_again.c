@@ -34,31 +34,12 @@
 
 /* ---- Whether another round follows --------------------------------------- */
 
-static bool was_handed(const struct cli_keeper *keeper, int number)
-{
-    return sigismember(&keeper->handed, number) == 1;
-}
-
-/* True if this signal ends the election, and not only this round. Another
- * forwarded signal (SIGHUP to reload, say) ends the round only if the command
- * dies by it. The terminal sends Ctrl-C to the command's group only, so it is
- * detected by the command's exit code. */
-static bool is_asked_to_end(const struct cli_keeper *keeper)
-{
-    int signal = cli_child_code(&keeper->child) - CLI_EXIT_SIGNAL;
-    bool is_from_terminal =
-        keeper->had_terminal && (signal == SIGINT || signal == SIGQUIT);
-    return was_handed(keeper, SIGINT) || was_handed(keeper, SIGTERM) ||
-           was_handed(keeper, SIGQUIT) || is_from_terminal ||
-           (signal > 0 && signal < NSIG && was_handed(keeper, signal));
-}
-
 static bool stands_again(const struct cli_keeper *keeper)
 {
     bool was_run = atomic_load(&keeper->run->link.shared->exec_errno) == 0;
     return keeper->args->is_again && keeper->was_taken && was_run &&
            keeper->why != CLI_WHY_WRAPPER && keeper->survivor == 0 &&
-           !is_asked_to_end(keeper);
+           !cli_keeper_was_asked(keeper);
 }
 
 /* ---- The pause between two rounds ---------------------------------------- */

@@ -18,26 +18,26 @@
 
 #include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
 
-/* Signals that ask a program to end. Others, such as SIGUSR1, count only if the
- * command died of them. */
-static bool was_asked(const struct cli_keeper *keeper)
+static bool was_handed(const struct cli_keeper *keeper, int number)
 {
-    static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        if (sigismember(&keeper->handed, numbers[i]) == 1) {
-            return true;
-        }
-    }
-    return false;
+    return sigismember(&keeper->handed, number) == 1;
 }
 
-/* Ctrl-C went to the command's whole group. A shell exits with 130 then. */
-static bool was_typed(const struct cli_keeper *keeper)
+/* Another signal that was handed on (SIGHUP to reload, say) counts only if the
+ * command died of it. The terminal sends Ctrl-C to the command's group only, so
+ * it is detected by the command's exit code. */
+bool cli_keeper_was_asked(const struct cli_keeper *keeper)
 {
     int signal = cli_child_code(&keeper->child) - CLI_EXIT_SIGNAL;
-    return (signal == SIGINT || signal == SIGQUIT) &&
-           cli_term_group(&keeper->term) == keeper->child.pid;
+    bool is_from_terminal =
+        (signal == SIGINT || signal == SIGQUIT) &&
+        (keeper->had_terminal ||
+         cli_term_group(&keeper->term) == keeper->child.pid);
+    return was_handed(keeper, SIGINT) || was_handed(keeper, SIGTERM) ||
+           was_handed(keeper, SIGQUIT) || is_from_terminal ||
+           (signal > 0 && signal < NSIG && was_handed(keeper, signal));
 }
 
 /* Without the lock there is nothing to protect. */
@@ -47,17 +47,35 @@ static bool has_lock(const struct cli_keeper *keeper)
            !(keeper->is_lost && keeper->args->on_lost == CLI_LOST_WARN);
 }
 
+/* A signal to the whole service reaches the command too, which may have ended
+ * before the wrapper could hand it on. It may be in the link, and the keeper,
+ * which blocks all signals, has one of its own. */
+static void hear_all(struct cli_keeper *keeper)
+{
+    const struct timespec at_once = {0};
+    sigset_t ends;
+    int number;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGHUP);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGQUIT);
+    sigaddset(&ends, SIGTERM);
+    (void)cli_keeper_hear(keeper);
+    while ((number = sigtimedwait(&ends, NULL, &at_once)) > 0) {
+        (void)sigaddset(&keeper->handed, number);
+    }
+}
+
 static bool begin(struct cli_keeper *keeper)
 {
-    /* A signal to the whole service may be in the link still. */
-    (void)cli_keeper_hear(keeper);
-    bool is_known = was_asked(keeper) || was_typed(keeper);
-    if (!is_known && !WIFSIGNALED(keeper->child.status)) {
+    bool was_told = cli_keeper_was_asked(keeper); /* the command, in time */
+    hear_all(keeper);
+    if (!cli_keeper_was_asked(keeper) && !WIFSIGNALED(keeper->child.status)) {
         return false;
     }
     keeper->drain_ns = cli_time_now_ns() + keeper->grace_ns;
     cli_keeper_give_terminal(keeper);
-    if (!is_known) { /* the signal was for the command alone */
+    if (!was_told) { /* the signal was for the command alone, or came late */
         cli_keeper_signal(keeper, SIGTERM);
     }
     cli_keeper_signal(keeper, SIGCONT);

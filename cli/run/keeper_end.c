@@ -224,7 +224,7 @@ bool cli_keeper_enforce(struct cli_keeper *keeper)
         is_enforced(keeper) && now >= keeper->deadline_ns - keeper->margin_ns;
     if (now >= kill_at(keeper)) {
         keeper->was_asleep =
-            keeper->why == CLI_WHY_NONE && keeper->drain_ns == 0;
+            keeper->why == CLI_WHY_NONE && (keeper->drain_ns == 0 || is_late);
         cli_keeper_kill(keeper);
         if (is_late) {
             keeper->why = CLI_WHY_LOST;

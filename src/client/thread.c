@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The library's thread: it renews leases while no call is in the library.
  *
- * It starts with the first lock or asynchronous operation, blocks all signals,
- * calls on_state (notify.h), and sleeps until the timer (timer.c) expires. Then
- * it runs the due timers, unless a call waits: that call runs them. While
- * replies are missing or a node is not connected, it also polls the sockets. It
- * does not while a call waits, so that it never reads the reply of that call.
- */
+ * It starts with the first lock or asynchronous operation, or after a failed
+ * call that leaves something to finish. It blocks all signals, calls on_state
+ * (notify.h), and sleeps until the timer (timer.c) expires. Then it runs the
+ * due timers, unless a call waits: that call runs them. While replies are
+ * missing or a node is not connected, it also polls the sockets. It does not
+ * while a call waits, so that it never reads the reply of that call. */
 #include "client/thread.h"
 
 #include "client/close.h"

@@ -106,6 +106,7 @@ wait_unregistered() {
     [ -z "$waiter" ] || { kill "$waiter" && wait "$waiter"; } 2>/dev/null
     holdfast run -vv -w 200 unregistered -- echo ran >"$W/ran" 2>"$W/unregistered" &
     waiter=$!
+    pids+=("$waiter")
     wait_until 5 grep -q 'not registered' "$W/unregistered"
 }
 ok 'a node that is not registered' wait_until 20 is_unregistered try_unregistered

@@ -221,7 +221,7 @@ etcd_ctl del --prefix lock:many- >/dev/null
 ETCD_ARGS=(--max-txn-ops 4)
 ok 'the server starts again, with a small --max-txn-ops' etcd_restart e1
 mapfile -t forty < <(seq -f 'few-%g' 40)
-gives 0 'many locks of one ttl are renewed' run -t 6s "${forty[@]}" -- sleep 8
+gives 0 'many locks of one ttl are renewed' run -t 10s "${forty[@]}" -- sleep 11
 ETCD_ARGS=(--max-txn-ops 1)
 ok 'the server starts again, with one that is too small' etcd_restart e1
 gives 69 '... it makes no lock' run -n few -- true

@@ -40,7 +40,7 @@ the lock is released first
     $ bash -c 'trap "holdfast run -n job -- echo fr""ee" INT; holdfast run job -- ./stay; :'
     > ready-now; send \x03; > free; ? [0]
 what ignores Ctrl-C is ended before the lock is released
-    $ bash -c 'trap ./look INT; holdfast run -t 4s --kill-grace 300ms job -- ./linger; :'
+    $ bash -c 'trap ./look INT; holdfast run -t 60s --kill-grace 300ms job -- ./linger; :'
     > ready-now; send \x03; > all-gone; ? [0]
 Ctrl-C ends a script with a run inside a run
     $ bash -c 'holdfast run job -- holdfast run inner -- ./stay; echo went-on'

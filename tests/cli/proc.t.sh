@@ -90,7 +90,7 @@ kill -9 "$(pid_of orphan)"
 
 # What a signal leaves of the group is ended, too.
 prepare rest
-unshare -m "$W/covered" holdfast run -n --on-no-proc run -t 4s \
+unshare -m "$W/covered" holdfast run -n --on-no-proc run -t 60s \
     --kill-grace 300ms job -- bash -c \
     '(trap "" TERM; echo $BASHPID >"$0/command"; exec sleep 60) & wait' "$dir" \
     2>"$W/err" &

@@ -203,34 +203,58 @@ for signal in TERM INT HUP; do
 done
 
 begin "trap 'exit 0' TERM; $W/worker \$0 & while :; do sleep 0.02; done" \
-    -t 4s --kill-grace 300ms
+    -t 60s --kill-grace 300ms
 kill -TERM $wrapper
 wait $wrapper
 is $? 0 'a command that handles the signal: its code'
 ok 'what is left after the grace is killed' worker_gone
 is "$(grep ^holdfast "$W/err")" '' 'no word of ours'
 
-begin "setsid $W/worker \$0 & wait" -t 4s --kill-grace 300ms
+begin "setsid $W/worker \$0 & wait" -t 60s --kill-grace 300ms
 kill -KILL "$(<"$W/d/pid")"
 wait $wrapper
 is $? 137 'a command that was killed alone: 137'
 ok 'its descendants in another session are ended too' worker_gone
 
-begin "$W/worker \$0 & wait" -t 60s --kill-grace 30s
+begin "$W/worker \$0 & wait" -t 60s --kill-grace 3s
 kill -KILL "$(<"$W/d/pid")"
 ok 'its descendants in the group get SIGTERM first' wait_until 10 got TERM
 kill -KILL $wrapper
-touch "$W/d/finish"
 wait $wrapper 2>/dev/null
-ok 'holdfast killed meanwhile: the lock is free in the end' \
-    holdfast run -w 20 job -- true
+ok 'holdfast killed meanwhile: they are ended' wait_until 20 worker_gone
+ok 'and the lock is free in the end' holdfast run -w 20 job -- true
 
-begin "$W/worker \$0 & wait" -t 2s --kill-grace 1s
+begin "$W/worker \$0 & wait" -t 6s --kill-grace 3s
 kill -TERM $wrapper
 wait_until 10 is_gone "$(<"$W/d/pid")"
 holdfast break -q --now job
 wait $wrapper
-ok 'the lock lost meanwhile: all are ended' worker_gone
+is $? 76 'the lock lost meanwhile: 76'
+ok 'and all are ended' worker_gone
+
+# As `systemctl stop` does: the command may have ended before the wrapper hands it on.
+begin "trap 'exit 0' TERM; $W/worker \$0 & wait" -t 60s --kill-grace 30s
+keeper=$(pgrep -P $wrapper)
+kill -STOP $wrapper
+kill -TERM "$keeper" "$(<"$W/d/pid")"
+wait_until 10 is_gone "$(<"$W/d/pid")"
+holdfast run -w 1s job -- true 2>/dev/null
+is $? 75 'SIGTERM to all, to holdfast last: the lock stays'
+kill -CONT $wrapper
+worker_end
+wait $wrapper
+is $? 0 '... until all have ended'
+
+# A reload, and a normal end afterwards.
+begin "trap : HUP; $W/worker \$0 & until [ -e \$0/enough ]; do sleep 0.02; done" \
+    -t 60s --kill-grace 30s
+kill -HUP $wrapper
+ok 'SIGHUP to reload' wait_until 10 got HUP
+touch "$W/d/enough"
+wait $wrapper
+is $? 0 'and an end by itself: at once'
+ok 'what is left is left alone' kill -0 "$(<"$W/d/worker")"
+worker_end
 
 begin "$W/worker \$0 &" -t 60s --kill-grace 30s
 wait $wrapper
@@ -255,6 +279,7 @@ X
 chmod +x "$W/above"
 above_pid=0
 above_end() {
+    touch "$W/a.end"
     kill -KILL "$above_pid" "$(<"$W/a.pid")" "$(<"$W/a")" 2>/dev/null
 }
 at_exit above_end

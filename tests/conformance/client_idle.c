@@ -140,7 +140,7 @@ static void test_holder_connects_again(void)
 static void test_failed_try_leaves_nothing(const char *title,
                                            const struct hf_request *held,
                                            const struct hf_request *tried,
-                                           const char *wanted)
+                                           const char *wanted, int64_t limit_ms)
 {
     struct server server;
     struct hf_error error;
@@ -164,7 +164,7 @@ static void test_failed_try_leaves_nothing(const char *title,
     }
     struct hf_request request;
     hf_request_init(&request, wanted);
-    request.wait_ms = 4000;
+    request.wait_ms = limit_ms;
     enum hf_status status = hf_lock_acquire(holder, &request, &lock, &error);
     ok(status == HF_OK, "%s: then \"%s\" is free: %s", title, wanted,
        status == HF_OK ? "" : error.text);
@@ -185,13 +185,13 @@ static void test_failed_tries(void)
     hf_request_init(&other, "na");
     other.more = &nb;
     other.n_more = 1;
-    test_failed_try_leaves_nothing("several names", &one, &other, "na");
+    test_failed_try_leaves_nothing("several names", &one, &other, "na", 20000);
     hf_request_init(&other, "nb");
     other.wait_ms = 200;
-    test_failed_try_leaves_nothing("a short wait", &one, &other, "nb");
+    test_failed_try_leaves_nothing("a short wait", &one, &other, "nb", 5500);
     one.permits = 2;
     other = one;
-    test_failed_try_leaves_nothing("a semaphore", &one, &other, "nb");
+    test_failed_try_leaves_nothing("a semaphore", &one, &other, "nb", 20000);
 }
 
 /* ---- A query of a server that is silent -------------------------------- */

@@ -13,6 +13,7 @@ static const struct {
     {"a word", {"SET", FENCE, "abc"}},
     {"no text", {"SET", FENCE, ""}},
     {"too few digits", {"SET", FENCE, "12 owner"}},
+    {"too many digits", {"SET", FENCE, "17640000000000001"}},
     {"not a number", {"SET", FENCE, "nan"}},
     {"a fraction", {"SET", FENCE, "00000000000012.5 a"}},
     {"a negative number", {"SET", FENCE, "-000000000000005 a"}},
@@ -190,7 +191,12 @@ static void test_broken(struct rig *rig, struct server *server, size_t i)
 
 static void test_mark(struct rig *rig, struct server *server)
 {
-    static const char *const texts[] = {"abc", "\"\"", "nan a", "-5 a",
+    static const char *const texts[] = {"abc",
+                                        "\"\"",
+                                        "nan a",
+                                        "-5 a",
+                                        "7 a",
+                                        "00000000000000007 a",
                                         "0000000000000007x"};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         told(server, "SET hf:{lock:e}:once %s", texts[i]);

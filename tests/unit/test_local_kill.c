@@ -345,6 +345,34 @@ static void slow_to_set_up(void **state)
     folder_drop(folder);
 }
 
+/* An older library has emptied the file after a boot, and did not know of the
+ * last transaction's number, which is of the boot before. */
+static void number_of_another_boot(void **state)
+{
+    struct fixture *f = *state;
+    const uint64_t number = 1000000;
+    char path[100];
+    snprintf(path, sizeof(path), "%s/locks.gate", f->folder);
+    struct driver d;
+    driver_start(&d, f->folder);
+    int fd = open(path, O_WRONLY);
+    assert_int_equal(pwrite(fd, &number, sizeof(number),
+                            offsetof(struct hf_gate_page, table_txn)),
+                     sizeof(number));
+    assert_int_equal(acquire(&d, "a", A, TTL, 0)->verdict, HF_VERDICT_OK);
+    assert_int_equal(pwrite(fd, &number, sizeof(number),
+                            offsetof(struct hf_gate_page, table_txn)),
+                     sizeof(number));
+    assert_int_equal(acquire(&d, "b", A, TTL, 0)->verdict, HF_VERDICT_ERROR);
+    assert_int_equal(
+        pwrite(fd, "-", 1, offsetof(struct hf_gate_page, table_boot)), 1);
+    driver_close(&d);
+    driver_start(&d, f->folder);
+    assert_int_equal(acquire(&d, "b", A, TTL, 0)->verdict, HF_VERDICT_OK);
+    driver_close(&d);
+    close(fd);
+}
+
 int main(void)
 {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -353,6 +381,7 @@ int main(void)
         IN_FOLDER(stopped_inside),
         IN_FOLDER(waits_once),
         IN_FOLDER(killed_inside),
+        IN_FOLDER(number_of_another_boot),
         cmocka_unit_test(slow_to_set_up),
     };
     return cmocka_run_group_tests_name("local_kill", tests, NULL, NULL);

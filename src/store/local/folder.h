@@ -39,7 +39,8 @@ struct hf_folder {
 /** Find the folder and check its shape; @p wanted NULL: the default one, in the
  * home folder of the effective user. Makes a private folder if it is missing.
  * Refuses file systems that other machines may share.
- * @return HF_OK; HF_CONFIG, HF_DENIED, HF_UNAVAILABLE with a text. */
+ * @return HF_OK; HF_CONFIG, HF_DENIED, HF_NO_MEMORY, HF_UNAVAILABLE with a
+ *         text. */
 enum hf_status hf_folder_open(const char *wanted, struct hf_folder *out,
                               struct hf_error *error);
 

@@ -71,9 +71,11 @@ struct hf_gate_page {
      * one if it is cut; 0: none, or not known. They outlive the boot. */
     uint64_t values_ino;
     uint64_t values_birth;
-    /* Number of the locks' last transaction that a library noted; 0: none. A
-     * file with a lower one is an older copy that was put back. */
+    /* Number of the locks' last transaction in boot table_boot. A file with a
+     * lower one is an older copy that was put back. An older library, which
+     * empties the file after a boot, leaves both as they are. */
     uint64_t table_txn;
+    char table_boot[HF_GATE_BOOT_MAX];
 };
 
 struct hf_gate {

@@ -225,6 +225,24 @@ static enum hf_status check_file(const struct hf_gate *gate, struct stat *about,
     return HF_OK;
 }
 
+/* The number of the last transaction that is known; 0: of none. */
+static uint64_t last_txn(const struct hf_gate_page *page)
+{
+    bool is_of_boot =
+        memcmp(page->table_boot, page->boot, HF_GATE_BOOT_MAX) == 0;
+    return is_of_boot ? page->table_txn : 0;
+}
+
+/* A kill between the two leaves a lower number, which refuses nothing, or one
+ * that does not count yet. */
+static void note_txn(struct hf_gate_page *page, uint64_t number)
+{
+    page->table_txn = number;
+    if (memcmp(page->table_boot, page->boot, HF_GATE_BOOT_MAX) != 0) {
+        memcpy(page->table_boot, page->boot, HF_GATE_BOOT_MAX);
+    }
+}
+
 enum hf_status hf_table_open(struct hf_table *table, struct hf_gate *gate,
                              struct hf_error *error)
 {
@@ -246,7 +264,7 @@ enum hf_status hf_table_open(struct hf_table *table, struct hf_gate *gate,
         number = mdb_txn_begin(table->env, NULL, MDB_RDONLY, &table->mdb_txn);
     }
     if (number == 0) {
-        is_older = mdb_txn_id(table->mdb_txn) < gate->page->table_txn;
+        is_older = mdb_txn_id(table->mdb_txn) < last_txn(gate->page);
         number = mdb_dbi_open(table->mdb_txn, NULL, 0, &table->names);
         hf_table_abort(table);
     }
@@ -313,7 +331,7 @@ int hf_table_begin(struct hf_table *table)
     }
     int number = mdb_txn_begin(table->env, NULL, 0, &table->mdb_txn);
     if (number == 0 &&
-        mdb_txn_id(table->mdb_txn) <= table->gate->page->table_txn) {
+        mdb_txn_id(table->mdb_txn) <= last_txn(table->gate->page)) {
         hf_table_abort(table);
         return OLDER;
     }
@@ -330,7 +348,7 @@ int hf_table_commit(struct hf_table *table)
     int number = mdb_txn_commit(txn);
     if (number == 0) { /* one that has written nothing has no number */
         mdb_env_info(table->env, &info);
-        table->gate->page->table_txn = info.me_last_txnid;
+        note_txn(table->gate->page, info.me_last_txnid);
     }
     return number;
 }

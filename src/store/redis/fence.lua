@@ -13,7 +13,7 @@
 -- show the holder.
 local fence = redis.pcall('GET', KEYS[2])
 local digits = type(fence) == 'string' and
-    string.match(fence, '^%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d')
+    string.match(fence .. ' ', '^(%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d) ')
 local c = digits and digits + 0 or 0
 local odd = false
 if fence and not digits or c > FENCE_MAX then

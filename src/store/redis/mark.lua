@@ -19,7 +19,7 @@ local mark = redis.call('GET', KEYS[8])
 local kept = 0
 local owner = ''
 if mark then
-    kept = tonumber(string.match(mark, '^%d+ ') or '')
+    kept = tonumber(string.match(mark, '^(%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d) '))
     if not kept then
         return redis.error_reply('HFMARK its mark of --once was edited: ' ..
             'delete it to let a job run: key ' .. string.sub(KEYS[8], 1, 200))
