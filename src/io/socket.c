@@ -212,10 +212,7 @@ static void fail_unix(struct hf_socket *socket, int error)
 {
     socket->is_denied = error == EACCES || error == EPERM;
     if (socket->is_denied) {
-        fail(socket,
-             "cannot connect: no permission for the socket; add the user to "
-             "its group",
-             0);
+        fail(socket, HF_SOCKET_NO_PERMISSION, 0);
     } else {
         fail(socket, "cannot connect", error);
     }

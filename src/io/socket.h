@@ -42,6 +42,11 @@ struct hf_socket;
 /* Called after a change of state, or when bytes can be read or written. */
 typedef void hf_socket_fn(struct hf_socket *socket, struct hf_instant now);
 
+/* Why a unix socket cannot be opened that the user has no right to, for stores
+ * whose library connects, too. */
+#define HF_SOCKET_NO_PERMISSION                                                \
+    "cannot connect: no permission for the socket; add the user to its group"
+
 struct hf_socket {
     struct hf_watch watch; /* of the connection, or of the look-up */
     struct hf_loop *loop;

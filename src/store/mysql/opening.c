@@ -3,6 +3,8 @@
  * OpenSSL. A text that is not recognised is passed on as it is. */
 #include "store/mysql/opening.h"
 
+#include "io/socket.h"
+
 #include <errmsg.h>
 #include <mysql.h>
 #include <mysqld_error.h>
@@ -130,9 +132,7 @@ enum hf_status hf_mysql_target_fault(const struct hf_mysql_target *target,
     unsigned error = mysql_errno(sql);
     const char *why = mysql_error(sql);
     if (is_shut_socket(target, error, why)) {
-        snprintf(out, size,
-                 "cannot connect: no permission for the socket; add the user "
-                 "to its group");
+        snprintf(out, size, "%s", HF_SOCKET_NO_PERMISSION);
         return HF_DENIED;
     }
     if (error == CR_SSL_CONNECTION_ERROR) {

@@ -6,6 +6,7 @@
  */
 #include "base/assert.h"
 #include "base/secret.h"
+#include "io/socket.h"
 #include "store/postgres/connection.h"
 #include "store/postgres/connection_parts.h"
 
@@ -71,8 +72,7 @@ static const char *shut_socket(const struct pg_conn *pq, const char *why)
     return host != NULL && host[0] == '/' &&
                    (strcmp(why, strerrordesc_np(EACCES)) == 0 ||
                     strcmp(why, strerrordesc_np(EPERM)) == 0)
-               ? "cannot connect: no permission for the socket; add the user "
-                 "to its group"
+               ? HF_SOCKET_NO_PERMISSION
                : NULL;
 }
 
