@@ -290,6 +290,7 @@ has_state() { # PID STATE
 setsid -w bash -c 'set -m; "$0" "$1" & wait $! 2>/dev/null' "$W/above" "$W/a" &
 above_pid=$!
 wait_until 10 test -s "$W/a"
+wait_until 10 test -s "$W/a.pid" # written by another process
 waiter=$(<"$W/a.pid")
 for stopped in "$waiter" "$(<"$W/a")"; do
     rm -f "$W/a.go" "$W/a.gone-on"
