@@ -390,11 +390,9 @@ static void test_cancel(void **state)
     struct hf_client *client = open_mode(HF_THREAD_NONE);
     struct hf_client *other = open_client();
     struct seen seen = {0};
-    int never = 0;
     struct hf_op *op = start_all(client, &names, LEASE_MS, 0, &seen);
     hf_op_cancel(op); /* before the reply */
-    run_loop(client, &never, 1, 20);
-    assert_all_free(other, &names);
+    run_until_all_free(client, other, &names);
     op = start_all(client, &names, LEASE_MS, 0, &seen);
     run_until_taken(client, other, names.a);
     if (seen.count == 0) {
@@ -402,15 +400,13 @@ static void test_cancel(void **state)
     } else {
         hf_lock_release(seen.lock);
     }
-    run_loop(client, &never, 1, 20);
-    assert_all_free(other, &names);
+    run_until_all_free(client, other, &names);
     seen.count = 0;
     struct hf_lock *held = take(other, names.b, LEASE_MS);
     op = start_all(client, &names, LEASE_MS, HF_WAIT_FOREVER, &seen);
     run_until_taken(client, other, names.a);
     hf_op_cancel(op); /* while it waits */
-    run_loop(client, &never, 1, 20);
-    assert_free(other, names.a);
+    run_until_free(client, other, names.a);
     hf_lock_release(held);
     assert_all_free(other, &names);
     op = start_all(client, &names, LEASE_MS, 0, &seen);
@@ -418,8 +414,7 @@ static void test_cancel(void **state)
     await_granted(other, names.b);
     await_granted(other, names.c);
     hf_op_cancel(op); /* the client has not read the grants */
-    run_loop(client, &never, 1, 20);
-    assert_all_free(other, &names);
+    run_until_all_free(client, other, &names);
     assert_int_equal(seen.count, 0);
     hf_client_close(client);
     hf_client_close(other);

@@ -80,6 +80,15 @@ static inline void assert_all_free(struct hf_client *client,
     assert_free(client, names->c);
 }
 
+static inline void run_until_all_free(struct hf_client *client,
+                                      struct hf_client *other,
+                                      const struct trio *names)
+{
+    run_until_free(client, other, names->a);
+    run_until_free(client, other, names->b);
+    run_until_free(client, other, names->c);
+}
+
 static inline bool is_taken(struct hf_client *client, const char *name)
 {
     struct hf_info *info = inspect(client, name);

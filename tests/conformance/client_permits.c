@@ -55,6 +55,16 @@ static void assert_none_left(struct hf_client *client, const char *name, int n)
     }
 }
 
+static void run_until_none_left(struct hf_client *client,
+                                struct hf_client *other, const char *name,
+                                int n)
+{
+    run_until_free(client, other, name);
+    for (int i = 0; i < n; i++) {
+        run_until_free(client, other, slot_name(name, i));
+    }
+}
+
 /* Number of permits that the store shows as held. */
 static int count_taken(struct hf_client *client, const char *name, int n)
 {
@@ -467,8 +477,7 @@ static void test_cancel(void **state)
     struct seen seen = {0};
     int never = 0;
     hf_op_cancel(start(client, name, N, 0, &seen)); /* no reply yet */
-    run_loop(client, &never, 1, 20);
-    assert_none_left(other, name, N);
+    run_until_none_left(client, other, name, N);
     struct hf_lock *locks[N];
     for (int i = 0; i < N; i++) {
         locks[i] = take_permit(other, name, N, LEASE_MS);
@@ -481,8 +490,7 @@ static void test_cancel(void **state)
     for (int i = 0; i < N; i++) {
         assert_int_equal(hf_lock_release(locks[i]), HF_OK);
     }
-    run_loop(client, &never, 1, 20);
-    assert_none_left(other, name, N);
+    run_until_none_left(client, other, name, N);
     for (int i = 0; i < N; i++) {
         locks[i] = take_permit(other, name, N, LEASE_MS);
     }

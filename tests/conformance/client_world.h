@@ -241,29 +241,32 @@ static inline struct hf_info *inspect(struct hf_client *client,
     return info;
 }
 
+/* Whether no node names a holder. Fails the test if one still does at `end`. */
+static inline bool is_free_by(int64_t end, struct hf_client *client,
+                              const char *name)
+{
+    struct hf_info *info = inspect(client, name);
+    int by = -1;
+    for (int i = 0; i < hf_info_nodes(info); i++) {
+        const struct hf_holder *holder = hf_info_node_holder(info, i);
+        by = hf_holder_kind(holder) != HF_HOLDER_NONE ? i : by;
+    }
+    if (by >= 0 && now_ms() > end) {
+        const struct hf_holder *holder = hf_info_node_holder(info, by);
+        fail_msg("%s is still held on node %d by %s, fence %llu", name, by,
+                 hf_holder_owner(holder),
+                 (unsigned long long)hf_holder_fence(holder));
+    }
+    hf_info_free(info);
+    return by < 0;
+}
+
 /* Wait until no node names a holder. A release in flight takes less than a
  * lease. Not of a thread: cmocka ends a test from its own alone. */
 static inline void assert_free(struct hf_client *client, const char *name)
 {
     int64_t end = now_ms() + PATIENCE_MS;
-    for (;;) {
-        struct hf_info *info = inspect(client, name);
-        int by = -1;
-        for (int i = 0; i < hf_info_nodes(info); i++) {
-            const struct hf_holder *holder = hf_info_node_holder(info, i);
-            by = hf_holder_kind(holder) != HF_HOLDER_NONE ? i : by;
-        }
-        if (by < 0) {
-            hf_info_free(info);
-            return;
-        }
-        const struct hf_holder *holder = hf_info_node_holder(info, by);
-        if (now_ms() > end) {
-            fail_msg("%s is still held on node %d by %s, fence %llu", name, by,
-                     hf_holder_owner(holder),
-                     (unsigned long long)hf_holder_fence(holder));
-        }
-        hf_info_free(info);
+    while (!is_free_by(end, client, name)) {
         pause_ms(2);
     }
 }
@@ -294,6 +297,18 @@ static inline void run_loop(struct hf_client *client, const int *flag,
         poll(&fd, 1, left > 0 ? (int)left : 0);
         hf_client_process(client);
     }
+}
+
+/* Run `client`, which releases in the background, until `other` finds the name
+ * free. */
+static inline void run_until_free(struct hf_client *client,
+                                  struct hf_client *other, const char *name)
+{
+    int never = 0;
+    int64_t end = now_ms() + PATIENCE_MS;
+    do {
+        run_loop(client, &never, 1, 20); /* what it has yet to send, too */
+    } while (!is_free_by(end, other, name));
 }
 
 /* Releases a short lease. Without an answer within a twentieth of the lease the
