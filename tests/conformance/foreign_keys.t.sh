@@ -58,6 +58,28 @@ for edit in 'set abc' 'rpush abc' 'set nan'; do
     is "$code" 0 "... and then it can be locked"
 done
 
+# ---- Side keys of another type ----------------------------------------------
+
+mistyped() { # SIDE ARGUMENT…
+    local side=$1
+    shift
+    server_cli one set "hf:{lock:typed}:$side" text >"$W/log"
+    capture holdfast run -n -u "$L" "$@" typed -- true
+    is "$code" 69 "$side of another type: no lock"
+    like "$err" "key hf:\{\.\.\.\}:$side is of another type: delete that key" \
+        "... the key is named, and the remedy"
+    server_cli one del "hf:{lock:typed}:$side" >"$W/log"
+    holdfast break -q --now -u "$L" typed
+    capture holdfast run -n -u "$L" "$@" typed -- true
+    is "$code" 0 "... which helps"
+}
+mistyped queue
+mistyped waiters --shared
+owner=$(holdfast acquire -u "$L" --shared typed)
+mistyped holders --shared
+owner=$(holdfast acquire -u "$L" --shared typed)
+mistyped votes --shared
+
 # ---- Three servers that disagree -------------------------------------------
 
 servers_start 3

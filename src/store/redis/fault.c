@@ -88,17 +88,31 @@ static void add_command(char *out, size_t size, const char *name)
     }
 }
 
-/* Append the commands that a line of the script calls: nearly always one. */
-static void add_line(char *out, size_t size, const struct hf_script *script,
-                     long number)
+/* The line of the script in which the error arose, of `len` bytes; NULL: the
+ * error does not name it. */
+static const char *failed_line(const struct hf_script *script, const char *text,
+                               size_t *len)
 {
+    const char *place = strstr(text, "@user_script:");
+    if (script == NULL || place == NULL) {
+        return NULL;
+    }
+    long number = strtol(place + 13, NULL, 10);
     const char *at = script->text;
     for (long i = 1; i < number && at != NULL; i++) {
         at = strchr(at, '\n');
         at = at == NULL ? NULL : at + 1;
     }
     const char *end = at == NULL ? NULL : strchr(at, '\n');
-    while (end != NULL && (at = strstr(at, "call('")) != NULL && at < end) {
+    *len = end == NULL ? 0 : (size_t)(end - at);
+    return end == NULL ? NULL : at;
+}
+
+/* Append the commands that the line calls: nearly always one. */
+static void add_line(char *out, size_t size, const char *line, size_t len)
+{
+    const char *at = line;
+    while ((at = strstr(at, "call('")) != NULL && at < line + len) {
         at += 6;
         add_command(out, size, at);
     }
@@ -112,7 +126,8 @@ void hf_redis_right(const char *text, const struct hf_script *script,
     static const char *const run[] = {"to run the '", "can't run this command"};
     out[0] = '\0';
     const char *name = strstr(text, "to run the '");
-    const char *line = strstr(text, "@user_script:");
+    size_t len = 0;
+    const char *line = failed_line(script, text, &len);
     if (!is_denied(text)) {
         return;
     }
@@ -122,8 +137,8 @@ void hf_redis_right(const char *text, const struct hf_script *script,
         snprintf(out, size, "&hf:push:*");
     } else if (HAS_ANY(text, keys)) {
         snprintf(out, size, "%s", key);
-    } else if (HAS_ANY(text, run) && script != NULL && line != NULL) {
-        add_line(out, size, script, strtol(line + 13, NULL, 10));
+    } else if (HAS_ANY(text, run) && line != NULL) {
+        add_line(out, size, line, len);
     }
 }
 
@@ -152,11 +167,40 @@ static size_t line_len(const char *text)
     return len;
 }
 
+/* Which of a name's keys the line reads, by the numbers of queue.lua, which all
+ * scripts with side keys share; NULL: another one. */
+static const char *side_key_of(const char *line, size_t len)
+{
+    static const char *const ends[] = {"queue", "waiters", "holders", "votes"};
+    const char *key = line == NULL ? NULL : strstr(line, "KEYS[");
+    unsigned n = key != NULL && key < line + len ? (unsigned)key[5] - '3' : 4;
+    return n < sizeof(ends) / sizeof(ends[0]) ? ends[n] : NULL;
+}
+
+/* @return false: the error is not about a side key of another type, which was
+ * written by hand or by another program. */
+static bool put_wrong_type(const struct hf_script *script, const char *text,
+                           char *out, size_t size)
+{
+    size_t len = 0;
+    const char *line = failed_line(script, text, &len);
+    const char *end = says(text, "WRONGTYPE") ? side_key_of(line, len) : NULL;
+    if (end == NULL) {
+        return false;
+    }
+    snprintf(out, size,
+             "its key hf:{...}:%s is of another type: delete that key", end);
+    return true;
+}
+
 enum hf_status hf_redis_fault_in(const struct hf_script *script,
                                  const char *text, char *out, size_t size)
 {
     char right[80];
     char needs[100] = "";
+    if (put_wrong_type(script, text, out, size)) {
+        return HF_UNAVAILABLE;
+    }
     text = without_code(text);
     size_t len = line_len(text);
     hf_redis_right(text, script, "~hf:* and the prefix", right, sizeof(right));

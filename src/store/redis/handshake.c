@@ -228,6 +228,10 @@ static void take_error(struct hf_redis_node *node, uint8_t request,
     if (request == HF_REDIS_MARKER && strcmp(right, "~hf:*") == 0) {
         snprintf(words, sizeof(words), "its marker cannot be read");
         hint = " (needs ~hf:* besides the prefix)";
+    } else if (request == HF_REDIS_MARKER &&
+               strncmp(text, "WRONGTYPE", 9) == 0) {
+        snprintf(words, sizeof(words), "its key hf:node is of another type");
+        hint = ": delete that key";
     } else if (strncmp(text, "NOPERM", 6) == 0 &&
                (request == HF_REDIS_INFO_SERVER ||
                 request == HF_REDIS_INFO_REPLICATION)) {
