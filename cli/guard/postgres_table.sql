@@ -10,6 +10,7 @@ DO $holdfast_table$
 DECLARE
     of_table oid;
     heir text;
+    kind text;
     arguments text[] := ARRAY[@ARGUMENTS@];
     is_generated boolean;
 BEGIN
@@ -33,6 +34,22 @@ BEGIN
             ' guard: a write of its parent changes its rows without a fence;'
             ' install the triggers of % first', heir,
             of_table::pg_catalog.regclass, heir;
+    END IF;
+    -- A type that rounds a fence lets an older one pass, and one that is too
+    -- small for it lets none pass.
+    SELECT a.atttypid::pg_catalog.regtype::text INTO kind
+        FROM pg_catalog.pg_attribute a
+        JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+        WHERE a.attrelid = of_table AND a.attname = arguments[1]
+            AND (CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.oid END)
+                NOT IN ('int8'::pg_catalog.regtype,
+                    'numeric'::pg_catalog.regtype,
+                    'text'::pg_catalog.regtype,
+                    'varchar'::pg_catalog.regtype);
+    IF FOUND THEN
+        RAISE EXCEPTION 'holdfast: the column % of % is of type %: it must be'
+            ' of type bigint', arguments[1],
+            of_table::pg_catalog.regclass, kind;
     END IF;
     -- A BEFORE trigger does not see what is generated.
     FOR i IN 3 .. pg_catalog.cardinality(arguments) BY 2 LOOP

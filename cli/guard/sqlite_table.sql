@@ -15,6 +15,19 @@ BEGIN
 END;
 DELETE FROM temp.holdfast_taken;
 DROP VIEW temp.holdfast_taken;
+-- A column of such a type stores a fence as a text or a floating-point number,
+-- and every write would be refused.
+CREATE TEMP VIEW holdfast_type AS SELECT type
+    FROM pragma_table_info('@TABLE_TEXT@')
+    WHERE name = '@COLUMN_TEXT@' COLLATE NOCASE AND type NOT LIKE '%int%'
+        AND (type LIKE '%char%' OR type LIKE '%clob%' OR type LIKE '%text%'
+            OR type LIKE '%real%' OR type LIKE '%floa%' OR type LIKE '%doub%');
+CREATE TEMP TRIGGER holdfast_type_of INSTEAD OF DELETE ON holdfast_type
+BEGIN
+    SELECT RAISE(ROLLBACK, 'holdfast: the column @COLUMN_TEXT@ of @TABLE_TEXT@ must be of type INTEGER');
+END;
+DELETE FROM temp.holdfast_type;
+DROP VIEW temp.holdfast_type;
 DROP TRIGGER IF EXISTS @holdfast_insert_@;
 DROP TRIGGER IF EXISTS @holdfast_check_@;
 DROP TRIGGER IF EXISTS @holdfast_update_@;

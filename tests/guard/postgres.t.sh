@@ -389,6 +389,25 @@ capture bash -c "holdfast guard postgres --table made --lock '{none}' |
 isnt "$code" 0 'no column of the name: not installed'
 like "$err" 'holdfast: made has no column none' 'and says it'
 
+# `real` rounds the fences of two minutes to one: the older would pass.
+pg -c "CREATE DOMAIN fence_type AS bigint CHECK (VALUE <> 0);
+    CREATE DOMAIN rounded AS double precision"
+for kind in real 'double precision' rounded smallint integer oid 'char(20)'; do
+    pg -c "DROP TABLE IF EXISTS typed; CREATE TABLE typed (id int, fence $kind)"
+    capture bash -c "holdfast guard postgres --table typed --lock 'typed-{id}' |
+        psql -XAtq -U postgres -v ON_ERROR_STOP=1"
+    isnt "$code" 0 "a column of type $kind: not installed"
+    like "$err" 'the column fence of typed is of type .*: it must be of type bigint' \
+        'and says it'
+done
+for kind in fence_type numeric 'varchar(20)'; do
+    pg -c "DROP TABLE typed; CREATE TABLE typed (id int, fence $kind)"
+    holdfast guard postgres --table typed --lock "$kind-{id}" | pg
+    pg -c "INSERT INTO typed VALUES (1, 1795394568716288)"
+    refused "a stale fence in $kind" "HF001.*1795394568716287 of '.*-1' is stale" \
+        "UPDATE typed SET fence = 1795394568716287"
+done
+
 # BEFORE triggers run in the order of their names.
 pg <<'SQL'
 CREATE TABLE moved (id int PRIMARY KEY, fence bigint);

@@ -401,6 +401,18 @@ cannot() { # TITLE REGEX ARG...
 cannot 'a table WITHOUT ROWID' 'no such column: T._rowid_' --table w --lock w
 cannot 'no fence column' 'no such column: T.fence' --table bare --lock w
 cannot 'no column of the name' 'no such column: T.x' --table u --lock '{x}'
+for kind in REAL 'DOUBLE PRECISION' TEXT 'VARCHAR(20)'; do
+    sql "DROP TABLE IF EXISTS typed; CREATE TABLE typed (id, fence $kind)"
+    cannot "a column of type $kind" 'the column fence of typed must be of type INTEGER' \
+        --table typed --lock typed
+done
+for kind in BIGINT 'UNSIGNED BIG INT' NUMERIC ''; do
+    sql "DROP TABLE typed; CREATE TABLE typed (id, fence $kind)"
+    trigger --table typed --lock "typed as $kind"
+    runs "a column of type '$kind'" 'INSERT INTO typed VALUES (1, 1795394568716288)'
+    refused "a stale fence in '$kind'" 'stale fence' \
+        'INSERT INTO typed VALUES (2, 1795394568716287)'
+done
 cannot 'no table' 'no such table: none' --table none --lock w
 DB=$W/other sql 'CREATE TABLE x (id INTEGER PRIMARY KEY, fence INTEGER)'
 DB=$W/other cannot 'no guard' 'no such table: holdfast_guard' --table x --lock x
