@@ -40,13 +40,6 @@ static enum hf_status try_permit(struct hf_client *client, const char *name,
     return status;
 }
 
-static const char *slot_name(const char *name, int slot)
-{
-    static char text[100];
-    snprintf(text, sizeof(text), "%s#%d", name, slot);
-    return text;
-}
-
 static void assert_none_left(struct hf_client *client, const char *name, int n)
 {
     assert_free(client, name);
@@ -56,11 +49,10 @@ static void assert_none_left(struct hf_client *client, const char *name, int n)
 }
 
 static void run_until_none_left(struct hf_client *client,
-                                struct hf_client *other, const char *name,
-                                int n)
+                                struct hf_client *other, const char *name)
 {
     run_until_free(client, other, name);
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < N; i++) {
         run_until_free(client, other, slot_name(name, i));
     }
 }
@@ -477,7 +469,7 @@ static void test_cancel(void **state)
     struct seen seen = {0};
     int never = 0;
     hf_op_cancel(start(client, name, N, 0, &seen)); /* no reply yet */
-    run_until_none_left(client, other, name, N);
+    run_until_none_left(client, other, name);
     struct hf_lock *locks[N];
     for (int i = 0; i < N; i++) {
         locks[i] = take_permit(other, name, N, LEASE_MS);
@@ -490,7 +482,7 @@ static void test_cancel(void **state)
     for (int i = 0; i < N; i++) {
         assert_int_equal(hf_lock_release(locks[i]), HF_OK);
     }
-    run_until_none_left(client, other, name, N);
+    run_until_none_left(client, other, name);
     for (int i = 0; i < N; i++) {
         locks[i] = take_permit(other, name, N, LEASE_MS);
     }

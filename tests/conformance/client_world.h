@@ -311,6 +311,14 @@ static inline void run_until_free(struct hf_client *client,
     } while (!is_free_by(end, other, name));
 }
 
+/* The name that is held with a permit. */
+static inline const char *slot_name(const char *name, int slot)
+{
+    static char text[100];
+    snprintf(text, sizeof(text), "%s#%d", name, slot);
+    return text;
+}
+
 /* Releases a short lease. Without an answer within a twentieth of the lease the
  * release returns HF_UNKNOWN and is finished in the background. */
 static inline void let_go(struct hf_lock *lock)

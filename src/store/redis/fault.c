@@ -177,7 +177,7 @@ static const char *side_key_of(const char *line, size_t len)
     return n < sizeof(ends) / sizeof(ends[0]) ? ends[n] : NULL;
 }
 
-/* @return false: the error is not about a side key of another type, which was
+/** @return false: the error is not about a side key of another type, which was
  * written by hand or by another program. */
 static bool put_wrong_type(const struct hf_script *script, const char *text,
                            char *out, size_t size)
