@@ -62,6 +62,16 @@ like "$lines" 'ended with killed' "and that is the reason"
 trial 'echo "1..0 # SKIP no reason"'
 is "$code $out" "0 0 passed, 0 failed, 1 skipped" "a whole test skipped"
 
+# An error of tests/run itself: 09 is no number of its arithmetic.
+printf 'cpu%s 09 09 09 09 09 09 09 09\n' "" {0..63} >"$W/stat"
+export HF_STAT=$W/stat
+cp "$W/tree/tests/cli/x.t.sh" "$W/tree/tests/cli/y.t.sh"
+trial 'echo "ok 1 - a"; echo 1..1'
+isnt "$code" 0 "an error of the runner itself"
+like "$lines" "1 of 2 programs were run" "that is the reason"
+unset HF_STAT
+rm "$W/tree/tests/cli/y.t.sh"
+
 # While the machine stands still, by its uptime, a failure is no test's own.
 echo 100.00 >"$W/uptime"
 export HF_UPTIME=$W/uptime
