@@ -129,8 +129,9 @@ static enum hf_break_step wait_for_lease(struct hf_break *brk)
     struct hf_error error;
     const struct hf_seizure *found = brk->seizure;
     if (found->is_refused) {
-        hf_fail(&error, HF_BUSY,
-                "held by another kind of client, without expiry: "
+        hf_fail(&error, HF_BUSY, "held by another kind of client, %s: %s",
+                found->is_endless ? "without expiry"
+                                  : "in a form that cannot be written again",
                 "only with --now");
         note(brk, &error);
         return HF_BREAK_GIVE_BACK;

@@ -52,8 +52,8 @@ static void note_rival(struct hf_seizure *seizure,
     memcpy(rival->owner, len == 0 ? "" : answer->owner, rival->len);
 }
 
-/* Keep the owner that the node replaced, for giving back. Not if the reply has
- * cut it, nor for a group of sharers or a key of another type. */
+/* Keep the owner that the node replaced, for giving back. Not for a group of
+ * sharers. A node does not replace what does not fit, or is of another type. */
 static void note_text(struct hf_seizure *seizure,
                       const struct hf_answer *answer)
 {

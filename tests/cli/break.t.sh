@@ -175,6 +175,35 @@ like "$code:$err" '^75:holdfast: foreign: held by ' \
     'a key with a lease of centuries is not broken'
 is "$(server_cli one GET lock:foreign)" theirs 'and is as it was'
 
+# What could not be written again is left alone, but by --now.
+unreturned() { # TITLE KEY
+    server_cli one PEXPIRE "lock:$2" 3600000 >/dev/null
+    local before
+    before=$(server_cli one DUMP "lock:$2")
+    for option in -n '-w 1s' -q; do
+        # shellcheck disable=SC2086 # words
+        capture timeout 20 holdfast break $option "$2"
+        like "$code:$err" '^75:.* in a form that cannot be written again: only with --now$' \
+            "break $option of $1: refused"
+        is "$(server_cli one DUMP "lock:$2")" "$before" '... and it is as it was'
+    done
+    capture holdfast break --now "$2"
+    is "$code" 0 "break --now of $1"
+    is "$(server_cli one EXISTS "lock:$2")" 0 '... removes it'
+}
+server_cli one HSET lock:hash uuid:1 1 >/dev/null
+unreturned 'a hash' hash
+server_cli one SADD lock:set one >/dev/null
+unreturned 'a set' set
+server_cli one SET lock:empty '' >/dev/null
+unreturned 'an empty string' empty
+server_cli one SET lock:long "$(printf '%512s')" >/dev/null
+unreturned '512 bytes' long
+server_cli one SET lock:fits "$(printf '%511s')" PX 3600000 >/dev/null
+capture holdfast break -n fits
+like "$code:$err" '^75:.*held by' '511 bytes are returned'
+is "$(server_cli one STRLEN lock:fits)" 511 '... as they were'
+
 for s in a b c; do server_start "$s"; done
 HOLDFAST_URL="${SERVER_URL[a]} ${SERVER_URL[b]} ${SERVER_URL[c]}?node_timeout=1s"
 servers_declare "$HOLDFAST_URL"

@@ -10,8 +10,10 @@
 --                                     done; the former owner and the remaining
 --                                     time of its lease; left -2: free.
 --                                     c: a lower bound of the next counter
---    {0, c, -1, owner, 0, is a type}  ARGV 2 is "0", but another library's lock
---                                     has no expiry
+--    {0, c, left ms, owner, 0, is a type}
+--                                     ARGV 2 is "0", but another library's lock
+--                                     has no expiry, or could not be returned:
+--                                     it is no string, empty or too long
 --    -1                               the marker has changed
 --
 -- A name that was released with a reservation ("ended:") is free for a break:
@@ -46,6 +48,7 @@ local keep = ARGV[4]
 --@include queue.lua
 
 local LONG = '-foreign'
+local TEXT_MAX = 512 -- bytes of a text that a client keeps, to return it
 local ID = '^' .. string.rep('[0-9a-f]', 32) .. ':'
 local me = ARGV[1]
 local most = tonumber(ARGV[5])
@@ -99,7 +102,8 @@ if not is_long and (reply[3] > most or reply[3] == -1) then
     redis.call('PEXPIRE', KEYS[1], most)
 end
 if owner and ARGV[2] == '0' and not is_ended then
-    if reply[3] == -1 then
+    if reply[3] == -1 or type(owner) == 'table' or is_long and
+        (text == '' or #text >= TEXT_MAX) then
         reply[1] = 0
         reply[2] = c
         return reply
