@@ -1,7 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Acquire a lock, with a status line on the terminal while it waits. A signal
  * cancels the wait. Used by the keeper of `run`, which gets signals from its
- * wrapper, and by `acquire`, which gets its own. */
+ * wrapper, and by `acquire`, which gets its own.
+ *
+ *     cli_acquire_request(&request, args);
+ *     code = cli_acquire_ttl(&request, client, args);       0: go on
+ *     struct cli_acquire take = {.client = client, .request = &request, …};
+ *     if (cli_acquire(&take) != HF_OK) {
+ *         return cli_acquire_failed(&take, args);           the exit code
+ *     }
+ *     … take.lock …
+ *
+ * The caller sets the fields above "the result". All that they point to must
+ * stay until cli_acquire() returns. */
 #ifndef CLI_ACQUIRE_H
 #define CLI_ACQUIRE_H
 

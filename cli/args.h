@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The arguments of the command line, checked and converted. */
+/* The arguments of the command line, checked and converted.
+ *
+ *     struct cli_args args;
+ *     cli_args_init(&args);                                  defaults
+ *     code = cli_opt_parse(&args, "ls", opts, argv + 1);     opt.h
+ *     if (code == 0 && args.ttl_ms != CLI_UNSET) …
+ *
+ * cli_opt_parse() fills the options, `words` and `command`. main.c then makes
+ * `name` and `names` of the words, for a command that takes them (cmd.h), and
+ * has checked their number and their length.
+ *
+ * Owner: all texts point into argv, but a `name` of several: it is in memory of
+ * main.c, which stays to the end. Nothing is to be freed. Durations are
+ * milliseconds. A field that its command has no option for has its default. */
 #ifndef CLI_ARGS_H
 #define CLI_ARGS_H
 

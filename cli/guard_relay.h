@@ -10,7 +10,13 @@
  * connection at a time, and ends after the first that fails.
  *
  * The folder is entered by this user only. It is removed when this process has
- * called stop, or ended in any way. */
+ * called stop, or ended in any way.
+ *
+ *     struct cli_guard_relay relay = {.tls = NULL};
+ *     code = cli_guard_relay_start(&relay, &settings, host, port);
+ *     … run the program, which connects to relay.path …
+ *     if (cli_guard_relay_reason(&relay)[0] != '\0') …    why it failed
+ *     cli_guard_relay_stop(&relay); */
 #ifndef CLI_GUARD_RELAY_H
 #define CLI_GUARD_RELAY_H
 

@@ -3,7 +3,18 @@
  *
  * Options may be anywhere before "--", long ones as --wait=5s or --wait 5s,
  * short ones as -w5s, -w 5s or joined (-nq). An error is one line with a
- * suggestion, and exit 64. */
+ * suggestion, and exit 64.
+ *
+ *     static const struct cli_opt opts[] = {
+ *         {.letter = 't', .name = "ttl", .kind = CLI_OPT_DURATION,
+ *          .offset = offsetof(struct cli_args, ttl_ms), .meta = "DUR",
+ *          .min = 1, .help = "length of the lease"},
+ *         {.name = NULL},
+ *     };
+ *     cli_args_init(&args);
+ *     code = cli_opt_parse(&args, "extend", opts, argv);
+ *
+ * An option that is not given leaves its field as it was. */
 #ifndef CLI_OPT_H
 #define CLI_OPT_H
 

@@ -4,7 +4,18 @@
  * Input and output go on at the same time, in any order: all pipes are served
  * by one poll(2). The command may end without reading its input, and may close
  * its output before it reads. If this process dies, the kernel sends it
- * SIGTERM. */
+ * SIGTERM.
+ *
+ *     struct cli_pipe_child child = {
+ *         .command = words, .input = text, .input_len = len,
+ *         .out = {.data = room, .room = sizeof(room)},
+ *     };
+ *     if (!cli_pipe_child_run(&child)) {
+ *         return cli_pipe_child_error_code(&child);
+ *     }
+ *     … child.status, child.out.len …
+ *
+ * Owner: all memory is the caller's. It blocks until the command has ended. */
 #ifndef CLI_PIPE_CHILD_H
 #define CLI_PIPE_CHILD_H
 

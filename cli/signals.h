@@ -2,7 +2,14 @@
 /* Signals that are forwarded to the command, and their state at the start. Only
  * SIGCHLD's disposition is ever changed. Signals are blocked and read from a
  * descriptor. So a signal that the user ignored (nohup) stays ignored in the
- * command, and a signal between two system calls is not lost. */
+ * command, and a signal between two system calls is not lost.
+ *
+ *     cli_signals_block(&signals);                  before the first fork
+ *     fd = signalfd(-1, &signals.relayed, …);       read them there
+ *     … in the command's process, after the fork:
+ *     cli_signals_restore(&signals); execvp(…);
+ *     … at the end, if signal N ended the command:
+ *     cli_signals_die(getpid(), n);                 the shell sees that */
 #ifndef CLI_SIGNALS_H
 #define CLI_SIGNALS_H
 

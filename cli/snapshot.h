@@ -1,6 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies of the library's opaque reports, which can be kept, put into tables,
- * and built from rows. */
+ * and built from rows.
+ *
+ *     struct cli_info info;
+ *     struct cli_node node;
+ *     status = cli_inspect(client, name, strlen(name), &info, &error);
+ *     for (int i = 0; status == HF_OK && i < info.n_nodes; i++) {
+ *         cli_node(client, i, &node);
+ *         … node.address, info.nodes[i].holder.owner …
+ *     }
+ *
+ * The _read functions copy a report that the caller keeps, such as the argument
+ * of a callback; the others get the report, copy and free it. NULL reads as an
+ * empty report.
+ *
+ * Owner: the caller; a copy has no pointers, so it is assigned freely and never
+ * freed. Texts end with NUL; a longer one is cut. Blocks: cli_inspect(), as
+ * hf_client_inspect() does; the others never. */
 #ifndef CLI_SNAPSHOT_H
 #define CLI_SNAPSHOT_H
 

@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening the store of a command, and printing its errors. */
+/* Opening the store of a command, and printing its errors.
+ *
+ *     struct hf_client *client;
+ *     code = cli_store_find(args, &client);       0, or after a line on stderr
+ *     if (code == 0) {
+ *         status = hf_client_…(client, …, &error);
+ *         code = status == HF_OK ? 0 : cli_store_fail(status, name, &error);
+ *         hf_client_close(client);
+ *     }
+ *
+ * A command that must do something between configuration and opening calls the
+ * three steps itself: cli_config_find(), cli_store_open(), cli_store_notice().
+ * Owner: the client is the caller's, which closes it. */
 #ifndef CLI_STORE_H
 #define CLI_STORE_H
 

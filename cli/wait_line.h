@@ -6,7 +6,17 @@
  *
  * on one line, refreshed every second, truncated with an ellipsis to the width
  * of the terminal, and removed when the wait is over or stopped (Ctrl-Z). If no
- * majority of the nodes is available, it lists the nodes that are not. */
+ * majority of the nodes is available, it lists the nodes that are not.
+ *
+ *     cli_line_init(&line, is_wanted, getpgrp(), &gate);
+ *     while the operation is not done {
+ *         poll(fds, n, cli_line_timeout(&line));
+ *         hf_client_process(client);
+ *         cli_line_tick(&line, client, op, &request);
+ *     }
+ *     cli_line_clear(&line);
+ *
+ * On SIGTSTP, in the process that the shell stops: cli_line_stop(&gate). */
 #ifndef CLI_WAIT_LINE_H
 #define CLI_WAIT_LINE_H
 

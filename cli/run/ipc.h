@@ -4,7 +4,17 @@
  * guard, a timer that the keeper sets and the wrapper polls. The guard is one
  * object in the kernel with a descriptor in each process. So the keeper can set
  * it without waking the wrapper, and it expires even if the keeper is stopped.
- */
+ *
+ *     cli_ipc_open(&link);                     before the fork
+ *     close(link.fds[1]);                      in the wrapper
+ *     close(link.fds[0]);                      in the keeper
+ *     cli_ipc_set_guard(&link, at_ns);         keeper: at each renewal
+ *     cli_ipc_read_guard(&link);               wrapper: when it is readable
+ *     cli_ipc_send(fd, CLI_LINK_SIGNAL, n);    either, by its own end
+ *     while ((word = cli_ipc_read(fd)).kind != CLI_LINK_NONE && …GONE)
+ *
+ * Each process must close the other's end: the end of file is what reports the
+ * death of a process. */
 #ifndef CLI_IPC_H
 #define CLI_IPC_H
 

@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The process that holds the lease: it acquires the lock, starts the command,
- * renews, kills the command before the lease can end, and releases. */
+ * renews, kills the command before the lease can end, and releases.
+ *
+ * One round (keeper.c), as a sequence of the functions below:
+ *
+ *     cli_keeper_may_begin(keeper, &take);     --once, --min-hold
+ *     cli_acquire(&take);                      until then cli_keeper_stop()
+ *     cli_keeper_mark(keeper, &take);          --once; before the start
+ *     cli_keeper_begin(keeper, ttl_ms);        sets the deadlines
+ *     cli_child_start(…); cli_keeper_cover(keeper);
+ *     while the command runs, or cli_keeper_drains(keeper):
+ *         wait until cli_keeper_next(keeper), or for a descriptor
+ *         cli_keeper_enforce(keeper);          first: true ends the loop
+ *         cli_keeper_hear(keeper); cli_keeper_look(keeper);
+ *     cli_keeper_unmark(keeper, has_run);      then the release
+ *     code = cli_keeper_code(keeper, was_ours); */
 #ifndef CLI_KEEPER_H
 #define CLI_KEEPER_H
 

@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Killing all processes that a command started. */
+/* Killing all processes that a command started.
+ *
+ *     cli_kill_tree_open(&tree);                    before the first fork
+ *     prctl(PR_SET_CHILD_SUBREAPER, 1);             in each that will kill
+ *     … block SIGCHLD, fork and execute the command as `group` …
+ *     cli_kill_tree_signal(&tree, group, SIGTERM);  as often as wanted
+ *     left = cli_kill_tree_end(&tree, group, 0, until_ns);
+ *
+ * cli_kill_tree_end() blocks until `until_ns` at most. A process that is no
+ * subreaper misses descendants whose parent has ended. */
 #ifndef CLI_KILL_TREE_H
 #define CLI_KILL_TREE_H
 

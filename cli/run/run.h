@@ -1,5 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run, as its wrapper begins it and its keeper inherits it. */
+/* A run, as its wrapper begins it and its keeper inherits it.
+ *
+ *     struct cli_run run = {.args = args};            all else is zero
+ *     code = cli_config_find(&run.config, args);      config.h
+ *     if (code == 0) {
+ *         code = cli_wrapper(&run);                   wrapper.h
+ *     }
+ *
+ * cli_wrapper() opens the other parts, in this order: `kill_tree`, `link`, then
+ * `signals`, which blocks them. Then it forks, and the child calls cli_keeper()
+ * (keeper.h). From then on wrapper and keeper have a copy each: only
+ * `link.shared` and the guard are one object (ipc.h). The passwords in `config`
+ * are the keeper's alone.
+ *
+ * Owner: the caller of cli_wrapper(); `args` must stay until it returns. The
+ * process exits with its code, so nothing is closed. */
 #ifndef CLI_RUN_H
 #define CLI_RUN_H
 

@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The terminal's foreground process group. Callers have SIGTTOU blocked: they
- * set it from the background. */
+ * set it from the background.
+ *
+ *     struct cli_term term = {.fd = -1};
+ *     cli_term_find(&term, ours);           or cli_term_open(&term)
+ *     cli_term_move(&term, ours, command);  the command has it
+ *     cli_term_move(&term, command, ours);  and has ended
+ *     cli_term_close(&term);
+ *
+ * Without a terminal each of them does nothing: cli_term_move() returns
+ * false. */
 #ifndef CLI_TERM_H
 #define CLI_TERM_H
 

@@ -3,7 +3,15 @@
  * memory that the keeper has open. `release` finds it below /proc by the pid
  * and the id of the owner, in whatever network namespace, if it is run by the
  * same user or by root. The keeper reads the note before it takes its lock for
- * lost, also if it was stopped when `release` wrote, and a signal wakes it. */
+ * lost, also if it was stopped when `release` wrote, and a signal wakes it.
+ *
+ *     keeper                                      release
+ *     cli_note_open(&note, owner, name);
+ *     poll note.signals                           cli_note_ask(owner, name)
+ *     if (cli_note_is_asked(&note)) {                │  waits
+ *         status = hf_lock_release(lock);            │
+ *         cli_note_answer(&note, status);         returns the status
+ *     } */
 #ifndef CLI_WHILE_NOTE_H
 #define CLI_WHILE_NOTE_H
 
