@@ -52,7 +52,8 @@ HF_API int64_t hf_holder_pid(const struct hf_holder *holder);
  * Threads: any. Blocks: never. */
 HF_API int64_t hf_holder_since_s(const struct hf_holder *holder);
 
-/** Its label; empty if it has none.
+/** Its label, at most 127 bytes of it; empty if it has none. See label in
+ * struct hf_request.
  * Owner: @p holder. Threads: any. Blocks: never. */
 HF_API const char *hf_holder_label(const struct hf_holder *holder);
 

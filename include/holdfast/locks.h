@@ -59,7 +59,10 @@ struct hf_request {
     int64_t ttl_ms;    /**< lease, at most the store's max_ttl; 0: 30,000, or
                             max_ttl if that is less */
     int64_t wait_ms;   /**< 0: try; HF_WAIT_FOREVER; else at most that long */
-    const char *label; /**< shown to other clients with host and pid, or NULL */
+    const char *label; /**< shown to other clients with host and pid, or NULL.
+                            Cut to 240 bytes as written: letters, digits, '.',
+                            '-' and '_' take one, each other byte three. So at
+                            least 80 bytes are kept */
     enum hf_liveness liveness;
     void *user;        /**< hf_lock_user() returns it */
     enum hf_mode mode; /**< HF_EXCLUSIVE */
