@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Detached locks, which pass between processes as the text "OWNER@FENCE/TTL".
  * Adopting is one renewal that never acquires: it succeeds only if a majority
- * confirms that the owner still holds the lock at that fence. */
+ * confirms that the owner still holds the lock at that fence.
+ *
+ * Cost: one round trip, to the node that completes the majority; a release by
+ * an owner's text costs the same. */
 #include "client/adopt.h"
 
 #include "client/cancel.h"

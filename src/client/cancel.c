@@ -2,7 +2,10 @@
 /* Cancel tokens: a flag that is never cleared, and an eventfd that wakes
  * waiting clients. A trigger sets the flag first. A call watches the eventfd
  * and then reads the flag before it sleeps, so no trigger is lost, neither
- * before the call nor during it. */
+ * before the call nor during it.
+ *
+ * Cost: a trigger is one write(2), and a call with a token one epoll_ctl(2)
+ * more. Each asynchronous operation is looked at after a trigger. */
 #include "client/cancel.h"
 
 #include "client/mutex.h"

@@ -4,7 +4,10 @@
  * all are, when no reply arrives for one timeout, or after 5 s; the remaining
  * leases expire. A store of several servers has the time to ask another one. A
  * forked child sends nothing. If a callback closes the client, the closing
- * starts when the callback has returned. */
+ * starts when the callback has returned.
+ *
+ * Cost: one round trip for up to IN_FLIGHT_MAX requests of release; of more,
+ * the next ones follow as replies come. */
 #include "client/close.h"
 
 #include "client/callback.h"

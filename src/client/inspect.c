@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The holder of a name, at each node and at a majority. */
+/* The holder of a name, at each node and at a majority.
+ *
+ * A holder that a majority of all nodes names is that of the name; the report
+ * has the soonest expiry and the largest counter that these nodes name. If no
+ * majority names one, the name is split, or free. INSPECT changes nothing at a
+ * node.
+ *
+ * Cost: one round trip to all nodes at once, and one timeout more if a node is
+ * slow (broadcast.c); the comparison is quadratic in the nodes, which are nine
+ * at most. */
 #include "client/inspect.h"
 
 #include "client/enter.h"

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The held names, sorted. Every node is scanned page by page, and the names are
  * merged. Then they are inspected, WINDOW at a time: one round trip for each
- * window, not for each name. */
+ * window, not for each name.
+ *
+ * Cost: one round trip for each page of the scan (ask.c of the store says how
+ * many names that is), and one for each 32 names. Every name is on the heap
+ * until the end, and sorted once: O(n log n) of the names found. */
 #include "client/callback.h"
 #include "client/cancel.h"
 #include "client/enter.h"

@@ -3,7 +3,9 @@
  * pause before a new try is random, up to a limit that doubles: with N writers
  * one succeeds in each round, and the others spread over the next rounds. The
  * mutex is released while a step waits, and for the callback; so a client that
- * the callback closes is freed at the end. */
+ * the callback closes is freed at the end.
+ *
+ * Cost: two round trips for each try, a read and a write. */
 #include "client/callback.h"
 #include "client/enter.h"
 #include "client/fork.h"

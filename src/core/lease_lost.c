@@ -6,7 +6,9 @@
  *   a majority "not yours"          LOST at once; the adoption fails
  *   now >= deadline, by our clock   LOST
  *
- * LOST is final, whatever a node replies later. */
+ * LOST is final, whatever a node replies later.
+ *
+ * Cost: none; nothing is sent from here. One pass over the votes. */
 #include "core/lease_parts.h"
 
 static uint16_t round_of(const struct hf_step *step, enum hf_said said)
