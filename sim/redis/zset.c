@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The commands of sorted sets. The replies and the texts of errors are those of
+ * Redis 7.0, which tests/conformance/sim_redis.c compares. A set is an array in
+ * order of score, then of name (items.c), so a range of scores or of ranks is
+ * one run of the array.
+ *
+ * Cost: to find a member, O(n) of the set; to find a score, O(log n). To add,
+ * move or remove one moves the items behind it: O(n). Queues are short. */
 #include "redis/server.h"
 
 #include <math.h>
