@@ -53,6 +53,7 @@ static bool has_queue(const struct hf_client *client)
 static void attempt(struct hf_op *op)
 {
     struct hf_client *client = op->client;
+    HF_ASSERT(op->lock == NULL && !op->is_done); /* one attempt at a time */
     struct hf_lock *lock = hf_lock_new(client, &op->order);
     if (lock == NULL) {
         hf_fail_memory(&op->error);
@@ -224,6 +225,8 @@ static void ask_again(struct hf_op *op)
 
 static void win(struct hf_op *op, struct hf_lock *lock)
 {
+    HF_ASSERT(op->lock == lock);
+    HF_ASSERT(hf_lock_lease(lock)->phase == HF_PHASE_HOLDING);
     op->client->has_reached = true;
     lock->op = NULL;
     hf_op_finish(op, HF_OK); /* op->lock is the result: hf_lock_hand_out() */
@@ -254,6 +257,7 @@ static void try_again(struct hf_op *op, struct hf_lock *lock,
 {
     struct hf_client *client = op->client;
     const struct hf_lease *lease = hf_lock_lease(lock);
+    HF_ASSERT(op->lock == lock);
     if (is_misfit(op)) {
         fail_misfit(op); /* the failed attempt releases itself */
         return;
@@ -281,6 +285,7 @@ static void try_again(struct hf_op *op, struct hf_lock *lock,
 
 static void wait_in_queue(struct hf_op *op, struct hf_lock *lock)
 {
+    HF_ASSERT(hf_lock_lease(lock)->phase == HF_PHASE_WAITING);
     if (is_misfit(op)) {
         lock->flags |= HF_LOCK_GIVE_UP; /* in its step: the RELEASE follows */
         fail_misfit(op);

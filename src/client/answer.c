@@ -10,6 +10,7 @@
 #include "client/op.h"
 #include "client/step.h"
 
+#include "base/assert.h"
 #include "core/owner.h"
 
 #include <stdio.h>
@@ -127,6 +128,7 @@ static bool enqueue_event(struct hf_client *client, uint64_t cookie,
         client->inbox = inbox;
         client->inbox_capacity = capacity;
     }
+    HF_ASSERT(client->inbox_count < client->inbox_capacity);
     client->inbox[client->inbox_count++] =
         (struct hf_queued_event){cookie, *event};
     return true;
@@ -214,6 +216,7 @@ void hf_client_on_answer(void *user, const struct hf_answer *answer)
 {
     struct hf_client *client = user;
     struct hf_answer unknown = *answer;
+    HF_ASSERT(answer->node < client->nodes.count);
     client->n_pending--;
     client->n_answers++;
     hf_log_answer(client, answer);
@@ -248,6 +251,7 @@ void hf_client_on_status(void *user, unsigned node, enum hf_node_status status,
                          const char *reason)
 {
     struct hf_client *client = user;
+    HF_ASSERT(node < HF_NODES_MAX);
     struct hf_peer *peer = &client->peers[node];
     client->news[node] = (uint8_t)status;
     bool is_down = status == HF_NODE_STATUS_DOWN;

@@ -53,6 +53,7 @@ static void ask(struct hf_broadcast *query, unsigned node)
             query->value == NULL ? (struct hf_bytes){NULL, 0} : *query->value,
     };
     uint16_t bit = (uint16_t)(1U << node);
+    HF_ASSERT((query->waiting & bit) == 0); /* one request at a time */
     query->asked |= bit;
     query->waiting |= bit;
     query->again &= (uint16_t)~bit;
@@ -115,6 +116,7 @@ void hf_broadcast_pump(struct hf_broadcast *query)
 static void start(struct hf_broadcast *query)
 {
     struct hf_client *client = query->op.client;
+    HF_ASSERT(query->op.is_listed && query->on_reply != NULL);
     query->is_delayed = false;
     query->hard_end = hf_instant_add(client->now, query->op.patience);
     hf_timer_heap_set(&client->heap, &query->op.item, query->hard_end);

@@ -65,6 +65,7 @@ static void on_member(struct hf_op *op, struct hf_op *member)
 {
     struct hf_bundle *bundle = hf_bundle_of(op);
     struct hf_lock *lock = member->lock;
+    HF_ASSERT(member->bundle == op);
     if (lock != NULL) { /* held: no handle yet */
         lock->op = member;
     }
@@ -100,6 +101,7 @@ static bool has_time(const struct hf_bundle *bundle)
 
 static void try_more(struct hf_part *part, unsigned count)
 {
+    HF_ASSERT(part->tried + count <= part->count);
     for (; count > 0; count--, part->tried++) {
         hf_member_begin(
             &part->members[(part->start + part->tried) % part->count], 0);
@@ -109,6 +111,7 @@ static void try_more(struct hf_part *part, unsigned count)
 /* Try one lock of each missing part. */
 static void sweep(struct hf_bundle *bundle)
 {
+    HF_ASSERT(bundle->at < bundle->n_parts);
     bundle->stage = HF_STAGE_SWEEP;
     for (unsigned i = bundle->at; i < bundle->n_parts; i++) {
         bundle->parts[i].tried = 0;
@@ -422,6 +425,7 @@ static bool is_swept_yet(const struct hf_bundle *bundle)
 static void on_due(struct hf_op *op)
 {
     struct hf_bundle *bundle = hf_bundle_of(op);
+    HF_ASSERT(bundle->at < bundle->n_parts); /* else it is handed out */
     struct hf_part *part = &bundle->parts[bundle->at];
     bool is_wide = bundle->stage == HF_STAGE_SWEEP && part->tried > 1;
     bool must_end = !is_wide && !is_swept_yet(bundle);

@@ -25,6 +25,7 @@ void hf_bundle_forget_news(struct hf_bundle *bundle)
         return;
     }
     while (*at != bundle) {
+        HF_ASSERT(*at != NULL); /* has_news: it is in the list */
         at = &(*at)->next;
     }
     *at = bundle->next;
@@ -84,6 +85,7 @@ static struct hf_lock *link_names(struct hf_bundle *bundle)
 
 void hf_bundle_hand_out(struct hf_bundle *bundle)
 {
+    HF_ASSERT(bundle->at == bundle->n_parts); /* each part has its lock */
     struct hf_lock *first = hf_bundle_is_semaphore(bundle)
                                 ? hf_semaphore_link(bundle)
                                 : link_names(bundle);

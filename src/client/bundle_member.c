@@ -33,6 +33,7 @@ char *hf_bundle_order_member(struct hf_bundle *bundle, struct hf_member *member,
 struct hf_part *hf_bundle_add_part(struct hf_bundle *bundle, unsigned count,
                                    unsigned start)
 {
+    HF_ASSERT(start < count);
     struct hf_part *part = &bundle->parts[bundle->n_parts++];
     *part = (struct hf_part){.members = bundle->members + bundle->n_members,
                              .count = count,

@@ -19,6 +19,7 @@ static void sort(const struct hf_order *order, struct hf_name names[],
 {
     struct hf_name first = {order->name, order->name_len,
                             order->is_shared ? HF_SHARED : HF_EXCLUSIVE};
+    HF_ASSERT(order->n_more < HF_NAMES_MAX);
     for (unsigned i = 0; i <= order->n_more; i++) {
         struct hf_name name = i == 0 ? first : hf_order_more(order, i - 1);
         unsigned at = i;
@@ -79,6 +80,7 @@ struct hf_op *hf_bundle_new(struct hf_client *client,
     } else {
         plan_names(bundle, order, text);
     }
+    HF_ASSERT(bundle->n_parts == n_parts && bundle->n_members == n_members);
     bundle->op.order.more = NULL; /* borrowed from the caller */
     return &bundle->op;
 }

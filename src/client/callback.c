@@ -16,10 +16,13 @@
 #include "client/fork.h"
 #include "client/timer.h"
 
+#include "base/assert.h"
+
 #include <sys/eventfd.h>
 
 void hf_client_let_out(struct hf_client *client, struct hf_caller *self)
 {
+    HF_ASSERT(client->in_store == 0); /* a callback may use the client */
     *self = (struct hf_caller){pthread_self(), client->cancel_state,
                                client->callers};
     client->callers = self;
@@ -48,6 +51,7 @@ void hf_client_take_in(struct hf_client *client, struct hf_caller *self)
     client->cancel_state = self->cancel_state;
     struct hf_caller **at = &client->callers;
     while (*at != self) {
+        HF_ASSERT(*at != NULL); /* hf_client_let_out() appended it */
         at = &(*at)->next;
     }
     *at = self->next;

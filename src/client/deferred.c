@@ -61,6 +61,8 @@ static void notify_locks(struct hf_client *client, unsigned node,
 
 static void deliver_status(struct hf_client *client)
 {
+    HF_ASSERT(client->changed != 0 &&
+              client->changed <= hf_nodes_all(&client->nodes));
     unsigned node = (unsigned)__builtin_ctz(client->changed);
     uint16_t bit = (uint16_t)(1U << node);
     bool is_reset = (client->reset & bit) != 0;
@@ -95,6 +97,8 @@ static void deliver_status(struct hf_client *client)
  * grant that came before is lost. */
 static void deliver_listening(struct hf_client *client)
 {
+    HF_ASSERT(client->push_changed != 0 &&
+              client->push_changed <= hf_nodes_all(&client->nodes));
     unsigned node = (unsigned)__builtin_ctz(client->push_changed);
     uint16_t bit = (uint16_t)(1U << node);
     uint32_t end = hf_item_table_end(&client->items);
@@ -185,6 +189,7 @@ static void run_due(struct hf_client *client)
         uint32_t idx = hf_timer_heap_first(heap);
         struct hf_item *item = hf_item_table_at(&client->items, idx);
         struct hf_instant at = hf_timer_heap_next(heap);
+        HF_ASSERT(item != NULL); /* its timer was cleared before it left */
         if (!may_join(client, item, at)) {
             return;
         }

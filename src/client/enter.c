@@ -28,6 +28,7 @@
 #include "client/notify.h"
 #include "client/timer.h"
 
+#include "base/assert.h"
 #include "base/fail.h"
 
 enum hf_status hf_client_enter(struct hf_client *client, struct hf_error *error)
@@ -50,6 +51,7 @@ enum hf_status hf_client_enter(struct hf_client *client, struct hf_error *error)
         hf_client_unlock(client);
         return hf_fail(error, HF_INVALID, "this client is being closed");
     }
+    HF_ASSERT(client->in_store == 0); /* no store calls a public function */
     hf_client_tick(client);
     if (!client->is_polling && !client->is_processing) {
         client->reading_since = client->now;

@@ -13,6 +13,7 @@
  * hf_client_close(). They run without the mutex, so they may call any function.
  * Requests that they start are written together at the end, unless a callback
  * waits for a reply. */
+#include "base/assert.h"
 #include "client/callback.h"
 #include "client/deferred.h"
 #include "client/enter.h"
@@ -136,6 +137,7 @@ static void tell_news(struct hf_client *client, uint64_t cookie)
 
 static void call_op(struct hf_client *client, struct hf_op *op)
 {
+    HF_ASSERT(op->is_done && op->call != NULL);
     hf_ops_remove(&client->finished, op);
     if (!report(client, op)) {
         return;
@@ -204,6 +206,7 @@ static void call_back(struct hf_client *client)
 
 static void process(struct hf_client *client)
 {
+    HF_ASSERT(!client->is_processing);
     client->is_processing = true;
     client->processor = pthread_self();
     if (client->is_done_signalled) {

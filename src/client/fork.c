@@ -10,6 +10,7 @@
  * Cost: one load per call, and no system call; without MADV_WIPEONFORK one. */
 #include "client/fork.h"
 
+#include "base/assert.h"
 #include "io/clock.h"
 
 #include <string.h>
@@ -65,6 +66,7 @@ bool hf_client_is_forked(const struct hf_client *client)
 void hf_client_entropy(struct hf_client *client, void *out, size_t len)
 {
     struct hf_page *page = client->page;
+    HF_ASSERT(len <= POOL_LEN && page->used <= POOL_LEN);
     if (len > POOL_LEN - page->used) {
         hf_entropy(page->pool, POOL_LEN);
         page->used = 0;

@@ -71,6 +71,7 @@ bool hf_item_table_add(struct hf_item_table *table, struct hf_item *item)
     }
     uint32_t idx = table->first_free;
     struct hf_item_cell *cell = cell_at(table, idx);
+    HF_ASSERT(cell->item == NULL && item->idx == HF_NOWHERE);
     table->first_free = cell->next_free;
     table->n_used++;
     cell->item = item;
@@ -81,7 +82,7 @@ bool hf_item_table_add(struct hf_item_table *table, struct hf_item *item)
 void hf_item_table_remove(struct hf_item_table *table, struct hf_item *item)
 {
     struct hf_item_cell *cell = cell_at(table, item->idx);
-    HF_ASSERT(cell->item == item);
+    HF_ASSERT(cell->item == item && table->n_used > 0);
     cell->item = NULL;
     cell->generation++;
     cell->next_free = table->first_free;
@@ -93,7 +94,9 @@ void hf_item_table_remove(struct hf_item_table *table, struct hf_item *item)
 uint64_t hf_item_table_cookie(const struct hf_item_table *table,
                               const struct hf_item *item)
 {
-    return (uint64_t)cell_at(table, item->idx)->generation << 32 | item->idx;
+    const struct hf_item_cell *cell = cell_at(table, item->idx);
+    HF_ASSERT(cell->item == item);
+    return (uint64_t)cell->generation << 32 | item->idx;
 }
 
 struct hf_item *hf_item_table_find(const struct hf_item_table *table,

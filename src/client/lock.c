@@ -141,7 +141,7 @@ struct hf_lock *hf_lock_new(struct hf_client *client,
                             const struct hf_order *order)
 {
     HF_ASSERT(order->name_len <= HF_NAME_MAX);
-    HF_ASSERT(order->text_len <= HF_OWNER_MAX);
+    HF_ASSERT(order->text_len <= (order->is_owner ? HF_OWNER_MAX : UINT8_MAX));
     struct hf_lock *lock =
         malloc(sizeof(*lock) + hf_lease_size(client->nodes.count) +
                life_size(client) + link_size(order->is_linked) +
@@ -192,6 +192,7 @@ struct hf_lock *hf_lock_new(struct hf_client *client,
 void hf_lock_set_keep(struct hf_lock *lock, struct hf_instant keep)
 {
     struct hf_notice *notice = hf_lock_notice(lock);
+    HF_ASSERT((lock->flags & HF_LOCK_CALLING) == 0);
     *(notice != NULL ? &notice->keep : &lock->keep) = keep;
     lock->flags |= HF_LOCK_KEEPING;
 }
@@ -199,12 +200,14 @@ void hf_lock_set_keep(struct hf_lock *lock, struct hf_instant keep)
 struct hf_instant hf_lock_keep(const struct hf_lock *lock)
 {
     const struct hf_notice *notice = hf_lock_notice(lock);
+    HF_ASSERT((lock->flags & HF_LOCK_KEEPING) != 0);
     return notice != NULL ? notice->keep : lock->keep;
 }
 
 void hf_lock_set_done(struct hf_lock *lock, hf_op_fn *done, void *user)
 {
     struct hf_notice *notice = hf_lock_notice(lock);
+    HF_ASSERT((lock->flags & HF_LOCK_KEEPING) == 0);
     *(notice != NULL ? &notice->done : &lock->done) = done;
     *(notice != NULL ? &notice->done_user : &lock->done_user) = user;
     lock->flags |= HF_LOCK_CALLING;
@@ -213,6 +216,7 @@ void hf_lock_set_done(struct hf_lock *lock, hf_op_fn *done, void *user)
 hf_op_fn *hf_lock_done(const struct hf_lock *lock, void **user)
 {
     const struct hf_notice *notice = hf_lock_notice(lock);
+    HF_ASSERT((lock->flags & HF_LOCK_CALLING) != 0);
     *user = notice != NULL ? notice->done_user : lock->done_user;
     return notice != NULL ? notice->done : lock->done;
 }
@@ -223,6 +227,7 @@ size_t hf_lock_emit_owner(const struct hf_lock *lock, char out[HF_OWNER_MAX])
 {
     const char *text = text_bytes(lock);
     if (lock->is_adopted) {
+        HF_ASSERT(lock->text_len <= HF_OWNER_MAX);
         memcpy(out, text, lock->text_len);
         return lock->text_len;
     }

@@ -33,6 +33,7 @@ void hf_release_owe(struct hf_lock *lock, enum hf_outcome outcome)
 {
     struct hf_client *client = lock->client;
     HF_ASSERT((lock->flags & HF_LOCK_HAS_CALLBACK) == 0);
+    HF_ASSERT((lock->flags & HF_LOCK_CALLING) != 0);
     lock->outcome = (uint8_t)hf_status_worse((enum hf_status)lock->outcome,
                                              hf_outcome_status(outcome));
     struct hf_lock *other = hf_lock_group_leave(lock);

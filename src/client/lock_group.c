@@ -8,7 +8,8 @@
 void hf_lock_group_join(struct hf_lock *lock, struct hf_lock *next)
 {
     HF_ASSERT(hf_lock_link(lock)->next == NULL);
-    HF_ASSERT(hf_lock_link(next)->prev == NULL);
+    HF_ASSERT(hf_lock_link(next)->prev == NULL && lock != next);
+    HF_ASSERT(lock->client == next->client);
     hf_lock_link(lock)->next = next;
     hf_lock_link(next)->prev = lock;
     if (hf_lock_notice(lock) != NULL) {
@@ -24,6 +25,8 @@ struct hf_lock *hf_lock_group_leave(struct hf_lock *lock)
     }
     struct hf_lock *prev = link->prev;
     struct hf_lock *next = link->next;
+    HF_ASSERT(prev == NULL || hf_lock_link(prev)->next == lock);
+    HF_ASSERT(next == NULL || hf_lock_link(next)->prev == lock);
     if (prev != NULL) {
         hf_lock_link(prev)->next = next;
     }

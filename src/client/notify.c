@@ -7,6 +7,8 @@
 #include "client/lock_group.h"
 #include "client/timer.h"
 
+#include "base/assert.h"
+
 #include <stdlib.h>
 
 void hf_notify_init(struct hf_notifier *notifier)
@@ -53,6 +55,8 @@ void hf_notify_remove(struct hf_client *client, struct hf_lock *lock)
 {
     struct hf_notice *notice = hf_lock_notice(lock);
     if (notice != NULL && notice->is_queued) {
+        HF_ASSERT(*next_of(client, notice->prev) == lock->item.idx);
+        HF_ASSERT(*prev_of(client, notice->next) == lock->item.idx);
         notice->is_queued = false;
         *next_of(client, notice->prev) = notice->next;
         *prev_of(client, notice->next) = notice->prev;
@@ -100,6 +104,7 @@ void hf_notify_read_end(struct hf_client *client, struct hf_reader *reader)
     struct hf_notifier *notifier = &client->notifier;
     struct hf_reader **at = &notifier->readers;
     while (*at != reader) {
+        HF_ASSERT(*at != NULL); /* it began, and ends once */
         at = &(*at)->next;
     }
     *at = reader->next;
@@ -118,6 +123,7 @@ static void notify_one(struct hf_client *client, struct hf_lock *lock)
 {
     struct hf_notice *notice = hf_lock_notice(lock);
     enum hf_state state = hf_lock_group_state(lock);
+    HF_ASSERT(client->notifier.is_notifying && notice->is_queued);
     hf_notify_remove(client, lock);
     if (notice->state == (uint8_t)state) {
         return; /* it has changed back before its callback ran */

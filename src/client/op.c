@@ -64,6 +64,8 @@ void hf_op_init(struct hf_op *op, struct hf_client *client,
 
 void hf_ops_append(struct hf_ops *ops, struct hf_op *op)
 {
+    HF_ASSERT((ops->first == NULL) == (ops->last == NULL));
+    HF_ASSERT(op->prev == NULL && op->next == NULL && ops->last != op);
     op->prev = ops->last;
     op->next = NULL;
     if (ops->last != NULL) {
@@ -76,6 +78,8 @@ void hf_ops_append(struct hf_ops *ops, struct hf_op *op)
 
 void hf_ops_remove(struct hf_ops *ops, struct hf_op *op)
 {
+    HF_ASSERT(op->prev != NULL || ops->first == op);
+    HF_ASSERT(op->next != NULL || ops->last == op);
     if (op->prev != NULL) {
         op->prev->next = op->next;
     } else {
@@ -206,6 +210,7 @@ void hf_op_part(struct hf_op *op)
     }
     for (struct hf_lock *lock = hf_lock_group_first(op->lock); lock != NULL;
          lock = hf_lock_group_next(lock)) {
+        HF_ASSERT(lock->op == op || lock->op == NULL); /* had its outcome */
         lock->op = NULL;
     }
     op->lock = NULL;

@@ -11,6 +11,8 @@
 #include "client/step.h"
 #include "client/unavailable.h"
 
+#include "base/assert.h"
+
 void hf_release_start(struct hf_lock *lock, struct hf_op *op)
 {
     hf_client_cancel_notify(lock->client, lock);
@@ -41,6 +43,7 @@ void hf_release_whole(struct hf_lock *lock, struct hf_op *op)
 void hf_release_outcome(struct hf_op *op, struct hf_lock *lock,
                         enum hf_outcome outcome)
 {
+    HF_ASSERT(op->kind == HF_OP_RELEASE || op->kind == HF_OP_RELEASE_FOREIGN);
     enum hf_status status =
         hf_status_worse(op->worst, hf_outcome_status(outcome));
     lock->op = NULL;

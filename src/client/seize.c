@@ -113,6 +113,7 @@ static void write_owner(struct hf_seizure *seizure)
     seizure->owner_len =
         hf_owner_emit(seizure->owner, id, client->host, client->pid,
                       hf_clock_wall_s(), break_label);
+    HF_ASSERT(seizure->owner_len + HF_LONG_MARK_LEN <= sizeof(seizure->owner));
     memcpy(seizure->owner + seizure->owner_len, HF_LONG_MARK, HF_LONG_MARK_LEN);
 }
 
@@ -164,6 +165,7 @@ bool hf_seizure_begin(struct hf_seizure *seizure, bool now,
 static void begin_back(struct hf_seizure *seizure)
 {
     struct hf_broadcast *back = &seizure->back;
+    HF_ASSERT(seizure->stage == HF_SEIZURE_TAKEN && seizure->gives_back);
     back->back = seizure->replaced;
     back->repeats = REPEATS_MAX;
     for (unsigned i = 0; i < HF_NODES_MAX; i++) {
@@ -216,6 +218,7 @@ static void on_children_done(struct hf_op *op)
             return;
         }
     } else {
+        HF_ASSERT(seizure->stage == HF_SEIZURE_RETURNING);
         seizure->stage = HF_SEIZURE_OVER;
     }
     op->parent = NULL;

@@ -24,6 +24,7 @@ void hf_client_ask(struct hf_client *client, const struct hf_ask *ask)
     if (hf_client_is_forked(client)) {
         return; /* the connection is the parent's */
     }
+    HF_ASSERT(ask->node < client->nodes.count);
     hf_log_ask(client, ask);
     client->n_pending++;
     client->is_dirty = true;
@@ -76,6 +77,7 @@ static void send_all(struct hf_client *client, struct hf_lock *lock,
 
 static void note_missed(struct hf_client *client, uint16_t missed)
 {
+    HF_ASSERT(missed <= hf_nodes_all(&client->nodes));
     for (unsigned i = 0; missed != 0; i++, missed >>= 1) {
         if ((missed & 1) != 0) {
             struct hf_nodes_event event = {.kind = HF_NODES_EV_MISS,
@@ -134,7 +136,7 @@ static bool step_once(struct hf_client *client, struct hf_lock *lock,
 void hf_client_step(struct hf_client *client, struct hf_lock *lock,
                     const struct hf_event *event)
 {
-    HF_ASSERT((lock->flags & HF_LOCK_OVER) == 0);
+    HF_ASSERT(lock->client == client && (lock->flags & HF_LOCK_OVER) == 0);
     if (!step_once(client, lock, event)) {
         return;
     }

@@ -87,6 +87,7 @@ bool hf_timer_heap_reserve(struct hf_timer_heap *heap,
     if (item->idx >= heap->n_positions && !grow_positions(heap, item->idx)) {
         return false;
     }
+    HF_ASSERT(heap->positions[item->idx] == HF_NOWHERE);
     heap->reserved++;
     return true;
 }
@@ -100,6 +101,7 @@ void hf_timer_heap_unreserve(struct hf_timer_heap *heap)
 static void put(struct hf_timer_heap *heap, uint32_t position,
                 struct hf_instant at, uint32_t idx)
 {
+    HF_ASSERT(position < heap->count && idx < heap->n_positions);
     heap->at[position] = at;
     heap->idx[position] = idx;
     heap->positions[idx] = position;
@@ -160,6 +162,7 @@ static void settle(struct hf_timer_heap *heap, uint32_t position,
 
 static void take_out(struct hf_timer_heap *heap, uint32_t position)
 {
+    HF_ASSERT(position < heap->count);
     uint32_t last = --heap->count;
     heap->positions[heap->idx[position]] = HF_NOWHERE;
     if (last != position) {
@@ -173,6 +176,7 @@ void hf_timer_heap_set(struct hf_timer_heap *heap, const struct hf_item *item,
     uint32_t idx = item->idx;
     HF_ASSERT(idx < heap->n_positions);
     uint32_t position = heap->positions[idx];
+    HF_ASSERT(position == HF_NOWHERE || heap->idx[position] == idx);
     if (hf_instant_is_never(at)) {
         if (position != HF_NOWHERE) {
             take_out(heap, position);

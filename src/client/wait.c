@@ -39,6 +39,7 @@ struct hf_waiter {
 
 static void enlist(struct hf_client *client, struct hf_waiter *self)
 {
+    HF_ASSERT(client->waiters != self);
     self->prev = NULL;
     self->next = client->waiters;
     if (self->next != NULL) {
@@ -49,6 +50,8 @@ static void enlist(struct hf_client *client, struct hf_waiter *self)
 
 static void delist(struct hf_client *client, struct hf_waiter *self)
 {
+    HF_ASSERT(self->prev != NULL ? self->prev->next == self
+                                 : client->waiters == self);
     if (self->prev != NULL) {
         self->prev->next = self->next;
     } else {
@@ -78,6 +81,7 @@ static void hand_over(struct hf_client *client)
 static void lead(struct hf_client *client)
 {
     struct hf_instant until = hf_client_due(client);
+    HF_ASSERT(!client->is_polling && client->in_store == 0);
     client->is_polling = true;
     client->poll_until = until; /* a follower that lowers it pokes us */
     int paused = hf_client_pause_lock(client);
@@ -96,6 +100,7 @@ static void lead(struct hf_client *client)
 static void follow(struct hf_client *client, struct hf_waiter *self)
 {
     struct hf_instant due = hf_client_due(client);
+    HF_ASSERT(client->is_polling && client->in_store == 0);
     if (hf_instant_before(due, client->poll_until)) {
         client->poll_until = due;
         eventfd_write(client->poke.fd, 1);
@@ -131,6 +136,7 @@ static bool is_interrupted(const struct hf_client *client,
 static bool wait(struct hf_client *client, struct hf_op *op)
 {
     struct hf_waiter self = {.cond = PTHREAD_COND_INITIALIZER, .op = op};
+    HF_ASSERT(op->waiter == NULL);
     op->waiter = &self.cond;
     enlist(client, &self);
     while (!op->is_done && !is_interrupted(client, op)) {
