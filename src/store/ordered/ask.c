@@ -203,6 +203,26 @@ void hf_ordered_ask(struct hf_ordered *store, const struct hf_ask *ask,
 
 /* ---- The wire's server --------------------------------------------------- */
 
+static bool has_left(const struct hf_ordered_seat *seat, struct hf_instant now)
+{
+    struct hf_instant until =
+        hf_instant_add(seat->left_at, hf_span_ms(seat->ttl_ms));
+    return seat->state == HF_ORDERED_LEAVING && hf_instant_before(until, now);
+}
+
+static void drop_left_of(struct hf_ordered *store, struct hf_ordered_name *name,
+                         struct hf_instant now)
+{
+    struct hf_ordered_seat *seat = name->seats;
+    while (seat != NULL) {
+        struct hf_ordered_seat *next = seat->next;
+        if (has_left(seat, now)) {
+            hf_ordered_seat_drop(store, seat);
+        }
+        seat = next;
+    }
+}
+
 /* Seats whose RELEASE the client has given up: what they may have left is a
  * stranger to its session. */
 static void drop_left(struct hf_ordered *store, struct hf_instant now)
@@ -210,19 +230,9 @@ static void drop_left(struct hf_ordered *store, struct hf_instant now)
     for (size_t i = 0; i < HF_ORDERED_BUCKETS; i++) {
         struct hf_ordered_name *name = store->names[i];
         while (name != NULL) {
-            struct hf_ordered_name *next_name = name->next;
-            struct hf_ordered_seat *seat = name->seats;
-            while (seat != NULL) {
-                struct hf_ordered_seat *next = seat->next;
-                struct hf_instant until =
-                    hf_instant_add(seat->left_at, hf_span_ms(seat->ttl_ms));
-                if (seat->state == HF_ORDERED_LEAVING &&
-                    hf_instant_before(until, now)) {
-                    hf_ordered_seat_drop(store, seat);
-                }
-                seat = next;
-            }
-            name = next_name;
+            struct hf_ordered_name *next = name->next;
+            drop_left_of(store, name, now); /* the last seat frees the name */
+            name = next;
         }
     }
 }
@@ -285,9 +295,19 @@ void hf_ordered_close(struct hf_ordered *store, struct hf_instant now)
     }
 }
 
+static void free_name(struct hf_ordered_name *name)
+{
+    while (name->seats != NULL) {
+        struct hf_ordered_seat *seat = name->seats;
+        name->seats = seat->next;
+        hf_ordered_place_drop(seat);
+        free(seat);
+    }
+    free(name);
+}
+
 void hf_ordered_free(struct hf_ordered *store)
 {
-    struct hf_ordered_seat *seat;
     while (store->calls != NULL) {
         hf_ordered_call_free(store->calls);
     }
@@ -297,13 +317,8 @@ void hf_ordered_free(struct hf_ordered *store)
     for (size_t i = 0; i < HF_ORDERED_BUCKETS; i++) {
         while (store->names[i] != NULL) {
             struct hf_ordered_name *name = store->names[i];
-            while ((seat = name->seats) != NULL) {
-                name->seats = seat->next;
-                hf_ordered_place_drop(seat);
-                free(seat);
-            }
             store->names[i] = name->next;
-            free(name);
+            free_name(name);
         }
     }
     while (store->sessions != NULL) {

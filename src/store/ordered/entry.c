@@ -288,6 +288,7 @@ static void take_entry(struct hf_ordered *store, struct hf_ordered_seat *seat,
         give_held(store, seat);
         return;
     }
+    HF_ASSERT(rank.watch < reply->n_entries);
     const struct hf_wire_entry *before = &reply->entries[rank.watch];
     size_t ahead = rank.ahead + reply->n_unlisted;
     seat->state = HF_ORDERED_WAITING;

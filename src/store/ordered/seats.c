@@ -57,6 +57,7 @@ void hf_ordered_name_drop(struct hf_ordered *store,
     struct hf_ordered_name **at =
         &store->names[bucket_of(name->bytes, name->len)];
     while (*at != name) {
+        HF_ASSERT(*at != NULL);
         at = &(*at)->next;
     }
     *at = name->next;
@@ -136,6 +137,7 @@ void hf_ordered_seat_detach(struct hf_ordered_seat *seat)
 {
     if (seat->session != NULL) {
         hf_ordered_session_forget(seat);
+        HF_ASSERT(seat->session->n_seats > 0);
         seat->session->n_seats--;
         seat->session = NULL;
     }
@@ -164,7 +166,9 @@ void hf_ordered_seat_drop(struct hf_ordered *store,
     }
     struct hf_ordered_name *name = seat->name;
     struct hf_ordered_seat **at = &name->seats;
+    HF_ASSERT(store->n_seats > 0);
     while (*at != seat) {
+        HF_ASSERT(*at != NULL);
         at = &(*at)->next;
     }
     *at = seat->next;
@@ -223,6 +227,8 @@ hf_ordered_call_new(struct hf_ordered *store, hf_wire_done_fn *done,
 void hf_ordered_call_free(struct hf_ordered_call *call)
 {
     struct hf_ordered *store = call->store;
+    HF_ASSERT(call->before != NULL ? call->before->next == call
+                                   : store->calls == call);
     if (call->before != NULL) {
         call->before->next = call->next;
     } else {
@@ -232,12 +238,15 @@ void hf_ordered_call_free(struct hf_ordered_call *call)
         call->next->before = call->before;
     }
     if (call->session != NULL) {
+        HF_ASSERT(call->session->calls > 0);
         call->session->calls--;
     }
     if (call->name != NULL) {
+        HF_ASSERT(call->name->calls > 0);
         call->name->calls--;
     }
     if (call->seat != NULL) {
+        HF_ASSERT(call->seat->calls > 0);
         call->seat->calls--;
     }
     free(call);

@@ -34,6 +34,7 @@
 void hf_ordered_session_asks(struct hf_ordered_seat *seat)
 {
     HF_ASSERT(!seat->is_asking && seat->acquire.is_pending);
+    HF_ASSERT(seat->session != NULL);
     seat->is_asking = true;
     seat->next_asking = seat->session->asking;
     seat->session->asking = seat;
@@ -42,6 +43,7 @@ void hf_ordered_session_asks(struct hf_ordered_seat *seat)
 void hf_ordered_session_proves(struct hf_ordered_seat *seat)
 {
     HF_ASSERT(!seat->is_proving && seat->confirm.is_pending);
+    HF_ASSERT(seat->session != NULL);
     seat->is_proving = true;
     seat->next_proving = seat->session->proving;
     seat->session->proving = seat;
@@ -51,6 +53,7 @@ static struct hf_ordered_seat *pop_asking(struct hf_ordered_session *session)
 {
     struct hf_ordered_seat *seat = session->asking;
     if (seat != NULL) {
+        HF_ASSERT(seat->is_asking && seat->session == session);
         session->asking = seat->next_asking;
         seat->is_asking = false;
     }
@@ -61,6 +64,7 @@ static struct hf_ordered_seat *pop_proving(struct hf_ordered_session *session)
 {
     struct hf_ordered_seat *seat = session->proving;
     if (seat != NULL) {
+        HF_ASSERT(seat->is_proving && seat->session == session);
         session->proving = seat->next_proving;
         seat->is_proving = false;
     }
@@ -71,6 +75,7 @@ void hf_ordered_session_forget(struct hf_ordered_seat *seat)
 {
     struct hf_ordered_seat **at = &seat->session->asking;
     while (seat->is_asking && *at != seat) {
+        HF_ASSERT(*at != NULL); /* is_asking: it is in the list */
         at = &(*at)->next_asking;
     }
     if (seat->is_asking) {
@@ -79,6 +84,7 @@ void hf_ordered_session_forget(struct hf_ordered_seat *seat)
     }
     at = &seat->session->proving;
     while (seat->is_proving && *at != seat) {
+        HF_ASSERT(*at != NULL);
         at = &(*at)->next_proving;
     }
     if (seat->is_proving) {

@@ -97,6 +97,8 @@ struct hf_ordered_task *hf_ordered_task_new(struct hf_ordered *store,
 
 void hf_ordered_task_free(struct hf_ordered_task *task)
 {
+    HF_ASSERT(task->before != NULL ? task->before->next == task
+                                   : task->store->tasks == task);
     if (task->before != NULL) {
         task->before->next = task->next;
     } else {
@@ -281,6 +283,7 @@ static void on_changed(struct hf_wire_call *wire_call,
 static void change_next(struct hf_ordered_task *task, struct hf_instant now)
 {
     struct hf_ordered *store = task->store;
+    HF_ASSERT(task->at <= task->n_changes);
     if (task->at == task->n_changes) {
         task->done(task, now);
         return;

@@ -101,6 +101,7 @@ static void begin_watch(struct hf_ordered *store, struct hf_ordered_name *name,
     }
     name->watched_at = now;
     if (store->wire_ops->watch(store->wire, &what, name, now, &name->watch)) {
+        HF_ASSERT(name->watch != NULL);
         store->n_watches++;
         name->watched = what.number;
     }
@@ -109,6 +110,7 @@ static void begin_watch(struct hf_ordered *store, struct hf_ordered_name *name,
 void hf_ordered_unwatch(struct hf_ordered *store, struct hf_ordered_name *name)
 {
     if (name->watch != NULL) {
+        HF_ASSERT(store->n_watches > 0);
         store->wire_ops->unwatch(store->wire, name->watch);
         store->n_watches--;
         name->watch = NULL;
@@ -217,6 +219,7 @@ static void judge_waiter(struct hf_ordered *store, struct hf_ordered_seat *seat,
                                or makes another one */
         break;
     case HF_ENTRY_WAITS:
+        HF_ASSERT(rank.watch < reply->n_entries);
         if (seat->behind != reply->entries[rank.watch].entry.number) {
             hf_ordered_place_drop(seat);
         }
@@ -275,6 +278,7 @@ static void on_listed(struct hf_wire_call *wire_call,
     bool is_done = reply->outcome == HF_WIRE_DONE;
     bool is_of_all = last_of_ours(name) <= wire_call->until;
     bool must_list = is_done && (name->must_list || !is_of_all);
+    HF_ASSERT(name->is_listing);
     name->is_listing = false;
     name->must_list = false;
     for (struct hf_ordered_seat *seat = name->seats; seat != NULL && is_done;
@@ -343,6 +347,7 @@ void hf_ordered_unwatched(struct hf_ordered *store, void *user,
                           struct hf_instant now)
 {
     struct hf_ordered_name *name = user;
+    HF_ASSERT(name->watch != NULL && store->n_watches > 0);
     name->watch = NULL;
     name->watched = 0;
     store->n_watches--;
