@@ -304,6 +304,7 @@ static void answer_queue(struct hf_redis_node *node,
     const struct hf_reply *reply = &node->connection.reply;
     struct hf_redis *store = node->store;
     struct hf_answer answer = read_array(node, pending);
+    HF_ASSERT(reply->n >= QUEUE_HEAD);
     size_t n = (reply->n - QUEUE_HEAD) / QUEUE_ITEMS;
     if (!hf_seat_list_reserve(&store->seats, n + 1)) {
         hf_redis_answer_none(node, pending, HF_VERDICT_ERROR, HF_NO_MEMORY,
@@ -311,6 +312,7 @@ static void answer_queue(struct hf_redis_node *node,
         return;
     }
     hf_seat_list_begin(&store->seats, &answer);
+    HF_ASSERT(answer.n_seats + n <= store->seats.cap);
     for (size_t i = 0; i < n; i++) {
         store->seats.items[answer.n_seats++] =
             read_seat(reply, QUEUE_HEAD + i * QUEUE_ITEMS);
@@ -441,6 +443,7 @@ void hf_redis_answer(struct hf_redis_node *node,
 {
     const struct hf_reply *reply = &node->connection.reply;
     const struct hf_reply_item *first = &reply->items[0];
+    HF_ASSERT(pending->verb <= HF_VERB_SCAN && reply->n > 0);
     if (first->type == HF_REPLY_ERROR) {
         answer_error(node, pending, hf_reply_text(reply, 0), now);
     } else if (pending->verb == HF_VERB_GET) {

@@ -104,6 +104,7 @@ void hf_redis_connection_ask(struct hf_redis_connection *connection,
                              struct hf_instant now)
 {
     struct hf_pending pending = {.sent = now, .verb = verb};
+    HF_ASSERT(connection->is_open);
     if (!hf_redis_wire_push(&connection->wire, request, &pending)) {
         hf_redis_connection_starve(connection);
     }

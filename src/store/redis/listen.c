@@ -23,6 +23,8 @@
 #include "store/redis/fault.h"
 #include "store/redis/node.h"
 
+#include "base/assert.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -137,6 +139,7 @@ static void warn(struct hf_redis_listener *listener)
 static void lose(struct hf_redis_listener *listener, struct hf_instant now)
 {
     struct hf_redis_connection *connection = &listener->connection;
+    HF_ASSERT(connection->is_broken && listener->phase != HF_REDIS_OFF);
     hf_redis_examine_push(listener->node, connection->reason);
     if (listener->is_refused) {
         warn(listener);
@@ -161,6 +164,7 @@ static void ask(struct hf_redis_listener *listener, uint8_t verb, int argc,
 
 static void subscribe(struct hf_redis_listener *listener, struct hf_instant now)
 {
+    HF_ASSERT(listener->phase == HF_REDIS_LISTEN_CONNECTING);
     listener->phase = HF_REDIS_SUBSCRIBING;
     hf_redis_log_in(listener->node, &listener->connection, ASKED_AUTH, now);
     ask(listener, ASKED_INFO, 2, (const char *[]){"INFO", "server"}, now);
@@ -250,6 +254,7 @@ static void take_error(struct hf_redis_listener *listener, uint8_t asked)
 static void begin_to_listen(struct hf_redis_listener *listener,
                             struct hf_instant now)
 {
+    HF_ASSERT(listener->phase == HF_REDIS_SUBSCRIBING);
     listener->phase = HF_REDIS_LISTENING;
     listener->has_warned = false;
     hf_redis_connection_served(&listener->connection, now);
@@ -290,6 +295,8 @@ static void on_replied(struct hf_redis_connection *connection,
 static void connect_now(struct hf_redis_listener *listener,
                         struct hf_instant now)
 {
+    HF_ASSERT(listener->phase == HF_REDIS_OFF);
+    HF_ASSERT(listener->node->phase == HF_REDIS_READY);
     listener->phase = HF_REDIS_LISTEN_CONNECTING;
     hf_redis_connection_start(&listener->connection, now);
 }

@@ -110,6 +110,7 @@ static void lose(struct hf_redis_node *node, enum hf_status fault,
 {
     struct hf_redis_connection *connection = &node->connection;
     char why[sizeof(node->standing.reason)];
+    HF_ASSERT(node->phase != HF_REDIS_WAITING);
     bool is_said = node->greet_fault != HF_OK && fault != HF_NO_MEMORY;
     fault = is_said ? node->greet_fault : fault;
     snprintf(why, sizeof(why), "%s", is_said ? node->greet_reason : reason);
@@ -141,6 +142,7 @@ static void lose(struct hf_redis_node *node, enum hf_status fault,
 static void lose_broken(struct hf_redis_node *node, struct hf_instant now)
 {
     char why[sizeof(node->connection.reason)];
+    HF_ASSERT(node->connection.is_broken);
     memcpy(why, node->connection.reason, sizeof(why));
     lose(node, node->connection.fault, why, now);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/redis/reply.h"
 
+#include "base/assert.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +39,7 @@ static struct hf_reply_item *add(const redisReadTask *task,
         reply->items = items;
         reply->cap = cap;
     }
+    HF_ASSERT(reply->n < reply->cap);
     struct hf_reply_item *item = &reply->items[reply->n++];
     *item = (struct hf_reply_item){.type = type, .integer = integer};
     return item;
@@ -76,6 +79,7 @@ static void *add_string(const redisReadTask *task, char *data, size_t len)
     if (item == NULL || !reserve_text(reply, len + 1)) {
         return NULL;
     }
+    HF_ASSERT(reply->text_len + len < reply->text_cap); /* and a NUL */
     item->at = reply->text_len;
     item->len = len;
     memcpy(reply->text + reply->text_len, data, len);
@@ -204,6 +208,7 @@ int hf_reply_next(struct hf_reply *reply)
             reply->fed > HF_REPLY_BYTES_MAX || has_endless_line(reply->reader);
         return reply->is_too_long ? -1 : 0;
     }
+    HF_ASSERT(whole != reply || reply->n > 0); /* items[0] is there */
     reply->fed = reply->reader->len - reply->reader->pos;
     return whole == reply ? 1 : -1;
 }

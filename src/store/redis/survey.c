@@ -24,6 +24,7 @@
  *
  * Cost: two round trips for each page of 1,000 keys. The node has no vote for
  * as long. */
+#include "base/assert.h"
 #include "base/fail.h"
 #include "store/findings.h"
 #include "store/redis/fault.h"
@@ -58,6 +59,7 @@ enum { LOCKS, SIDES, STAGES };
  * and a lock, queues to delete. */
 struct page {
     int argc;
+    size_t room; /* for arguments */
     const char **argv;
     size_t *lens;
     char count[16];
@@ -68,8 +70,9 @@ struct page {
 static bool page_init(struct page *page, size_t n_keys)
 {
     page->argc = 3;
-    page->argv = calloc(2 * n_keys + 8, sizeof(*page->argv));
-    page->lens = calloc(2 * n_keys + 8, sizeof(*page->lens));
+    page->room = 2 * n_keys + 8;
+    page->argv = calloc(page->room, sizeof(*page->argv));
+    page->lens = calloc(page->room, sizeof(*page->lens));
     return page->argv != NULL && page->lens != NULL;
 }
 
@@ -81,6 +84,7 @@ static void page_fini(struct page *page)
 
 static void page_add(struct page *page, const char *data, size_t len)
 {
+    HF_ASSERT((size_t)page->argc < page->room);
     page->argv[page->argc] = data;
     page->lens[page->argc++] = len;
 }

@@ -82,6 +82,7 @@ void hf_redis_wire_wipe(struct hf_redis_wire *wire)
  * memory. */
 static bool grow(struct hf_redis_wire *wire, size_t cap)
 {
+    HF_ASSERT(cap > wire->cap && wire->end <= wire->cap);
     char *data = malloc(cap);
     if (data == NULL) {
         return false;
@@ -127,6 +128,7 @@ static bool reserve_pending(struct hf_redis_wire *wire)
     if (wire->count < wire->ring_cap) {
         return true;
     }
+    HF_ASSERT(wire->count == wire->ring_cap); /* all of it is in use */
     size_t cap = wire->ring_cap == 0 ? FIRST_PENDING : 2 * wire->ring_cap;
     struct hf_pending *ring = calloc(cap, sizeof(*ring));
     if (ring == NULL) {
@@ -194,6 +196,7 @@ const struct hf_pending *hf_redis_wire_asked(const struct hf_redis_wire *wire)
 void hf_redis_wire_pop(struct hf_redis_wire *wire)
 {
     HF_ASSERT(wire->count > 0);
+    HF_ASSERT(wire->ring[wire->head].bytes <= wire->end - wire->begin);
     wire->begin += wire->ring[wire->head].bytes;
     wire->head = (wire->head + 1) & (wire->ring_cap - 1);
     wire->count--;
