@@ -61,6 +61,7 @@ void hf_table_key_init(struct hf_table_key *key, const char *prefix,
         memcpy(key->bytes + 1 + CUT_LEN + 8 * half, &digest, sizeof(digest));
     }
     key->len = 1 + CUT_LEN + 16;
+    HF_ASSERT(key->len <= sizeof(key->bytes));
 }
 
 /* The key of a long name has a digest of it, which another name may have. */

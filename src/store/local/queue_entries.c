@@ -4,6 +4,8 @@
  * most. */
 #include "store/local/local.h"
 
+#include "base/assert.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +42,7 @@ static struct seat *add(struct gathered_seats *entries, const char *owner,
         entries->seats = seats;
         entries->capacity = capacity;
     }
+    HF_ASSERT(owner_len <= sizeof(entries->seats->owner));
     struct seat *one = &entries->seats[entries->count++];
     struct hf_span left = {until_ns - entries->boot_ns};
     memset(&one->seat, 0, sizeof(one->seat));
@@ -148,6 +151,7 @@ static void answer(struct gathered_seats *entries, const struct hf_ask *ask,
 {
     struct hf_local *local = entries->local;
     size_t first = first_seat(entries);
+    HF_ASSERT(first <= entries->count); /* the holder has a seat */
     size_t n_seats = entries->count - first;
     struct hf_seat *seats = malloc((n_seats + 1) * sizeof(*seats));
     if (seats == NULL) {

@@ -26,6 +26,7 @@ static void mark_ended(struct hf_txn *txn)
 {
     struct hf_record *record = &txn->record;
     const struct hf_ask *ask = txn->ask;
+    HF_ASSERT(HF_ENDED_MARK_LEN + ask->owner_len <= sizeof(record->owner));
     memcpy(record->owner, HF_ENDED_MARK, HF_ENDED_MARK_LEN);
     memcpy(record->owner + HF_ENDED_MARK_LEN, ask->owner, ask->owner_len);
     record->owner_len = (uint16_t)(HF_ENDED_MARK_LEN + ask->owner_len);

@@ -72,6 +72,7 @@ static uint64_t next_counter(const struct hf_txn *txn, bool for_asker)
 static void give(struct hf_txn *txn, struct hf_local_entry *entry,
                  uint64_t counter, int64_t until_ns)
 {
+    HF_ASSERT(txn->record.counter < counter); /* I2: it has no owner yet */
     if (entry->is_shared) {
         hf_txn_join(txn, entry, counter, until_ns);
     } else {
@@ -105,6 +106,7 @@ static void note_grant(struct hf_txn *txn, const struct hf_local_entry *entry,
         grants->of = of;
         grants->capacity = capacity;
     }
+    HF_ASSERT(entry->owner_len <= sizeof(grants->of->owner));
     struct hf_grant *grant = &grants->of[grants->count++];
     grant->address = entry->address;
     grant->note = (struct hf_wake_note){entry->cookie, counter};

@@ -344,6 +344,7 @@ int hf_table_commit(struct hf_table *table)
 {
     MDB_txn *txn = table->mdb_txn;
     MDB_envinfo info;
+    HF_ASSERT(txn != NULL);
     table->mdb_txn = NULL;
     int number = mdb_txn_commit(txn);
     if (number == 0) { /* one that has written nothing has no number */
