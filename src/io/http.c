@@ -73,6 +73,7 @@ void hf_http_close(struct hf_http *http, bool quiet)
 /* Close, and report: each callback may call hf_http_close(). */
 static void end_broken(struct hf_http *http, struct hf_instant now)
 {
+    HF_ASSERT(http->is_broken && http->socket.state != HF_SOCKET_CLOSED);
     shut(http, false);
     unsigned n_closed = http->n_closed;
     while (http->n_closed == n_closed && hf_http_oldest(http) != NULL) {
@@ -303,6 +304,7 @@ static void take_reply(struct hf_http *http, struct hf_instant now)
 static void take_piece(struct hf_http *http, struct hf_instant now)
 {
     unsigned n_closed = http->n_closed;
+    HF_ASSERT(hf_http_oldest(http) != NULL);
     struct hf_http_pending request = *hf_http_oldest(http);
     HF_ASSERT(http->events->piece != NULL);
     http->events->piece(http, &request, &http->parser.reply, now);

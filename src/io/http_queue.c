@@ -32,6 +32,7 @@ void hf_http_queue_init(struct hf_http_queue *queue)
 
 static void drop_bytes(struct hf_http_queue *queue)
 {
+    HF_ASSERT(queue->begin <= queue->end && queue->end <= queue->cap);
     if (queue->bytes != NULL) {
         explicit_bzero(queue->bytes, queue->end);
     }
@@ -64,6 +65,7 @@ static bool reserve_bytes(struct hf_http_queue *queue, size_t len)
 {
     size_t live = queue->end - queue->begin;
     size_t cap = queue->cap == 0 ? FIRST_BYTES : queue->cap;
+    HF_ASSERT(queue->begin <= queue->end && queue->end <= queue->cap);
     if (queue->end + len <= queue->cap) {
         return true;
     }
@@ -91,6 +93,7 @@ static bool reserve_pending(struct hf_http_queue *queue)
     if (queue->count < queue->ring_cap) {
         return true;
     }
+    HF_ASSERT(queue->count == queue->ring_cap); /* all of it is in use */
     size_t cap = queue->ring_cap == 0 ? FIRST_PENDING : 2 * queue->ring_cap;
     struct hf_http_pending *ring = calloc(cap, sizeof(*ring));
     if (ring == NULL) {

@@ -247,6 +247,7 @@ static int on_body(http_parser *http, const char *at, size_t len)
     if (!reserve_body(parser, reply->body_len + len + 1)) {
         return fail(parser, "out of memory");
     }
+    HF_ASSERT(reply->body_len + len < parser->body_cap); /* and a NUL */
     memcpy(parser->body + reply->body_len, at, len);
     reply->body_len += len;
     parser->body[reply->body_len] = '\0';

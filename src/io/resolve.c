@@ -41,6 +41,7 @@ static void add_ipv4(struct hf_addresses *out, struct in_addr addr,
 {
     struct sockaddr_in in = {
         .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = addr};
+    HF_ASSERT(out->n < HF_ADDRESSES_MAX);
     struct hf_address *at = &out->list[out->n++];
     memset(at, 0, sizeof(*at));
     memcpy(&at->sockaddr, &in, sizeof(in));
@@ -52,6 +53,7 @@ static void add_ipv6(struct hf_addresses *out, struct in6_addr addr,
 {
     struct sockaddr_in6 in = {
         .sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = addr};
+    HF_ASSERT(out->n < HF_ADDRESSES_MAX);
     struct hf_address *at = &out->list[out->n++];
     memset(at, 0, sizeof(*at));
     memcpy(&at->sockaddr, &in, sizeof(in));

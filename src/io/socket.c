@@ -110,6 +110,8 @@ static void set_options(int fd)
 
 static void become_open(struct hf_socket *socket)
 {
+    HF_ASSERT(socket->state == HF_SOCKET_CONNECTING ||
+              socket->state == HF_SOCKET_SECURING);
     socket->state = HF_SOCKET_OPEN;
     socket->give_up = HF_NEVER;
     want_output(socket, false);
@@ -160,6 +162,7 @@ static int open_stream(sa_family_t family)
 static bool try_connect(struct hf_socket *socket, const struct sockaddr *to,
                         socklen_t len, struct hf_instant now)
 {
+    HF_ASSERT(socket->watch.fd < 0); /* one address at a time */
     int fd = open_stream(to->sa_family);
     if (fd < 0) {
         return false;
@@ -289,6 +292,7 @@ static void drop_resolve(struct hf_socket *socket)
 
 static void on_resolved(struct hf_socket *socket, struct hf_instant now)
 {
+    HF_ASSERT(socket->resolve != NULL && socket->tls == NULL);
     bool found = hf_resolve_take(socket->resolve, &socket->addresses,
                                  socket->reason, sizeof(socket->reason));
     if (!found && socket->reason[0] == '\0') {
@@ -304,6 +308,7 @@ static void on_resolved(struct hf_socket *socket, struct hf_instant now)
 
 static void try_next(struct hf_socket *socket, int error, struct hf_instant now)
 {
+    HF_ASSERT(socket->tls == NULL); /* it belongs to the descriptor */
     drop_descriptor(socket);
     if (socket->target.is_unix) {
         fail_unix(socket, error);
