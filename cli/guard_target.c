@@ -30,46 +30,72 @@ static const char *parameter_reason(const struct cli_guard_piece *name)
                : NULL;
 }
 
-/* The URL is libpq's, and goes to psql without the password. */
-static int add_conninfo(struct cli_guard_client *client, char *target)
+/* Append to the text that was kept last. @return false: no room. */
+static bool keep_more(struct cli_guard_client *client, const char *before,
+                      const char *bytes, size_t len)
 {
-    struct cli_guard_address address;
-    struct cli_guard_piece name, value;
-    char *start = client->text + client->used;
-    cli_guard_split(&address, target);
-    bool has_user = address.password.at != NULL;
-    bool is_good =
-        cli_guard_take_password(client, "PGPASSWORD", &address.password);
-    size_t head =
-        (size_t)((has_user                   ? address.password.at - 1
-                  : address.query.at != NULL ? address.query.at - 1
-                                             : target + strlen(target)) -
-                 target);
-    is_good = is_good && cli_guard_keep(client, "", target, head) != NULL;
-    if (has_user && is_good) {
-        const char *rest = address.password.at + address.password.len;
-        client->used--;
-        is_good = cli_guard_keep(client, "", rest, strcspn(rest, "?")) != NULL;
+    client->used--; /* its NUL */
+    return cli_guard_keep(client, before, bytes, len) != NULL;
+}
+
+/* Up to the query, without the password. @return false: no room. */
+static bool keep_server(struct cli_guard_client *client, const char *target,
+                        const struct cli_guard_address *address)
+{
+    const struct cli_guard_piece *password = &address->password;
+    const char *end = password->at != NULL        ? password->at - 1
+                      : address->query.at != NULL ? address->query.at - 1
+                                                  : target + strlen(target);
+    if (cli_guard_keep(client, "", target, (size_t)(end - target)) == NULL) {
+        return false;
     }
-    for (const char *before = "?";
-         is_good && cli_guard_next(&address.query, &name, &value);) {
+    if (password->at == NULL) {
+        return true;
+    }
+    const char *rest = password->at + password->len;
+    return keep_more(client, "", rest, strcspn(rest, "?"));
+}
+
+/* The query, without a password. @return NULL, or why it is refused. */
+static const char *keep_parameters(struct cli_guard_client *client,
+                                   struct cli_guard_piece *query)
+{
+    struct cli_guard_piece name, value;
+    const char *before = "?";
+    bool is_good = true;
+    while (is_good && cli_guard_next(query, &name, &value)) {
         const char *reason = parameter_reason(&name);
         if (reason != NULL) {
-            return cli_guard_refuse(target, reason);
+            return reason;
         }
         if (cli_guard_piece_is(&name, "password")) {
             is_good = cli_guard_take_password(client, "PGPASSWORD", &value);
             continue;
         }
-        client->used--;
-        is_good =
-            cli_guard_keep(client, before, name.at,
-                           (size_t)(value.at - name.at) + value.len) != NULL;
+        is_good = keep_more(client, before, name.at,
+                            (size_t)(value.at - name.at) + value.len);
         before = "&";
+    }
+    return is_good ? NULL : CLI_GUARD_BAD_URL;
+}
+
+/* The URL is libpq's, and goes to psql without the password. */
+static int add_conninfo(struct cli_guard_client *client, char *target)
+{
+    struct cli_guard_address address;
+    char *start = client->text + client->used;
+    cli_guard_split(&address, target);
+    if (!cli_guard_take_password(client, "PGPASSWORD", &address.password) ||
+        !keep_server(client, target, &address)) {
+        return cli_guard_refuse(target, CLI_GUARD_BAD_URL);
+    }
+    const char *reason = keep_parameters(client, &address.query);
+    if (reason != NULL) {
+        return cli_guard_refuse(target, reason);
     }
     cli_guard_client_add(client, "-d");
     cli_guard_client_add(client, start);
-    return is_good ? 0 : cli_guard_refuse(target, CLI_GUARD_BAD_URL);
+    return 0;
 }
 
 static int address_postgres(struct cli_guard_client *client, char *target)
@@ -205,6 +231,21 @@ static int add_mysql_tls(struct cli_guard_client *client, char *target,
     return tls.ca == NULL ? add_authorities(client) : 0;
 }
 
+/* @return false: CLI_GUARD_BAD_URL. */
+static bool add_mysql_server(struct cli_guard_client *client,
+                             const struct cli_guard_address *address)
+{
+    bool is_good = cli_guard_add(client, "--user=", &address->user) &&
+                   cli_guard_add(client, "--host=", &address->host) &&
+                   cli_guard_add(client, "--port=", &address->port);
+    if (!is_good || address->path.len <= 1) {
+        return is_good;
+    }
+    struct cli_guard_piece database = {address->path.at + 1,
+                                       address->path.len - 1};
+    return cli_guard_add(client, "--database=", &database);
+}
+
 static int address_mysql(struct cli_guard_client *client, char *target)
 {
     struct cli_guard_address address;
@@ -220,7 +261,7 @@ static int address_mysql(struct cli_guard_client *client, char *target)
         return code;
     }
     cli_guard_split(&address, target);
-    bool is_good =
+    bool is_kept =
         cli_guard_take_password(client, "MYSQL_PWD", &address.password);
     bool is_tls = cli_guard_piece_is(&address.scheme, "mysqls") ||
                   cli_guard_piece_is(&address.scheme, "mariadbs");
@@ -230,16 +271,7 @@ static int address_mysql(struct cli_guard_client *client, char *target)
                                 "must be mysql://USER@HOST/DATABASE, or mysqls "
                                 "with TLS");
     }
-    is_good = is_good && cli_guard_add(client, "--user=", &address.user) &&
-              cli_guard_add(client, "--host=", &address.host) &&
-              cli_guard_add(client, "--port=", &address.port);
-    if (address.path.len > 1) {
-        address.path.at++;
-        address.path.len--;
-        is_good =
-            is_good && cli_guard_add(client, "--database=", &address.path);
-    }
-    if (!is_good) {
+    if (!is_kept || !add_mysql_server(client, &address)) {
         return cli_guard_refuse(target, CLI_GUARD_BAD_URL);
     }
     return is_tls ? add_mysql_tls(client, target, &address)
@@ -402,6 +434,38 @@ static int add_redis_tls(struct cli_guard_client *client, char *target,
     return code;
 }
 
+enum redis_way { REDIS_UNKNOWN, REDIS_PLAIN, REDIS_TLS, REDIS_UNIX };
+
+static enum redis_way redis_way_of(const struct cli_guard_piece *scheme)
+{
+    static const struct {
+        const char *scheme;
+        enum redis_way way;
+    } ways[] = {
+        {"redis", REDIS_PLAIN},     {"valkey", REDIS_PLAIN},
+        {"rediss", REDIS_TLS},      {"valkeys", REDIS_TLS},
+        {"redis+unix", REDIS_UNIX}, {"valkey+unix", REDIS_UNIX},
+    };
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        if (cli_guard_piece_is(scheme, ways[i].scheme)) {
+            return ways[i].way;
+        }
+    }
+    return REDIS_UNKNOWN;
+}
+
+/* @return false: CLI_GUARD_BAD_URL. */
+static bool add_redis_server(struct cli_guard_client *client,
+                             enum redis_way way,
+                             const struct cli_guard_address *address)
+{
+    if (way == REDIS_UNIX) {
+        return cli_guard_add_two(client, "-s", &address->path);
+    }
+    return cli_guard_add_two(client, "-h", &address->host) &&
+           cli_guard_add_two(client, "-p", &address->port);
+}
+
 static int address_redis(struct cli_guard_client *client, char *target)
 {
     struct cli_guard_address address;
@@ -418,14 +482,10 @@ static int address_redis(struct cli_guard_client *client, char *target)
         return code;
     }
     cli_guard_split(&address, target);
-    bool is_good =
+    bool is_kept =
         cli_guard_take_password(client, "REDISCLI_AUTH", &address.password);
-    bool is_tls = cli_guard_piece_is(&address.scheme, "rediss") ||
-                  cli_guard_piece_is(&address.scheme, "valkeys");
-    bool is_unix = cli_guard_piece_is(&address.scheme, "redis+unix") ||
-                   cli_guard_piece_is(&address.scheme, "valkey+unix");
-    if (!is_tls && !is_unix && !cli_guard_piece_is(&address.scheme, "redis") &&
-        !cli_guard_piece_is(&address.scheme, "valkey")) {
+    enum redis_way way = redis_way_of(&address.scheme);
+    if (way == REDIS_UNKNOWN) {
         return cli_guard_refuse(target,
                                 "must be redis://HOST, rediss://HOST or "
                                 "redis+unix:///SOCKET");
@@ -433,18 +493,18 @@ static int address_redis(struct cli_guard_client *client, char *target)
     if (strpbrk(target, ", ") != NULL) {
         return cli_guard_refuse(target, "one server, that of the data");
     }
-    if (!is_tls && address.query.len > 0) {
+    if (way != REDIS_TLS && address.query.len > 0) {
         return cli_guard_refuse(target, CLI_GUARD_TLS_NAMES ", with rediss://");
     }
-    is_good = is_good && cli_guard_add_two(client, "--user", &address.user);
-    if (is_good && is_tls) {
+    if (!is_kept || !cli_guard_add_two(client, "--user", &address.user)) {
+        return cli_guard_refuse(target, CLI_GUARD_BAD_URL);
+    }
+    if (way == REDIS_TLS) {
         return add_redis_tls(client, target, &address);
     }
-    is_good = is_good &&
-              (is_unix ? cli_guard_add_two(client, "-s", &address.path)
-                       : cli_guard_add_two(client, "-h", &address.host) &&
-                             cli_guard_add_two(client, "-p", &address.port));
-    return is_good ? 0 : cli_guard_refuse(target, CLI_GUARD_BAD_URL);
+    return add_redis_server(client, way, &address)
+               ? 0
+               : cli_guard_refuse(target, CLI_GUARD_BAD_URL);
 }
 
 static const struct cli_guard_error redis_errors[] = {
