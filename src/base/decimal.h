@@ -8,6 +8,7 @@
 
 /* Most digits of a number of 64 bits. */
 #define HF_DECIMAL_MAX 20
+_Static_assert(UINT64_MAX / 10000000000U / 1000000000U == 1, "20 digits");
 
 /** Write a number so that its last digit is before `end`. @return its first
  * digit. */

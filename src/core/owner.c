@@ -50,14 +50,16 @@ static size_t emit_escaped(char *out, size_t max, const char *text)
     return len;
 }
 
-static size_t emit_number(char *out, int64_t value)
+/** @return bytes written, at most `max`. */
+static size_t emit_number(char *out, size_t max, int64_t value)
 {
     char digits[HF_DECIMAL_MAX];
     char *end = digits + sizeof(digits);
     char *first = hf_decimal_before(end, value < 0 ? 0 : (uint64_t)value);
-    HF_ASSERT(first >= digits);
-    memcpy(out, first, (size_t)(end - first));
-    return (size_t)(end - first);
+    size_t len = (size_t)(end - first);
+    HF_ASSERT(len <= max);
+    memcpy(out, first, len);
+    return len;
 }
 
 size_t hf_owner_emit(char out[HF_OWNER_MAX], const uint8_t id[HF_OWNER_ID_LEN],
@@ -72,9 +74,9 @@ size_t hf_owner_emit(char out[HF_OWNER_MAX], const uint8_t id[HF_OWNER_ID_LEN],
     out[len++] = ':';
     len += emit_escaped(out + len, HOST_TEXT_MAX, host);
     out[len++] = ':';
-    len += emit_number(out + len, pid);
+    len += emit_number(out + len, HF_OWNER_MAX - len, pid);
     out[len++] = ':';
-    len += emit_number(out + len, since_s);
+    len += emit_number(out + len, HF_OWNER_MAX - len, since_s);
     if (label != NULL && label[0] != '\0') {
         out[len++] = ':';
         len += emit_escaped(out + len, LABEL_TEXT_MAX, label);
