@@ -88,7 +88,8 @@ void hf_txn_install(struct hf_txn *txn, const void *owner, size_t owner_len,
 {
     struct hf_record *record = &txn->record;
     HF_ASSERT(owner_len > 0 && owner_len <= HF_OWNER_MAX);
-    HF_ASSERT(record->counter <= counter); /* I1 */
+    /* I1: */
+    HF_ASSERT(record->counter <= counter);
     hf_entries_drop_sharers(txn); /* of a group that is over */
     record->counter = counter;
     record->until_ns = until_ns;
