@@ -10,11 +10,11 @@
 #include "client/op.h"
 #include "client/step.h"
 
+#include "base/array.h"
 #include "base/assert.h"
 #include "core/owner.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 /* A store may report "no expiry" as any negative number; core tests the sign
  * only. */
@@ -117,17 +117,13 @@ static void note_reason(struct hf_client *client,
 static bool enqueue_event(struct hf_client *client, uint64_t cookie,
                           const struct hf_event *event)
 {
-    if (client->inbox_count == client->inbox_capacity) {
-        size_t capacity =
-            client->inbox_capacity == 0 ? 32 : 2 * client->inbox_capacity;
-        struct hf_queued_event *inbox =
-            realloc(client->inbox, capacity * sizeof(*inbox));
-        if (inbox == NULL) {
-            return false;
-        }
-        client->inbox = inbox;
-        client->inbox_capacity = capacity;
+    struct hf_queued_event *inbox =
+        hf_array_reserve(client->inbox, &client->inbox_capacity,
+                         client->inbox_count + 1, sizeof(*inbox));
+    if (inbox == NULL) {
+        return false;
     }
+    client->inbox = inbox;
     HF_ASSERT(client->inbox_count < client->inbox_capacity);
     client->inbox[client->inbox_count++] =
         (struct hf_queued_event){cookie, *event};

@@ -15,6 +15,7 @@
 #include "client/thread.h"
 #include "client/wait.h"
 
+#include "base/array.h"
 #include "base/fail.h"
 #include "base/glob.h"
 
@@ -73,17 +74,14 @@ static void add_name(struct names *names, const struct hf_bytes *bytes)
     if (bytes->len == 0 || bytes->len > HF_NAME_MAX) {
         return; /* cannot be a name of ours */
     }
-    if (names->count == names->capacity) {
-        size_t capacity = names->capacity == 0 ? 64 : 2 * names->capacity;
-        struct listed_name **list =
-            realloc(names->list, capacity * sizeof(struct listed_name *));
-        if (list == NULL) {
-            names->is_short = true;
-            return;
-        }
-        names->list = list;
-        names->capacity = capacity;
+    struct listed_name **list =
+        hf_array_reserve(names->list, &names->capacity, names->count + 1,
+                         sizeof(struct listed_name *));
+    if (list == NULL) {
+        names->is_short = true;
+        return;
     }
+    names->list = list;
     struct listed_name *name = malloc(sizeof(*name) + bytes->len);
     if (name == NULL) {
         names->is_short = true;

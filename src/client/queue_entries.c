@@ -12,6 +12,7 @@
 #include "client/thread.h"
 #include "client/wait.h"
 
+#include "base/array.h"
 #include "base/fail.h"
 #include "core/owner.h"
 
@@ -27,18 +28,13 @@ struct entry_list {
 
 static bool reserve(struct entry_list *found, size_t n)
 {
-    if (found->count + n <= found->capacity) {
-        return true;
-    }
-    size_t capacity = found->count + n;
-    struct hf_queue_entry *list =
-        realloc(found->list, capacity * sizeof(*list));
+    struct hf_queue_entry *list = hf_array_reserve(
+        found->list, &found->capacity, found->count + n, sizeof(*list));
     if (list == NULL) {
         found->is_short = true;
         return false;
     }
     found->list = list;
-    found->capacity = capacity;
     return true;
 }
 

@@ -10,6 +10,7 @@
  * Cost: lists grow with the largest reply, and are kept for the next one. */
 #include "store/records.h"
 
+#include "base/array.h"
 #include "base/assert.h"
 #include "core/limits.h"
 
@@ -46,16 +47,12 @@ bool hf_answer_is_sound(const struct hf_answer *answer)
 
 bool hf_seat_list_reserve(struct hf_seat_list *list, size_t n)
 {
-    if (n <= list->cap) {
-        return true;
+    struct hf_seat *items =
+        hf_array_reserve(list->items, &list->cap, n, sizeof(*items));
+    if (items != NULL) {
+        list->items = items;
     }
-    struct hf_seat *items = realloc(list->items, n * sizeof(*items));
-    if (items == NULL) {
-        return false;
-    }
-    list->items = items;
-    list->cap = n;
-    return true;
+    return items != NULL;
 }
 
 void hf_seat_list_begin(const struct hf_seat_list *list,
@@ -83,16 +80,12 @@ void hf_seat_set_mode(struct hf_seat *seat, const char *mode)
 
 bool hf_name_list_reserve(struct hf_name_list *list, size_t n)
 {
-    if (n <= list->cap) {
-        return true;
+    struct hf_bytes *items =
+        hf_array_reserve(list->items, &list->cap, n, sizeof(*items));
+    if (items != NULL) {
+        list->items = items;
     }
-    struct hf_bytes *items = realloc(list->items, n * sizeof(*items));
-    if (items == NULL) {
-        return false;
-    }
-    list->items = items;
-    list->cap = n;
-    return true;
+    return items != NULL;
 }
 
 uint64_t hf_cursors_keep(struct hf_cursors *cursors, struct hf_bytes name)

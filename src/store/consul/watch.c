@@ -25,6 +25,8 @@
  * of it; of one entry, its end is one answer. */
 #include "store/consul/consul.h"
 
+#include "base/array.h"
+
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,14 +88,12 @@ static bool is_listed(const struct hf_consul_list *list, uint64_t number)
 static bool keep(struct hf_consul_watch *watch,
                  const struct hf_wire_entry *entries, size_t n)
 {
-    if (n > watch->known_cap) {
-        uint64_t *known = realloc(watch->known, n * sizeof(*known));
-        if (known == NULL) {
-            return false;
-        }
-        watch->known = known;
-        watch->known_cap = n;
+    uint64_t *known =
+        hf_array_reserve(watch->known, &watch->known_cap, n, sizeof(*known));
+    if (known == NULL) {
+        return false;
     }
+    watch->known = known;
     for (size_t i = 0; i < n; i++) {
         watch->known[i] = entries[i].entry.number;
     }

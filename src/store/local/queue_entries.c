@@ -4,6 +4,7 @@
  * most. */
 #include "store/local/local.h"
 
+#include "base/array.h"
 #include "base/assert.h"
 
 #include <errno.h>
@@ -33,15 +34,12 @@ struct gathered_seats {
 static struct seat *add(struct gathered_seats *entries, const char *owner,
                         size_t owner_len, int64_t until_ns)
 {
-    if (entries->count == entries->capacity) {
-        size_t capacity = entries->capacity * 2 + 16;
-        struct seat *seats = realloc(entries->seats, capacity * sizeof(*seats));
-        if (seats == NULL) {
-            return NULL;
-        }
-        entries->seats = seats;
-        entries->capacity = capacity;
+    struct seat *seats = hf_array_reserve(entries->seats, &entries->capacity,
+                                          entries->count + 1, sizeof(*seats));
+    if (seats == NULL) {
+        return NULL;
     }
+    entries->seats = seats;
     HF_ASSERT(owner_len <= sizeof(entries->seats->owner));
     struct seat *one = &entries->seats[entries->count++];
     struct hf_span left = {until_ns - entries->boot_ns};

@@ -11,12 +11,12 @@
  * the name; so is each expired place, once. An array of the grants, kept. */
 #include "store/local/txn.h"
 
+#include "base/array.h"
 #include "base/assert.h"
 #include "base/time.h"
 
 #include <errno.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 bool hf_txn_admits(const struct hf_txn *txn, bool is_shared, uint16_t permits)
@@ -96,16 +96,13 @@ static void note_grant(struct hf_txn *txn, const struct hf_local_entry *entry,
                        uint64_t counter)
 {
     struct hf_grants *grants = txn->grants;
-    if (grants->count == grants->capacity) {
-        size_t capacity = grants->capacity * 2 + 8;
-        struct hf_grant *of = realloc(grants->of, capacity * sizeof(*of));
-        if (of == NULL) {
-            txn->number = ENOMEM; /* each grant must be pushed: abort */
-            return;
-        }
-        grants->of = of;
-        grants->capacity = capacity;
+    struct hf_grant *of = hf_array_reserve(grants->of, &grants->capacity,
+                                           grants->count + 1, sizeof(*of));
+    if (of == NULL) {
+        txn->number = ENOMEM; /* each grant must be pushed: abort */
+        return;
     }
+    grants->of = of;
     HF_ASSERT(entry->owner_len <= sizeof(grants->of->owner));
     struct hf_grant *grant = &grants->of[grants->count++];
     grant->address = entry->address;

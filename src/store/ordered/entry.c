@@ -18,9 +18,9 @@
  */
 #include "store/ordered/ordered.h"
 
+#include "base/array.h"
 #include "base/assert.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* A shared try that meets newer entries each time: 8 are as good as a refusal,
@@ -116,15 +116,12 @@ hf_ordered_entry_own(const struct hf_ordered_seat *seat,
 
 static bool reserve(struct hf_ordered *store, size_t n)
 {
-    if (n > store->judged_cap) {
-        struct hf_entry *judged = realloc(store->judged, n * sizeof(*judged));
-        if (judged == NULL) {
-            return false;
-        }
+    struct hf_entry *judged =
+        hf_array_reserve(store->judged, &store->judged_cap, n, sizeof(*judged));
+    if (judged != NULL) {
         store->judged = judged;
-        store->judged_cap = n;
     }
-    return true;
+    return judged != NULL;
 }
 
 bool hf_ordered_entry_judge(struct hf_ordered *store,

@@ -3,6 +3,7 @@
  * name without entries the mark is read, too. */
 #include "store/ordered/task.h"
 
+#include "base/array.h"
 #include "core/owner.h"
 
 #include <stdlib.h>
@@ -19,16 +20,12 @@ static int by_number(const void *a, const void *b)
 /** @return false: no memory. */
 static bool reserve(struct hf_ordered *store, size_t n)
 {
-    if (n <= store->listed_cap) {
-        return true;
+    struct hf_seat *listed =
+        hf_array_reserve(store->listed, &store->listed_cap, n, sizeof(*listed));
+    if (listed != NULL) {
+        store->listed = listed;
     }
-    struct hf_seat *listed = realloc(store->listed, n * sizeof(*listed));
-    if (listed == NULL) {
-        return false;
-    }
-    store->listed = listed;
-    store->listed_cap = n;
-    return true;
+    return listed != NULL;
 }
 
 /* When its session was renewed last is not known: at most its whole ttl. */

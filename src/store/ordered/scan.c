@@ -6,6 +6,8 @@
  * later one. */
 #include "store/ordered/ordered.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 static struct hf_ordered_scan *find(struct hf_ordered *store, uint64_t number)
@@ -59,15 +61,12 @@ static void give(struct hf_ordered *store, struct hf_answer *answer,
 static bool fill(struct hf_ordered *store, const struct hf_wire_reply *reply,
                  struct hf_answer *answer)
 {
-    if (reply->n_entries > store->scanned_cap) {
-        struct hf_bytes *names =
-            realloc(store->scanned, reply->n_entries * sizeof(*names));
-        if (names == NULL) {
-            return false;
-        }
-        store->scanned = names;
-        store->scanned_cap = reply->n_entries;
+    struct hf_bytes *names = hf_array_reserve(
+        store->scanned, &store->scanned_cap, reply->n_entries, sizeof(*names));
+    if (names == NULL) {
+        return false;
     }
+    store->scanned = names;
     for (size_t i = 0; i < reply->n_entries; i++) {
         store->scanned[i] = reply->entries[i].name;
     }

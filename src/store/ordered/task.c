@@ -12,6 +12,7 @@
  * Cost: one list, and one consensus for each entry; a session is one more. */
 #include "store/ordered/task.h"
 
+#include "base/array.h"
 #include "base/assert.h"
 
 #include <stdlib.h>
@@ -115,38 +116,23 @@ void hf_ordered_task_free(struct hf_ordered_task *task)
 
 /* ---- Plans --------------------------------------------------------------- */
 
-static bool grow(void **bytes, size_t *cap, size_t need, size_t size)
-{
-    size_t more = *cap == 0 ? 4 : *cap;
-    while (more < need) {
-        more *= 2;
-    }
-    if (more == *cap) {
-        return true;
-    }
-    void *grown = realloc(*bytes, more * size);
-    if (grown != NULL) {
-        *bytes = grown;
-        *cap = more;
-    }
-    return grown != NULL;
-}
-
 struct hf_ordered_change *
 hf_ordered_task_change(struct hf_ordered_task *task,
                        const struct hf_wire_entry *entry, bool removes)
 {
-    void *changes = task->changes;
-    void *ids = task->ids;
-    bool has_room =
-        grow(&changes, &task->changes_cap, task->n_changes + 1,
-             sizeof(*task->changes)) &&
-        grow(&ids, &task->ids_cap, task->ids_len + entry->id.len, 1);
-    task->changes = changes;
-    task->ids = ids;
-    if (!has_room) {
+    struct hf_ordered_change *changes =
+        hf_array_reserve(task->changes, &task->changes_cap, task->n_changes + 1,
+                         sizeof(*changes));
+    if (changes == NULL) {
         return NULL;
     }
+    task->changes = changes;
+    char *ids = hf_array_reserve(task->ids, &task->ids_cap,
+                                 task->ids_len + entry->id.len, 1);
+    if (ids == NULL) {
+        return NULL;
+    }
+    task->ids = ids;
     struct hf_ordered_change *change = &task->changes[task->n_changes++];
     *change = (struct hf_ordered_change){.id_at = task->ids_len,
                                          .id_len = entry->id.len,
