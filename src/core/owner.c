@@ -50,16 +50,15 @@ static size_t emit_escaped(char *out, size_t max, const char *text)
     return len;
 }
 
-/** @return bytes written, at most `max`. */
-static size_t emit_number(char *out, size_t max, int64_t value)
+/** @return bytes written, at most HF_DECIMAL_MAX. */
+static size_t emit_number(char *out, int64_t value)
 {
     char digits[HF_DECIMAL_MAX];
     char *end = digits + sizeof(digits);
+    HF_ASSERT(end - digits == HF_DECIMAL_MAX); /* room for any number */
     char *first = hf_decimal_before(end, value < 0 ? 0 : (uint64_t)value);
-    size_t len = (size_t)(end - first);
-    HF_ASSERT(len <= max);
-    memcpy(out, first, len);
-    return len;
+    memcpy(out, first, (size_t)(end - first));
+    return (size_t)(end - first);
 }
 
 size_t hf_owner_emit(char out[HF_OWNER_MAX], const uint8_t id[HF_OWNER_ID_LEN],
@@ -74,9 +73,9 @@ size_t hf_owner_emit(char out[HF_OWNER_MAX], const uint8_t id[HF_OWNER_ID_LEN],
     out[len++] = ':';
     len += emit_escaped(out + len, HOST_TEXT_MAX, host);
     out[len++] = ':';
-    len += emit_number(out + len, HF_OWNER_MAX - len, pid);
+    len += emit_number(out + len, pid);
     out[len++] = ':';
-    len += emit_number(out + len, HF_OWNER_MAX - len, since_s);
+    len += emit_number(out + len, since_s);
     if (label != NULL && label[0] != '\0') {
         out[len++] = ':';
         len += emit_escaped(out + len, LABEL_TEXT_MAX, label);
