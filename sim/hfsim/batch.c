@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Processes at a time: more than the processors of a test machine. */
 #define JOBS_MAX 64
 
 /* Memory shared by all workers. Seeds are handed out in order: when one fails,

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Seeds of a run without --seeds: each regime has dozens, in a few minutes. */
 #define SEEDS_DEFAULT 1000
 
 static const char usage[] =
@@ -118,6 +119,7 @@ static void list(const char *what, const char *(*at)(size_t i))
     putchar('\n');
 }
 
+/* More than the rules, which are the longest list. */
 #define NAMES_MAX 64
 
 /* @return the index of a name; -1: there is none, and that was reported. */

@@ -328,6 +328,7 @@ static bool plain_turn(struct sim_story *story, size_t at, int detail)
         return false;
     }
 }
+/* The number of cases above. */
 #define TURN_DETAILS 22
 
 static bool plain_fault(struct sim_story *story, size_t at, int detail)
@@ -346,6 +347,7 @@ static bool plain_fault(struct sim_story *story, size_t at, int detail)
         return false;
     }
 }
+/* The number of cases above. */
 #define FAULT_DETAILS 4
 
 static bool plain_story(struct sim_story *story, size_t at, int detail)
@@ -386,6 +388,7 @@ static bool plain_story(struct sim_story *story, size_t at, int detail)
     i -= SIM_PROCESSES_MAX;
     PLAIN(story->brief, (uint8_t)(story->brief & ~(1U << i)));
 }
+/* The cases above, and one for each number in the arrays of a story. */
 #define STORY_DETAILS (6 + 3 * SIM_PROCESSES_MAX + 2 * SIM_NODES_MAX)
 
 static void make_plain(struct sim_shrinker *shrinker, size_t n, int details,

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,8 +21,6 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
-
-#define TMPFS_MAGIC_NUMBER 0x01021994
 
 /* There is one namespace of each kind. */
 #define SPACE_INO 4026531836U
@@ -255,7 +254,7 @@ int __wrap_statfs(const char *path, struct statfs *out)
         return __real_statfs(path, out);
     }
     memset(out, 0, sizeof(*out));
-    out->f_type = TMPFS_MAGIC_NUMBER;
+    out->f_type = TMPFS_MAGIC;
     return 0;
 }
 

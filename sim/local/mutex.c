@@ -11,14 +11,13 @@
 #include <string.h>
 #include <time.h>
 
-#define WALL_NS INT64_C(1700000000000000000)
-
 struct mutex {
     uint64_t magic;
     uint32_t owner; /* index of the process, from 1; 0: free */
     uint32_t life;
 };
 
+/* Marks a mutex of ours: random, so that no real mutex contains it. */
 #define MAGIC UINT64_C(0x5349edbf8c21a7d3)
 
 _Static_assert(sizeof(struct mutex) <= sizeof(pthread_mutex_t), "it fits");
@@ -185,8 +184,8 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *out)
     struct sim_world *world = task->machine->world;
     (void)sim_task_call(task);
     if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE) {
-        *out =
-            time_of(WALL_NS + sim_node_wall(&world->nodes[0], world->now_ns));
+        *out = time_of(SIM_WALL_S * SIM_S +
+                       sim_node_wall(&world->nodes[0], world->now_ns));
     } else {
         *out = time_of(sim_process_clock(task->process, world->now_ns).ns);
     }

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define PREFIX "lock:"
-#define PREFIX_LEN (sizeof(PREFIX) - 1)
+#define PREFIX_LEN (sizeof(PREFIX) - 1) /* bytes, without the NUL */
 
 /* The unnamed database. */
 #define NAMES 1

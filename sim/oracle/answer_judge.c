@@ -36,15 +36,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define MS INT64_C(1000000)
-
 /* The last attempt of a wait may be made one pause of the back-off before its
  * end (core/retry.c), and milliseconds are rounded. */
-#define EARLY_NS (20 * MS)
+#define EARLY_NS (20 * SIM_MS)
 
 /* The longest time of a try, and of a wait beyond its end: a second, plus the
  * time to read a reply. */
-#define TRY_NS (1020 * MS)
+#define TRY_NS (1020 * SIM_MS)
 
 /* ---- Words ------------------------------------------------------------- */
 
@@ -116,9 +114,9 @@ static bool has_time(const struct sim_oracle *oracle,
     int64_t trip_ns = 2 * (story->delay_ns + 2 * story->jitter_ns);
     bool waits = call->kind == SIM_CALL_ACQUIRE && call->ms > 0;
     int64_t trips = call->kind == SIM_CALL_ACQUIRE ? 6 : 40;
-    return call->turn->ttl_ms * MS > trips * trip_ns &&
-           story->node_timeout_ms * MS > 2 * trip_ns &&
-           (!waits || call->ms * MS > 12 * trip_ns * call->n_wants);
+    return call->turn->ttl_ms * SIM_MS > trips * trip_ns &&
+           story->node_timeout_ms * SIM_MS > 2 * trip_ns &&
+           (!waits || call->ms * SIM_MS > 12 * trip_ns * call->n_wants);
 }
 
 /* Nodes that had no reason not to vote, from before the call began. A try fails
@@ -241,7 +239,7 @@ static void judge_acquired(struct sim_oracle *oracle,
     const struct sim_story *story = oracle->world->story;
     int64_t trip_ns = 2 * (story->delay_ns + 2 * story->jitter_ns);
     bool is_easy =
-        story->regime == SIM_CALM && call->turn->ttl_ms * MS > 24 * trip_ns;
+        story->regime == SIM_CALM && call->turn->ttl_ms * SIM_MS > 24 * trip_ns;
     int64_t least_ns =
         is_one || is_easy ? sim_claim_ns(call->turn->ttl_ms) / 3 : 1;
     for (; lock != NULL; lock = hf_lock_group_next(lock)) {
@@ -303,7 +301,7 @@ static void judge_busy(struct sim_oracle *oracle, const struct sim_asking *call)
 {
     if (call->ms < 0) {
         breach(oracle, call, HF_BUSY, "its wait has no end");
-    } else if (elapsed_ns(call) < call->ms * MS - EARLY_NS) {
+    } else if (elapsed_ns(call) < call->ms * SIM_MS - EARLY_NS) {
         breach(oracle, call, HF_BUSY, "%.3f ms of its %lld ms are over",
                (double)elapsed_ns(call) / 1e6, (long long)call->ms);
     } else if (could_be_had(oracle, call, well_nodes(oracle, call))) {
@@ -376,7 +374,7 @@ static bool may_misfit(const struct sim_oracle *oracle,
 static void judge_late(struct sim_oracle *oracle, const struct sim_asking *call,
                        enum hf_status status)
 {
-    int64_t most_ns = call->ms * MS + TRY_NS;
+    int64_t most_ns = call->ms * SIM_MS + TRY_NS;
     int64_t true_ns = oracle->world->now_ns - call->begun_ns;
     int64_t took_ns = elapsed_ns(call) < true_ns ? elapsed_ns(call) : true_ns;
     if (call->kind == SIM_CALL_ACQUIRE && call->ms >= 0 && took_ns > most_ns &&
@@ -384,7 +382,8 @@ static void judge_late(struct sim_oracle *oracle, const struct sim_asking *call,
         sim_reach_is_running(call->process, call->begun_ns)) {
         breach(oracle, call, status,
                "after %.3f ms, %.3f ms later than it asked for",
-               (double)took_ns / 1e6, (double)(took_ns - call->ms * MS) / 1e6);
+               (double)took_ns / 1e6,
+               (double)(took_ns - call->ms * SIM_MS) / 1e6);
     }
 }
 

@@ -20,20 +20,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MS INT64_C(1000000)
-
 /* EVALSHA, hash, 7, keys, then the arguments from 1 on. */
 #define LOCK_KEY 3
 #define ARG(n) (9 + (n))
 
 #define PREFIX "lock:"
-#define PREFIX_LEN (sizeof(PREFIX) - 1)
+#define PREFIX_LEN (sizeof(PREFIX) - 1) /* bytes, without the NUL */
 
 /* The drift of two clocks during `span_ns`, plus the precision of an expiry: 1%
  * and 2 ms, independent of the library's own allowance. */
 static int64_t apart_ns(int64_t span_ns)
 {
-    return span_ns / 100 + 2 * MS;
+    return span_ns / 100 + 2 * SIM_MS;
 }
 
 struct sim_calls *sim_calls_of(struct sim_oracle *oracle)
@@ -82,7 +80,7 @@ void sim_reserve_begins(struct sim_oracle *oracle, uint64_t turn,
 {
     struct sim_calls *calls = sim_calls_of(oracle);
     const struct sim_live *live = live_of(oracle, turn);
-    int64_t span_ns = reserve_ms * MS;
+    int64_t span_ns = reserve_ms * SIM_MS;
     calls->releasing[live->process].turn = turn;
     calls->releasing[live->process].begun_ns = oracle->world->now_ns;
     calls->releasing[live->process].until_ns =
@@ -237,7 +235,7 @@ void sim_break_ended(struct sim_oracle *oracle, int process, bool now,
 {
     struct sim_calls *calls = sim_calls_of(oracle);
     int name = calls->breaking[process].name;
-    int64_t held_ns = now ? held_until_ms * MS : 0;
+    int64_t held_ns = now ? held_until_ms * SIM_MS : 0;
     if (status != HF_OK || held_until_ms < 0) {
         return;
     }

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Indexes in the words of EVALSHA, hash, number of keys, keys, arguments. */
 #define LOCK_KEY 3
 #define FENCE_KEY 4
 #define OWNER 10

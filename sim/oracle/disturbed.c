@@ -10,10 +10,8 @@
 /* Blocked data is retransmitted at most this much after the block ends. */
 #define RETRANSMIT_NS INT64_C(200000000)
 
-#define MS INT64_C(1000000)
-
 /* The delay of a timeout at the gate, in addition to 1% of its time. */
-#define GATE_NS (2 * MS)
+#define GATE_NS (2 * SIM_MS)
 
 static int64_t most(int64_t a, int64_t b)
 {
@@ -129,7 +127,7 @@ void sim_oracle_held_up(struct sim_oracle *oracle, int process,
                         int64_t since_ns)
 {
     const struct sim_world *world = oracle->world;
-    int64_t patience_ns = world->story->node_timeout_ms * MS;
+    int64_t patience_ns = world->story->node_timeout_ms * SIM_MS;
     if (world->now_ns - since_ns <= patience_ns + patience_ns / 100 + GATE_NS) {
         oracle->held_up_ns[process] = world->now_ns;
     }

@@ -10,10 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MS INT64_C(1000000)
-
 /* The time for which a turn holds its lock after the last fault. */
-#define WORK_NS (50 * MS)
+#define WORK_NS (50 * SIM_MS)
 
 /* ---- LIVE -------------------------------------------------------------- */
 
@@ -116,15 +114,15 @@ int64_t sim_oracle_bound_ns(const struct sim_story *story)
     struct load load = load_of(story);
     int64_t forgets_ns =
         may_quarantine(story)
-            ? 2 * most(story->max_ttl_ms, HF_QUARANTINE_MS_MIN) * MS
+            ? 2 * most(story->max_ttl_ms, HF_QUARANTINE_MS_MIN) * SIM_MS
             : 0;
     int64_t queue_ns = sim_claim_ns(load.ttl_ms);
-    int64_t trip_ns =
-        story->node_timeout_ms * MS + story->delay_ns + 8 * story->jitter_ns;
+    int64_t trip_ns = story->node_timeout_ms * SIM_MS + story->delay_ns +
+                      8 * story->jitter_ns;
     int64_t each_ns =
-        WORK_NS + load.width * (queue_ns + 100 * MS + 8 * trip_ns);
+        WORK_NS + load.width * (queue_ns + 100 * SIM_MS + 8 * trip_ns);
     return forgets_ns + set_back_ns(story) + out_of_reach_ns(story) +
-           3 * load.ttl_ms * MS + 5000 * MS + 2 * load.lanes * each_ns;
+           3 * load.ttl_ms * SIM_MS + 5000 * SIM_MS + 2 * load.lanes * each_ns;
 }
 
 void sim_oracle_calm(struct sim_oracle *oracle)

@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MS INT64_C(1000000)
-
 void sim_foreign_set(struct sim_oracle *oracle, int node, int name,
                      const char *text, int64_t until_ms)
 {
@@ -46,7 +44,7 @@ void sim_foreign_script(struct sim_oracle *oracle, const struct sim_run *run,
     if (key->text[0] == '\0') {
         return;
     }
-    int64_t now_ms = sim_node_wall(at, oracle->world->now_ns) / MS;
+    int64_t now_ms = sim_node_wall(at, oracle->world->now_ns) / SIM_MS;
     char lock[] = {'l', 'o', 'c', 'k', ':', (char)('a' + name)};
     size_t len;
     const char *text = sim_redis_get(at->redis, lock, sizeof(lock), &len);

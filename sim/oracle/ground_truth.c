@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MS INT64_C(1000000)
-
 /* Hex digits of an owner's random part. */
 #define ID_LEN 32
 
@@ -95,7 +93,8 @@ static int64_t lock_left_ms(const struct view *view)
     if (end_ms < 0 || end_ms < view->wall_ms) {
         return -1;
     }
-    return end_ms == INT64_MAX ? INT64_MAX / MS / 2 : end_ms - view->wall_ms;
+    return end_ms == INT64_MAX ? INT64_MAX / SIM_MS / 2
+                               : end_ms - view->wall_ms;
 }
 
 static bool is_group(const char *text, size_t len)
@@ -176,7 +175,7 @@ bool sim_memory_holds(const struct sim_oracle *oracle,
     int64_t left_ms = 0;
     bool holds = owner->is_shared ? holds_shared(&view, owner, fence, &left_ms)
                                   : holds_alone(&view, owner, fence, &left_ms);
-    *left_ns = holds ? left_ms * MS : 0;
+    *left_ns = holds ? left_ms * SIM_MS : 0;
     return holds;
 }
 
@@ -215,7 +214,7 @@ int64_t sim_memory_taken_until(const struct sim_oracle *oracle,
         struct view view = view_of(oracle, chain, node);
         int64_t left_ms = lock_left_ms(&view);
         text = sim_redis_get(view.redis, chain->lock, chain->lock_len, &len);
-        left_ns = left_ms < 0 ? -1 : left_ms * MS;
+        left_ns = left_ms < 0 ? -1 : left_ms * SIM_MS;
     }
     bool is_mine =
         text != NULL &&

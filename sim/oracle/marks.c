@@ -17,7 +17,7 @@
 #define ARG(n) (10 + (n))
 
 #define PREFIX "lock:"
-#define PREFIX_LEN (sizeof(PREFIX) - 1)
+#define PREFIX_LEN (sizeof(PREFIX) - 1) /* bytes, without the NUL */
 
 /* The number after the n-th ':' of a reply. */
 static bool number_of(const struct sim_run *run, int n, int64_t *out)

@@ -26,10 +26,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define MS INT64_C(1000000)
-
 /* The longest time of one look (client/broadcast.c). */
-#define LOOK_NS (900 * MS)
+#define LOOK_NS (900 * SIM_MS)
 
 struct sim_once *sim_once_of(struct sim_oracle *oracle)
 {
@@ -64,7 +62,8 @@ static struct sim_mark_run *add_run(struct sim_once *once,
  * each copy may lose the time of a look. */
 static int64_t slack_ns(const struct sim_mark_run *run)
 {
-    return run->period_ns / 100 + 5 * MS + run->copies * (LOOK_NS + 2 * MS);
+    return run->period_ns / 100 + 5 * SIM_MS +
+           run->copies * (LOOK_NS + 2 * SIM_MS);
 }
 
 static bool is_in_period(const struct sim_mark_run *run, int64_t at_ns)
@@ -84,8 +83,8 @@ static void begin_call(struct sim_oracle *oracle, int process)
 static int64_t in_time_ns(const struct sim_oracle *oracle)
 {
     const struct sim_story *story = oracle->world->story;
-    int64_t wait_ns = story->node_timeout_ms * MS;
-    int64_t share_ns = story->max_ttl_ms * MS / 20;
+    int64_t wait_ns = story->node_timeout_ms * SIM_MS;
+    int64_t share_ns = story->max_ttl_ms * SIM_MS / 20;
     wait_ns = wait_ns < share_ns ? wait_ns : share_ns;
     wait_ns = wait_ns < LOOK_NS ? wait_ns : LOOK_NS;
     return wait_ns * 9 / 10;
@@ -242,7 +241,7 @@ void sim_once_mark_begins(struct sim_oracle *oracle, uint64_t turn,
         struct sim_mark_run run = {.fence = part->fence,
                                    .name = part->chain->text[0] - 'a',
                                    .process = live->process,
-                                   .period_ns = period_ms * MS};
+                                   .period_ns = period_ms * SIM_MS};
         run.end_ns = oracle->world->now_ns + run.period_ns;
         add_run(sim_once_of(oracle), &run);
     }

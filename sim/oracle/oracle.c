@@ -13,13 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MS INT64_C(1000000)
-
 /* One step of the clock floor: 2^22 us. */
 #define BUCKET_NS (INT64_C(4194304) * 1000)
 
 /* `fence_keep`: how long a counter is kept after its last use. */
-#define KEEP_NS (INT64_C(3600000) * MS)
+#define KEEP_NS (INT64_C(3600000) * SIM_MS)
 
 /* ---- Life -------------------------------------------------------------- */
 
@@ -37,7 +35,7 @@ static int64_t later_ns(const struct sim_story *story)
         int64_t off_ns = magnitude(story->node_wall_ns[i]);
         skew_ns = off_ns > skew_ns ? off_ns : skew_ns;
     }
-    return BUCKET_NS + 2 * skew_ns + 2 * story->max_ttl_ms * MS;
+    return BUCKET_NS + 2 * skew_ns + 2 * story->max_ttl_ms * SIM_MS;
 }
 
 /* May the clock of a node have jumped ahead, so that a counter expired, and
@@ -371,7 +369,7 @@ static bool must_keep(struct sim_oracle *oracle, const struct sim_live *live)
     const struct sim_story *story = oracle->world->story;
     const struct sim_turn *turn = record_of(oracle, live->turn)->turn;
     int64_t trip_ns = 2 * (story->delay_ns + 2 * story->jitter_ns);
-    return story->regime == SIM_CALM && turn->ttl_ms * MS > 6 * trip_ns;
+    return story->regime == SIM_CALM && turn->ttl_ms * SIM_MS > 6 * trip_ns;
 }
 
 static void note_loss(struct sim_oracle *oracle, struct sim_live *live)

@@ -28,13 +28,13 @@
 
 #include <string.h>
 
-#define MS INT64_C(1000000)
-
-#define PAUSE_NS (1000 * MS)
+/* The two figures of the bound above: twice the interval of a poll, and enough
+ * ways for several split votes in a row. */
+#define PAUSE_NS (1000 * SIM_MS)
 #define WAYS 40
 
 /* Between two heartbeats of a waiter, at most. */
-#define HEARTBEAT_NS (2000 * MS)
+#define HEARTBEAT_NS (2000 * SIM_MS)
 
 int64_t sim_oracle_prompt_ns(const struct sim_story *story)
 {

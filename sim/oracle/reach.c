@@ -3,8 +3,6 @@
 
 #include "core/limits.h"
 
-#define MS INT64_C(1000000)
-
 #define BIT(kind) (UINT64_C(1) << (kind))
 
 /* Faults after which the data, the marker or the identity of a node may differ,
@@ -95,7 +93,7 @@ static int64_t quarantine_ns(const struct sim_story *story)
     int64_t ms = story->max_ttl_ms > HF_QUARANTINE_MS_MIN
                      ? story->max_ttl_ms
                      : HF_QUARANTINE_MS_MIN;
-    return story->has_quarantine ? 2 * ms * MS : 0;
+    return story->has_quarantine ? 2 * ms * SIM_MS : 0;
 }
 
 /* The end of the last fault or late message between process and node. */

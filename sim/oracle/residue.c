@@ -27,15 +27,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MS INT64_C(1000000)
-
 /* EVALSHA, hash, 7, keys, then the arguments. */
 #define OWNER 10
 #define TTL 11
 #define BACK 15 /* of BREAK: the owner to which it returns the name */
 
 /* The interval between two RELEASE requests, and delays of the process. */
-#define AGAIN_NS (100 * MS)
+#define AGAIN_NS (100 * SIM_MS)
 
 /* ---- Owners ------------------------------------------------------------ */
 
@@ -159,7 +157,7 @@ void sim_owner_ran(struct sim_oracle *oracle, struct sim_chain *chain, int node,
     if (owner != NULL && (is_acquire || strcmp(run->script, "confirm") == 0)) {
         int64_t sent_ns = sent_at(oracle, node);
         owner->asked_ns = owner->asked_ns < sent_ns ? sent_ns : owner->asked_ns;
-        owner->ttl_ns = strtoll(run->argv[TTL].data, NULL, 10) * MS;
+        owner->ttl_ns = strtoll(run->argv[TTL].data, NULL, 10) * SIM_MS;
     }
 }
 
@@ -236,7 +234,7 @@ void sim_owner_ended(struct sim_oracle *oracle, const struct sim_live *live,
             owner->starts = process->starts;
             owner->ended_ns = oracle->world->now_ns;
             owner->until_ns =
-                is_part ? owner->ended_ns + turn->ttl_ms * MS / 50 * 49
+                is_part ? owner->ended_ns + turn->ttl_ms * SIM_MS / 50 * 49
                         : owner->asked_ns + owner->ttl_ns / 50 * 49;
             oracle->n_ended++;
         }
@@ -259,8 +257,8 @@ void sim_owner_handed_on(struct sim_oracle *oracle, const struct sim_live *live)
 
 static int64_t patience_ns(const struct sim_world *world)
 {
-    return 2 * sim_reach_way_ns(world) + world->story->node_timeout_ms * MS +
-           AGAIN_NS;
+    return 2 * sim_reach_way_ns(world) +
+           world->story->node_timeout_ms * SIM_MS + AGAIN_NS;
 }
 
 static void look_at(struct sim_oracle *oracle, struct sim_asker *owner,

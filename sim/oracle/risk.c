@@ -23,10 +23,8 @@
 #include <holdfast/holdfast.h>
 #include <stdatomic.h>
 
-#define MS INT64_C(1000000)
-
 /* The longest delay of a timer. */
-#define LATE_NS (2 * MS)
+#define LATE_NS (2 * SIM_MS)
 
 static int64_t deadline_of(const struct sim_part *part)
 {
@@ -36,7 +34,7 @@ static int64_t deadline_of(const struct sim_part *part)
 static int64_t ttl_ns(const struct sim_oracle *oracle,
                       const struct sim_live *live)
 {
-    return oracle->records[live->turn - 1].turn->ttl_ms * MS;
+    return oracle->records[live->turn - 1].turn->ttl_ms * SIM_MS;
 }
 
 /* The lock must be AT_RISK when no more than this is left. */
@@ -45,7 +43,7 @@ static int64_t margin_ns(const struct sim_oracle *oracle,
                          const struct sim_risk *risk)
 {
     int64_t ttl = ttl_ns(oracle, live);
-    int64_t half_ns = ttl / 2 - ttl / 100 - 2 * MS;
+    int64_t half_ns = ttl / 2 - ttl / 100 - 2 * SIM_MS;
     int64_t claim_ns = risk->span_ns / 2;
     return risk->is_renewed || half_ns < claim_ns ? half_ns : claim_ns;
 }
@@ -159,7 +157,7 @@ void sim_oracle_look_at_time(struct sim_oracle *oracle, uint64_t turn)
         int64_t told_ms = hf_lock_remaining_ms(hf_lock_group_first(part->lock));
         int64_t deadline_ns = deadline_of(part); /* HF_LONG_AGO: none */
         int64_t left_ns = deadline_ns < clock_ns ? 0 : deadline_ns - clock_ns;
-        if (told_ms > 0 && told_ms * MS > left_ns) {
+        if (told_ms > 0 && told_ms * SIM_MS > left_ns) {
             sim_oracle_breach(
                 oracle, SIM_RISK,
                 "p%d was told that \"%s\" lasts for %lld ms, but its deadline "

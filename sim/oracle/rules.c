@@ -38,7 +38,7 @@ static const uint8_t promises[SIM_REGIMES][SIM_PERIOD] = {
 /* clang-format on */
 
 #define IN(regime) (1U << (regime))
-#define EVERYWHERE ((1U << SIM_REGIMES) - 1)
+#define EVERYWHERE ((1U << SIM_REGIMES) - 1) /* a bit for each regime */
 
 /* Where the fences of marked commands are in order, and locks are exclusive. */
 #define WHERE_MEMORY_IS_KEPT                                                   \

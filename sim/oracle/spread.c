@@ -23,14 +23,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Renewals in a row, of the rule above. */
 #define ROUNDS 2
 
 /* Steps of the clock floor, and the furthest fence, in microseconds. */
 #define FLOOR_US (INT64_C(1) << HF_FLOOR_BITS)
 #define BOUND_US ((int64_t)HF_FENCE_AHEAD_MAX)
 
-/* The wall clock of a node at time 0 (world/node.c). */
-#define WALL_US INT64_C(1700000000000000)
+/* The wall clock of a node at time 0, in microseconds. */
+#define WALL_US (SIM_WALL_S * 1000000)
 
 /* ---- A node ------------------------------------------------------------ */
 

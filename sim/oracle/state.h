@@ -166,6 +166,8 @@ struct sim_asker {
     uint8_t done;     /* bit mask: nodes that need no check any more */
 };
 
+/* The latest owners. Older ones are not checked any more: an ACQUIRE of theirs
+ * that is still under way is rare, and the cost of a check stays bounded. */
 #define SIM_OWNERS 128
 
 struct sim_oracle {

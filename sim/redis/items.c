@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+/* Items of a new key: a node's record and most queues fit. It doubles. */
 #define FIRST_ITEMS 8
 
 static size_t find(const struct sim_key *key, const char *name, size_t len)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A power of 2: a story has some dozens of keys. It doubles. */
 #define FIRST_BUCKETS 64
 
 /* ---- Bytes --------------------------------------------------------------- */

@@ -19,6 +19,7 @@
 /* "%.14g" writes greater numbers with an exponent. */
 #define GENERAL_MAX 1e14
 
+/* The least whole number that int64_t does not hold. */
 #define TWO_TO_63 9223372036854775808.0
 
 /* Lua's buffers are smaller. */

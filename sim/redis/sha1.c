@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define BLOCK 64U
+#define BLOCK 64U /* bytes: FIPS 180-4, 512 bits */
 
 static uint32_t rotate(uint32_t word, unsigned bits)
 {

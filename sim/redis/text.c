@@ -10,11 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Most replies fit, so that few texts grow. It doubles. */
 #define FIRST_BYTES 256
 
 /* Whole numbers below this are written in full by "%.17g". */
 #define WHOLE_MAX 1e17
 
+/* The least whole number that int64_t does not hold. */
 #define TWO_TO_63 9223372036854775808.0
 
 void *sim_alloc(size_t size)

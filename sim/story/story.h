@@ -15,11 +15,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define SIM_NODES_MAX 5
-#define SIM_PROCESSES_MAX 8
-#define SIM_LANES_MAX 3  /* turns of one process at the same time */
-#define SIM_NAMES_MAX 4  /* "a", "b", … */
-#define SIM_SLOTS_MAX 16 /* permits of one semaphore */
+/* Nanoseconds of a millisecond, and of a second. */
+#define SIM_MS INT64_C(1000000)
+#define SIM_S INT64_C(1000000000)
+
+#define SIM_NODES_MAX 5     /* servers: two may fail */
+#define SIM_PROCESSES_MAX 8 /* the bits of a mask in uint8_t */
+#define SIM_LANES_MAX 3     /* turns of one process at the same time */
+#define SIM_NAMES_MAX 4     /* "a", "b", … */
+#define SIM_SLOTS_MAX 16    /* permits of one semaphore */
 
 /* How far the world deviates from Holdfast's assumptions. The regime decides
  * which guarantees are promised (oracle/oracle.h). */

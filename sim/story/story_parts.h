@@ -31,9 +31,6 @@ void sim_story_add_fault(struct sim_story *story,
 void sim_time_write(int64_t ns, FILE *out);
 bool sim_time_read(const char *text, int64_t *ns);
 
-#define SIM_MS INT64_C(1000000)
-#define SIM_S INT64_C(1000000000)
-
 static inline bool sim_chance(struct sim_random *random, int percent)
 {
     return sim_draw_below(random, 100) < percent;

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define TICKS 8
+#define TICKS 8 /* of the time axis: their labels must not overlap */
 
 /* Characters of the caption that fit into 950 pixels. */
 #define CAPTION_COLUMNS 122

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* Tenths of a pixel: the sample before a text, and one line of text. */
 #define SWATCH 260
 #define LINE 190
 

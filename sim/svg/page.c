@@ -4,14 +4,15 @@
 
 #include <string.h>
 
-#define WIDTH 10000 /* 1,000 pixels: readable at 900 */
-#define WIDTH_MAX 40000
-#define GUTTER 960
-#define MARGIN 260
-#define HEAD 420 /* title */
-#define GAP 100
-#define WIRES 480 /* between processes and nodes: four rows of labels */
-#define KEPT_ROW 200
+/* Tenths of a pixel, as all lengths of the picture. */
+#define WIDTH 10000     /* 1,000 pixels: readable at 900 */
+#define WIDTH_MAX 40000 /* four screens: a browser scrolls so far */
+#define GUTTER 960      /* left: the names of processes and nodes */
+#define MARGIN 260      /* right: the last label of the axis ends there */
+#define HEAD 420        /* title */
+#define GAP 100         /* between rows */
+#define WIRES 480       /* between processes and nodes: four rows of labels */
+#define KEPT_ROW 200    /* a grant's bar (SVG_KEPT), and room */
 
 /* The width that a hold needs to be distinguished from the next one. */
 #define HOLD_WIDTH 160

@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define LABEL_ROWS                                                             \
-    4 /* that many fit between processes and nodes: page.c                     \
-       */
+/* So many fit between processes and nodes (WIRES in page.c); tenths of a pixel
+ * from one to the next: a line of small text. */
+#define LABEL_ROWS 4
 #define LABEL_ROW 130
 #define LABEL_AGAIN 600 /* an equal label nearer than this is left out */
 

@@ -127,12 +127,14 @@ void svg_grants_make(struct svg_model *model,
 
 /* ---- Page ---------------------------------------------------------------- */
 
+/* Labels: beyond that many a picture is full, and has no more of them. */
 #define SVG_BOXES_MAX 1024
 
 struct svg_box {
     int x, y, right, bottom;
 };
 
+/* Bytes: some lines, of which a picture needs two or three; more is cut. */
 #define SVG_CAPTION_MAX 400
 
 struct svg_page {
@@ -159,10 +161,11 @@ struct svg_page {
     size_t n_boxes;
 };
 
-#define SVG_CAPTION_LINE 190
-#define SVG_ROW 340  /* of a process: bar, lease lines, room */
-#define SVG_BAR 200  /* a hold's bar */
-#define SVG_KEPT 150 /* a grant's bar at a node */
+/* Tenths of a pixel. */
+#define SVG_CAPTION_LINE 190 /* a line of small text */
+#define SVG_ROW 340          /* of a process: bar, lease lines, room */
+#define SVG_BAR 200          /* a hold's bar */
+#define SVG_KEPT 150         /* a grant's bar at a node */
 
 void svg_page_make(struct svg_page *page);
 

@@ -16,25 +16,27 @@
 #include <ucontext.h>
 
 #if defined(__SANITIZE_ADDRESS__)
-#define FIBER_ASAN 1
+#define FIBER_ASAN
 #elif defined(__SANITIZE_THREAD__)
-#define FIBER_TSAN 1
+#define FIBER_TSAN
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
-#define FIBER_ASAN 1
+#define FIBER_ASAN
 #elif __has_feature(thread_sanitizer)
-#define FIBER_TSAN 1
+#define FIBER_TSAN
 #endif
 #endif
 
 #if !defined(FIBER_ASAN) && !defined(FIBER_TSAN)
-#define FIBER_JUMPS 1
+#define FIBER_JUMPS
 #endif
 
 #ifdef FIBER_ASAN
 #include <sanitizer/common_interface_defs.h>
 #endif
 
+/* Room for the deepest call with a sanitizer's larger frames. The kernel gives
+ * memory only to the pages that are touched. */
 #define STACK_BYTES (512 * 1024)
 
 struct sim_fiber {

@@ -64,7 +64,7 @@ bool hf_clock_name(char out[HF_CLOCK_NAME_MAX])
 
 int64_t hf_clock_wall_s(void)
 {
-    return 1700000000 + self()->world->now_ns / 1000000000;
+    return SIM_WALL_S + self()->world->now_ns / 1000000000;
 }
 
 void hf_entropy(void *out, size_t len)

@@ -27,7 +27,7 @@
 /* A server closes a connection whose peer sends nothing, not even an end. */
 #define VANISHED_NS INT64_C(40000000000)
 
-#define PPM 1000000
+#define PPM 1000000 /* parts of a whole */
 
 /* ---- Delays ------------------------------------------------------------ */
 

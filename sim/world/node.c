@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The wall clock when the world begins: 2023-11-14, in microseconds. */
-#define WALL_US INT64_C(1700000000000000)
+/* The wall clock when the world begins, in microseconds. */
+#define WALL_US (SIM_WALL_S * 1000000)
 
 /* The uptime of a server at the begin of the world, or at a promotion. */
 #define OLD_US INT64_C(86400000000)

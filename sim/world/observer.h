@@ -233,7 +233,7 @@ void sim_read_told(struct sim_oracle *oracle, int process, int name,
 
 /* ---- FOREIGN (oracle/foreign.c) ----------------------------------------- */
 
-#define SIM_FOREIGN_TEXT 48
+#define SIM_FOREIGN_TEXT 48 /* bytes of "plain-pP.LANE-ATTEMPT", its NUL */
 
 /* A plain lock of another library is at a node until `until_ms`, by the node's
  * clock; its owner has deleted it there. */

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define PAGE_BYTES 4096
-#define PAGES_MAX 64
+#define PAGE_BYTES 4096 /* the kernel's on x86-64 */
+#define PAGES_MAX 64    /* more than a world has clients; others use mmap() */
 
 #ifdef HF_SANITIZED
 #define HAS_POOL false

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Requests whose replies are not sent yet; a trace leaves others out. */
 #define WAITING_MAX 64
 
 /* The prefix of keys: stories do not set another one. */
@@ -44,6 +45,8 @@ struct told_place {
     int64_t keep_ns;
 };
 
+/* Names and permits that one process may wait for, in a story that is traced;
+ * beyond that, one place is used again. */
 #define PLACES_MAX 16
 
 struct sim_told {

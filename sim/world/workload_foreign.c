@@ -16,9 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MS INT64_C(1000000)
-
-#define TRIES_MAX 5
+#define TRIES_MAX 5 /* of a turn; then it ends, as a library gives up */
 
 static const char delete_own[] =
     "if redis.call('GET', KEYS[1]) == ARGV[1] then "
@@ -136,7 +134,7 @@ static void execute(struct message *message)
     message->is_granted = strncmp(reply, "+OK", 3) == 0;
     if (message->is_granted) {
         int64_t until_ms =
-            sim_node_wall(node, world->now_ns) / MS + message->ttl_ms;
+            sim_node_wall(node, world->now_ns) / SIM_MS + message->ttl_ms;
         sim_foreign_set(world->oracle, node->index, name, message->text,
                         until_ms);
     } else if (strncmp(reply, ":1", 2) == 0) {
@@ -200,7 +198,7 @@ static void ask(struct sim_workload *lane)
 {
     struct sim_foreign *foreign = &lane->foreign;
     int64_t ttl_ms = lane->turn->ttl_ms;
-    int64_t valid_ns = ttl_ms * MS - ttl_ms * MS / 100 - 2 * MS;
+    int64_t valid_ns = ttl_ms * SIM_MS - ttl_ms * SIM_MS / 100 - 2 * SIM_MS;
     struct hf_instant from = sim_process_clock(lane->process, now_of(lane));
     foreign->attempt++;
     foreign->tries++;
@@ -209,7 +207,7 @@ static void ask(struct sim_workload *lane)
     foreign->asked_ns = now_of(lane);
     foreign->until_ns = sim_process_when(
         lane->process, (struct hf_instant){from.ns + valid_ns});
-    lane->due_ns = now_of(lane) + ttl_ms * MS / 10;
+    lane->due_ns = now_of(lane) + ttl_ms * SIM_MS / 10;
     send_all(lane, ttl_ms);
 }
 
@@ -245,7 +243,7 @@ void sim_foreign_go_on(struct sim_workload *lane)
         send_all(lane, 0);
         lane->due_ns =
             now_of(lane) + sim_draw_below(&lane->process->path,
-                                          lane->turn->ttl_ms * MS / 2 + 1);
+                                          lane->turn->ttl_ms * SIM_MS / 2 + 1);
     } else {
         ask(lane);
     }

@@ -42,6 +42,10 @@ struct sim_machine;
 
 #define SIM_NEVER INT64_MAX
 
+/* Seconds since 1970 at time 0 of the world: 2023-11-14. Counters that follow a
+ * clock then have as many digits as real ones. */
+#define SIM_WALL_S INT64_C(1700000000)
+
 /* ---- Events ------------------------------------------------------------ */
 
 typedef void sim_event_fn(struct sim_world *world, void *object, uint64_t arg);
@@ -203,6 +207,8 @@ struct sim_memory {
     struct sim_image *image;
 };
 
+/* Of one node, to bound the memory of a run. Later ones are not kept: a restart
+ * takes the latest one that is old enough. */
 #define SIM_MEMORIES_MAX 16
 
 struct sim_node {
