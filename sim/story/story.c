@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "story/story_parts.h"
+#include "story/story.h"
 
 #include "base/assert.h"
 

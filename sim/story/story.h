@@ -177,6 +177,12 @@ void sim_story_draw(struct sim_story *story, uint64_t seed, int regime);
 void sim_story_copy(struct sim_story *to, const struct sim_story *from);
 void sim_story_fini(struct sim_story *story);
 
+void sim_story_add_turn(struct sim_story *story, const struct sim_turn *turn);
+
+/* Add a fault in order of time; faults at one time stay in order of adding. */
+void sim_story_add_fault(struct sim_story *story,
+                         const struct sim_fault *fault);
+
 /* Stories as text (write.c). If a line is wrong, sim_story_read() returns false
  * and `why` names the line. */
 void sim_story_write(const struct sim_story *story, FILE *out);
@@ -185,6 +191,19 @@ bool sim_story_read(struct sim_story *story, const char *text, char *why,
 
 const char *sim_regime_name(enum sim_regime regime);
 const char *sim_fault_name(enum sim_fault_kind kind);
+
+/* The text of a kind of fault, and the fields that it uses. */
+struct sim_fault_form {
+    const char *name;
+    const char *amount; /* the word before the amount; NULL: it has none */
+    bool has_process;
+    bool has_node;
+    bool has_span;
+    bool has_mask;
+    bool is_count; /* the amount is a number, not a time */
+};
+
+const struct sim_fault_form *sim_fault_form(enum sim_fault_kind kind);
 
 /* The word for this kind in the text of a turn; "" for SIM_TURN_LOCK. */
 const char *sim_turn_name(enum sim_turn_kind kind);

@@ -7,25 +7,6 @@
 #include "story/random.h"
 #include "story/story.h"
 
-/* The text of a kind of fault, and the fields that it uses. */
-struct sim_fault_form {
-    const char *name;
-    const char *amount; /* the word before the amount; NULL: it has none */
-    bool has_process;
-    bool has_node;
-    bool has_span;
-    bool has_mask;
-    bool is_count; /* the amount is a number, not a time */
-};
-
-const struct sim_fault_form *sim_fault_form(enum sim_fault_kind kind);
-
-void sim_story_add_turn(struct sim_story *story, const struct sim_turn *turn);
-
-/* Add a fault in order of time; faults at one time stay in order of adding. */
-void sim_story_add_fault(struct sim_story *story,
-                         const struct sim_fault *fault);
-
 /* "1.25s", "300us": exact, in the largest unit that gives no leading zero.
  * Reading accepts ns, us, ms, s, m, h, and a sign. */
 void sim_time_write(int64_t ns, FILE *out);
