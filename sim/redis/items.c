@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hashes and sorted sets: each is an array of items. Names are searched
  * linearly, comparing hashes first, since queues are short. */
-#include "redis/blob.h"
+#include "redis/keyspace.h"
 #include "redis/text.h"
 
 #include <string.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "redis/keyspace.h"
 
-#include "redis/blob.h"
 #include "redis/text.h"
 
 #include <stdlib.h>

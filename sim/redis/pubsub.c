@@ -8,7 +8,7 @@
  * the reply to PUBLISH.
  *
  * Cost: O(n) of all subscriptions for each channel; a client has one. */
-#include "redis/blob.h"
+#include "redis/keyspace.h"
 #include "redis/server.h"
 
 static size_t find(const struct sim_redis *redis,
