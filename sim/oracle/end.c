@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LIVE AFTER THE LAST FAULT, AND THE CHECKS AT THE END OF A RUN. */
+#include "oracle/oracle.h"
 #include "oracle/state.h"
 
 #include "local/machine.h"

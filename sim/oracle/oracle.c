@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "oracle/state.h"
+#include "oracle/oracle.h"
 
 #include "oracle/calls.h"
 #include "oracle/once.h"
+#include "oracle/state.h"
 
 #include "base/assert.h"
 #include "client/lock_group.h"

@@ -22,6 +22,7 @@
  * heartbeat finds that: the time runs also during faults, unless a process is
  * paused, perhaps inside the gate, or the disk is full. */
 #include "oracle/calls.h"
+#include "oracle/oracle.h"
 
 #include "local/machine.h"
 #include "redis/redis.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which guarantees hold under which faults: docs/guarantees.md as a table. */
+#include "oracle/oracle.h"
 #include "oracle/state.h"
 
 /* N: a breach is only counted. Y: promised. L ("later"): promised once every

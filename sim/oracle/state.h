@@ -5,7 +5,6 @@
 #ifndef HF_SIM_ORACLE_STATE_H
 #define HF_SIM_ORACLE_STATE_H
 
-#include "oracle/oracle.h"
 #include "world/world.h"
 
 #include "client/lock.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The oracle expects what docs/guarantees.md guarantees: its table is read, and
  * compared cell by cell. */
+#include "oracle/oracle.h"
 #include "oracle/state.h"
 
 #include <setjmp.h>
