@@ -3,7 +3,7 @@
 
 #include "hfsim/sinks.h"
 #include "story/story.h"
-#include "world/world.h"
+#include "world/run_story.h"
 
 #include "base/assert.h"
 

@@ -6,6 +6,7 @@
 #include "hfsim/report.h"
 #include "hfsim/shrink.h"
 #include "hfsim/sinks.h"
+#include "world/run_story.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -17,6 +17,7 @@
 #include "hfsim/shrink.h"
 
 #include "hfsim/shrink_parts.h"
+#include "world/run_story.h"
 #include "world/world.h"
 
 #include "base/assert.h"

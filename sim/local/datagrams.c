@@ -4,6 +4,7 @@
  * keeps about ten. Unlike those of a kernel, datagrams may also come late or
  * not at all: the store must tolerate both, since a sender may be killed before
  * it sends. */
+#include "local/machine.h"
 #include "local/machine_parts.h"
 
 #include "base/assert.h"

@@ -6,6 +6,7 @@
  * opens that memory again, so that locks, maps, lengths and modes are the
  * kernel's own. A file of /proc is written when it is opened. Other files are
  * the simulator's; paths of LMDB are redirected to the memory. */
+#include "local/machine.h"
 #include "local/machine_parts.h"
 
 #include "base/assert.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state of a lock in the embedded store, as it was in the table when that
  * was last read (transactions.c), by the clock of the machine. */
+#include "local/machine.h"
 #include "local/machine_parts.h"
 
 #include <stdlib.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes in the simulated kernel: their numbers, start times, and the calls
  * in which they stop or end. */
+#include "local/machine.h"
 #include "local/machine_parts.h"
-
-#include "world/faults.h"
 
 #include "base/assert.h"
 
@@ -186,7 +185,7 @@ static void on_kill(struct sim_world *world, void *object, uint64_t arg)
     struct sim_task *task = sim_task_of(process);
     if (process->is_alive && process->starts == arg) {
         sim_process_crash(process);
-        sim_faults_start_later(process, world->now_ns + task->span_ns);
+        sim_process_revive_later(process, world->now_ns + task->span_ns);
     }
 }
 

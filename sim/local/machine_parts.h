@@ -3,7 +3,7 @@
 #ifndef HF_SIM_MACHINE_PARTS_H
 #define HF_SIM_MACHINE_PARTS_H
 
-#include "local/machine.h"
+#include "world/world.h"
 
 #include "store/local/record.h"
 #include "store/local/wake.h"

@@ -3,6 +3,7 @@
  * is in the store's own page: the process that holds it, and its incarnation.
  * If that incarnation has ended, the next process gets the mutex with
  * EOWNERDEAD. Mutexes of other kinds are local to a client. */
+#include "local/machine.h"
 #include "local/machine_parts.h"
 
 #include "base/assert.h"

@@ -4,6 +4,7 @@
  * read, by the store's own parsers, and checked: its counters and the order of
  * its waiters by the rules of all nodes (oracle/oracle.h), and whether entries
  * and records are consistent. */
+#include "local/machine.h"
 #include "local/machine_parts.h"
 
 #include "store/local/entry.h"

@@ -3,6 +3,7 @@
  * verb_txn to the end of the transaction: a commit, or an end without a change.
  * Then it is reported to the oracle in the same form as a script that a server
  * has executed (redis.h), so that one set of rules judges both. */
+#include "local/machine.h"
 #include "local/machine_parts.h"
 
 #include "redis/redis.h"

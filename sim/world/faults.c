@@ -65,16 +65,6 @@ static each_passage_fn *const to_passage[SIM_FAULTS] = {
 
 /* ---- Processes --------------------------------------------------------- */
 
-static void on_start(struct sim_world *world, void *object, uint64_t arg)
-{
-    struct sim_process *process = object;
-    (void)arg;
-    if (!process->is_alive && !world->is_ending &&
-        sim_process_host_is_up(process)) {
-        sim_process_start(process);
-    }
-}
-
 static void pause(struct sim_process *process, const struct sim_fault *fault)
 {
     sim_process_pause(process, process->world->now_ns + fault->span_ns);
@@ -87,15 +77,10 @@ static void pause_midway(struct sim_process *process,
     process->midway_ns = fault->span_ns;
 }
 
-void sim_faults_start_later(struct sim_process *process, int64_t at_ns)
-{
-    sim_world_at(process->world, at_ns, on_start, process, 0);
-}
-
 static void crash(struct sim_process *process, const struct sim_fault *fault)
 {
     sim_process_crash(process);
-    sim_faults_start_later(process, process->world->now_ns + fault->span_ns);
+    sim_process_revive_later(process, process->world->now_ns + fault->span_ns);
 }
 
 static void reboot(struct sim_process *process, const struct sim_fault *fault)
@@ -106,7 +91,7 @@ static void reboot(struct sim_process *process, const struct sim_fault *fault)
     for (unsigned i = 0; i < world->story->n_processes; i++) {
         if (sim_process_host(&world->processes[i]) ==
             sim_process_host(process)) {
-            sim_faults_start_later(&world->processes[i], back_ns);
+            sim_process_revive_later(&world->processes[i], back_ns);
         }
     }
 }
@@ -349,7 +334,7 @@ void sim_faults_end(struct sim_world *world)
         struct sim_process *process = &world->processes[p];
         process->resumes_ns = 0;
         process->pauses_midway = false;
-        on_start(world, process, 0);
+        sim_process_revive(process);
         sim_process_rouse(process);
     }
     for (unsigned n = 0; n < world->story->n_nodes; n++) {

@@ -11,8 +11,4 @@ void sim_faults_plan(struct sim_world *world);
 /* End all faults now. */
 void sim_faults_end(struct sim_world *world);
 
-/* Start a process that has ended at `at_ns`, unless it runs by then or its host
- * is down. */
-void sim_faults_start_later(struct sim_process *process, int64_t at_ns);
-
 #endif

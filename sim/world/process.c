@@ -297,6 +297,26 @@ void sim_process_start(struct sim_process *process)
                                                      .node = -1});
 }
 
+void sim_process_revive(struct sim_process *process)
+{
+    if (!process->is_alive && !process->world->is_ending &&
+        sim_process_host_is_up(process)) {
+        sim_process_start(process);
+    }
+}
+
+static void on_revive(struct sim_world *world, void *object, uint64_t arg)
+{
+    (void)world;
+    (void)arg;
+    sim_process_revive(object);
+}
+
+void sim_process_revive_later(struct sim_process *process, int64_t at_ns)
+{
+    sim_world_at(process->world, at_ns, on_revive, process, 0);
+}
+
 /* kill -9: the memory of the process is lost, and the kernel closes its
  * connections. The library takes itself for the child of a fork, where the
  * kernel has wiped a page (client/fork.c): it sends nothing. */

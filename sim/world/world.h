@@ -176,6 +176,12 @@ int64_t sim_process_when(const struct sim_process *process,
                          struct hf_instant clock);
 
 void sim_process_start(struct sim_process *process);
+
+/* Start a process that has ended, now or at `at_ns`, unless it runs by then or
+ * its host is down. */
+void sim_process_revive(struct sim_process *process);
+void sim_process_revive_later(struct sim_process *process, int64_t at_ns);
+
 void sim_process_crash(struct sim_process *process);
 void sim_process_pause(struct sim_process *process, int64_t until_ns);
 void sim_process_jump(struct sim_process *process, int64_t by_ns);
@@ -351,11 +357,13 @@ void sim_world_forget(struct sim_world *world, void *memory);
 uint64_t sim_world_at(struct sim_world *world, int64_t at_ns,
                       sim_event_fn *fire, void *object, uint64_t arg);
 
+/* Take the earliest event out; there must be one. */
+struct sim_event sim_world_next(struct sim_world *world);
+
+/* Free all events, and the memory that they carry. */
+void sim_world_fini(struct sim_world *world);
+
 /* Pass a note to the listener, with the time. Does nothing without one. */
 void sim_world_note(struct sim_world *world, struct sim_note note);
-
-/* Run a story from its beginning to its end, or to the first broken promise. */
-void sim_run(const struct sim_story *story, sim_trace_fn *trace,
-             void *trace_user, struct sim_verdict *out);
 
 #endif

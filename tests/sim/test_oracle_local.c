@@ -2,6 +2,7 @@
 /* The oracle's rules on an embedded store: the contents of the table, and the
  * allowed delays of a process. For each there is a history that keeps the rule
  * and one that breaks it. */
+#include "local/machine.h"
 #include "local/machine_parts.h"
 #include "oracle_scene.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Between core and the connections: what a lease learns about a node reaches
  * the client's view of the nodes, which the next lease uses. */
+#include "world/run_story.h"
 #include "world/trace.h"
 #include "world/world.h"
 
