@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TIME, FAULTS, THE ORDER OF EVENTS */
+#include "ordered_world.h"
 #include "parts.h"
 
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 #ifndef HF_TESTS_ORDERED_PARTS_H
 #define HF_TESTS_ORDERED_PARTS_H
 
-#include "ordered_world.h"
+#include "world_plan.h"
 
 #include "store/ordered/ordered.h"
 
