@@ -148,7 +148,8 @@ hf_lock_acquire(struct hf_client *client, const struct hf_request *request,
 
 /**
  * Release a lock. Always consumes the handle; NULL is fine (HF_OK). From then
- * on no callback begins for the lock; see hf_state_fn.
+ * on no callback begins for the lock; see hf_state_fn. A caller that has
+ * nothing to do about a lost lock may ignore the status.
  *
  * @return HF_OK - a majority freed it; HF_LOST - the lock had been lost;
  *         HF_UNKNOWN - not confirmed within node_timeout: retried in the
@@ -169,7 +170,8 @@ HF_API enum hf_status hf_lock_release(struct hf_lock *lock);
 /**
  * Release a lock but keep its name reserved, marked as ended, until @p
  * reserve_ms after this call: the name cannot be acquired before. In all other
- * respects like hf_lock_release().
+ * respects like hf_lock_release(); but the status must be read, since the lock
+ * may still be held.
  *
  * @return As hf_lock_release(); HF_INVALID - @p reserve_ms is below 0 or above
  *         HF_RESERVE_MS_MAX, or a read lock, HF_UNSUPPORTED - the store ends it
@@ -177,8 +179,8 @@ HF_API enum hf_status hf_lock_release(struct hf_lock *lock);
  *
  * Threads: the lock's. Blocks: for about one node_timeout.
  */
-HF_API enum hf_status hf_lock_release_reserved(struct hf_lock *lock,
-                                               int64_t reserve_ms);
+HF_API HF_NODISCARD enum hf_status
+hf_lock_release_reserved(struct hf_lock *lock, int64_t reserve_ms);
 
 /* ---- Once a period ----------------------------------------------------- */
 
