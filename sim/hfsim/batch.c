@@ -175,10 +175,12 @@ static pid_t start(const struct sim_batch *plan, struct board *board,
 void sim_batch_run(const struct sim_batch *plan, struct sim_tally *tally)
 {
     int ends[2];
-    pid_t pids[JOBS_MAX];
+    pid_t pids[JOBS_MAX] = {0};
     unsigned jobs = plan->jobs < JOBS_MAX ? plan->jobs : JOBS_MAX;
-    struct board *board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE,
-                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct board *board =
+        mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE,
+             /* cppcheck-suppress invalidFunctionArg; no file */
+             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     HF_ASSERT(board != MAP_FAILED && pipe(ends) == 0);
     atomic_store(&board->next, plan->first);
     memset(tally, 0, sizeof(*tally));

@@ -3,6 +3,8 @@
 #include "oracle/oracle.h"
 #include "oracle/state.h"
 
+#include "base/assert.h"
+
 /* N: a breach is only counted. Y: promised. L ("later"): promised once every
  * node's clock floor is above all fences granted before the last loss of data,
  * and all leases and requests from before are over. */
@@ -65,10 +67,11 @@ static const uint16_t promised_in[SIM_RULES] = {
 
 static enum promise promise_of(enum sim_rule rule, enum sim_regime regime)
 {
-    if (rule >= SIM_PERIOD) {
-        return (promised_in[rule] & IN(regime)) != 0 ? Y : N;
+    if (rule < SIM_PERIOD) {
+        return (enum promise)promises[regime][rule];
     }
-    return (enum promise)promises[regime][rule];
+    HF_ASSERT(rule < SIM_RULES);
+    return (promised_in[rule] & IN(regime)) != 0 ? Y : N;
 }
 
 static const char *const names[SIM_RULES] = {
