@@ -197,9 +197,9 @@ server_cli one SADD lock:set one >/dev/null
 unreturned 'a set' set
 server_cli one SET lock:empty '' >/dev/null
 unreturned 'an empty string' empty
-server_cli one SET lock:long "$(printf '%512s')" >/dev/null
+server_cli one SET lock:long "$(printf '%512s' '')" >/dev/null
 unreturned '512 bytes' long
-server_cli one SET lock:fits "$(printf '%511s')" PX 3600000 >/dev/null
+server_cli one SET lock:fits "$(printf '%511s' '')" PX 3600000 >/dev/null
 capture holdfast break -n fits
 like "$code:$err" '^75:.*held by' '511 bytes are returned'
 is "$(server_cli one STRLEN lock:fits)" 511 '... as they were'

@@ -15,7 +15,7 @@ have_zookeeper || skip_all 'no ZooKeeper'
 zookeeper_cluster 3 || { fail 'ZooKeeper starts'; finish; }
 # shellcheck disable=SC2034 # values_ordered.sh's
 KIND=zookeeper
-export HOLDFAST_URL="$ZOOKEEPER_URL?node_timeout=3s&connect_timeout=5s"
+export HOLDFAST_URL="$ZOOKEEPER_URL?node_timeout=10s&connect_timeout=10s"
 keys_of() { zookeeper_do tree | grep "^/lock:.*$1"; }
 value_path() { echo "/lock:%values/$1"; }
 value_get() { zookeeper_do get "$1" | grep .; }
