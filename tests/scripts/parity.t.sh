@@ -30,7 +30,7 @@ planted src/store/local/local.c 's/HF_CAP_LIVENESS | //' \
 planted src/store/redis/store.c '/\.resume = /d' \
     'redis/README.md: `resume` is "yes: .*, in the code no' \
     'an operation that the code lacks'
-planted include/holdfast/outcomes.h 's/HF_CAP_RECORDS = 1 << 4/HF_CAP_TREES = 1 << 5, &/' \
+planted include/holdfast/outcomes.h 's/HF_CAP_RECORDS = (1 << 4)/HF_CAP_TREES = (1 << 5), &/' \
     '`HF_CAP_TREES` is "", in the code no' 'a capability without a row'
 planted tests/conformance/skeleton.t.sh 's/^keeps names .*/keeps names/' \
     'contract names is "lacks .*, in the tests all' \
