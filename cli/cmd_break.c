@@ -5,6 +5,7 @@
 
 #include "acquire.h"
 #include "exit_code.h"
+#include "format.h"
 #include "message.h"
 #include "opts_wait.h"
 #include "signals.h"
@@ -238,27 +239,37 @@ static enum hf_status call(struct breaking *breaking, struct hf_error *error)
                                       may_wait, breaking, error);
 }
 
-/* Sharers do not get their locks back from a break that is cancelled: so one
- * that -n or -w would cancel is not begun. The hundredth is for the drift that
- * the break will add. */
+/* A break takes the name, and returns it if it is cancelled: a renewal between
+ * is refused, and sharers do not get their locks back. So one that -n or -w
+ * would cancel is not begun. The hundredth is for the drift that the break will
+ * add. A lock without expiry is left to the break, which refuses it. */
 static bool must_leave(const struct breaking *breaking)
 {
     const struct cli_args *args = breaking->args;
     const struct cli_holder *from = &breaking->from;
     int64_t most_ms = args->wait_ms != CLI_UNSET ? args->wait_ms : 0;
     bool has_limit = args->is_try || args->wait_ms != CLI_UNSET;
-    return has_limit && from->kind == HF_HOLDER_SHARED &&
+    bool is_held = from->kind != HF_HOLDER_NONE &&
+                   from->kind != HF_HOLDER_ENDED && from->remaining_ms >= 0;
+    return has_limit && is_held &&
            from->remaining_ms + from->remaining_ms / 100 + 2 > most_ms;
 }
 
 static int leave(const struct breaking *breaking)
 {
     char text[CLI_DURATION_TEXT];
+    const struct cli_holder *from = &breaking->from;
     struct cli_out out;
     cli_message_begin(&out);
     put_name(&out, breaking->args);
-    cli_out_text(&out, ": held by others who share it, lease ends in ");
-    cli_out_text(&out, cli_duration_text(breaking->from.remaining_ms, text));
+    cli_out_text(&out, ": ");
+    if (from->kind == HF_HOLDER_SHARED) {
+        cli_out_text(&out, "held by others who share it");
+    } else {
+        cli_format_held(&out, from);
+    }
+    cli_out_text(&out, ", lease ends in ");
+    cli_out_text(&out, cli_duration_text(from->remaining_ms, text));
     return cli_message_end(&out, CLI_EXIT_BUSY);
 }
 

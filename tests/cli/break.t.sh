@@ -168,6 +168,22 @@ ok 'a key of another library is waited for' wait_until 20 test -s "$W/err"
 kill -TERM "$breaker"
 wait "$breaker"
 is "$(server_cli one GET lock:foreign)" theirs 'and is as it was, given up'
+
+# A break that would not wait does not take the name for a moment.
+writes() { # how often SET was called, in scripts too
+    server_cli one INFO commandstats | tr -d '\r' | grep '^cmdstat_set:'
+}
+holdfast acquire -t 60s live >/dev/null
+before=$(writes)
+for option in -n '-w 1s'; do
+    for name in live foreign; do
+        # shellcheck disable=SC2086 # words
+        capture holdfast break $option "$name"
+        like "$code:$err" "^75:holdfast: $name: held by .*, lease ends in " \
+            "break $option of $name: not yet"
+    done
+done
+is "$(writes)" "$before" '... and it was never taken'
 # 300 years, which no span holds.
 server_cli one SET lock:foreign theirs PX 9300000000000000 >/dev/null
 capture timeout 60 holdfast break -w 5s foreign
@@ -180,10 +196,10 @@ unreturned() { # TITLE KEY
     server_cli one PEXPIRE "lock:$2" 3600000 >/dev/null
     local before
     before=$(server_cli one DUMP "lock:$2")
-    for option in -n '-w 1s' -q; do
+    for option in -n '-w 1s' -q '-w 2h'; do
         # shellcheck disable=SC2086 # words
         capture timeout 20 holdfast break $option "$2"
-        like "$code:$err" '^75:.* in a form that cannot be written again: only with --now$' \
+        like "$code:$err" '^75:.*(lease ends in|in a form that cannot be written again: only with --now$)' \
             "break $option of $1: refused"
         is "$(server_cli one DUMP "lock:$2")" "$before" '... and it is as it was'
     done
