@@ -48,7 +48,7 @@ local keep = ARGV[4]
 --@include queue.lua
 
 local LONG = '-foreign'
-local TEXT_MAX = 512 -- bytes of a text that a client keeps, to return it
+local TEXT_MAX = 512 -- a client keeps less, to return it: HF_SEIZED_TEXT_MAX
 local ID = '^' .. string.rep('[0-9a-f]', 32) .. ':'
 local me = ARGV[1]
 local most = tonumber(ARGV[5])
@@ -102,8 +102,7 @@ if not is_long and (reply[3] > most or reply[3] == -1) then
     redis.call('PEXPIRE', KEYS[1], most)
 end
 if owner and ARGV[2] == '0' and not is_ended then
-    if reply[3] == -1 or type(owner) == 'table' or is_long and
-        (text == '' or #text >= TEXT_MAX) then
+    if reply[3] == -1 or text == '' or is_long and #text >= TEXT_MAX then
         reply[1] = 0
         reply[2] = c
         return reply
