@@ -44,6 +44,9 @@ static int become(void *arg)
         return CLI_EXIT_INTERNAL;
     }
     (void)setpgid(0, 0);
+    /* By us, not by the keeper, which may be late: from here on the wrapper
+     * forwards SIGTSTP to the command. */
+    atomic_store(&how->shared->group, getpid());
     atomic_store(&how->shared->terminal_group, getpid());
     (void)cli_term_move(how->term, how->foreground, getpid());
     cli_signals_restore(how->signals);
@@ -103,7 +106,6 @@ bool cli_child_start(struct cli_child *child, const struct cli_child_start *how)
     }
     /* Here too: the group must exist before it is signalled. */
     (void)setpgid(pid, pid);
-    atomic_store(&how->shared->group, pid);
     child->pid = pid;
     return true;
 }

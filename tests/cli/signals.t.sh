@@ -267,6 +267,7 @@ worker_end
 cat >"$W/above" <<'X'
 #!/bin/bash
 # A process of the same group, as timeout(1): it must go on.
+[ -z "$AT_START" ] || export KEYSHIM=start LD_PRELOAD=$AT_START
 holdfast run stop -- bash -c 'echo $$ >"$0"; until [ -e "$0.end" ]; do sleep 0.02; done' \
     "$1" &
 echo $! >"$1.pid"
@@ -287,14 +288,15 @@ has_state() { # PID STATE
     grep -q "^State:.$2" "/proc/$1/status"
 }
 # In a group of its own, whose parent is in its session: the kernel stops others.
-setsid -w bash -c 'set -m; "$0" "$1" & wait $! 2>/dev/null' "$W/above" "$W/a" &
-above_pid=$!
-wait_until 10 test -s "$W/a"
-wait_until 10 test -s "$W/a.pid" # written by another process
-waiter=$(<"$W/a.pid")
-for stopped in "$waiter" "$(<"$W/a")"; do
-    rm -f "$W/a.go" "$W/a.gone-on"
-    kill -TSTP "$stopped"
+above_begin() {
+    rm -f "$W/a" "$W/a.pid" "$W/a.end" "$W/a.go" "$W/a.gone-on"
+    setsid -w bash -c 'set -m; "$0" "$1" & wait $! 2>/dev/null' "$W/above" "$W/a" &
+    above_pid=$!
+    wait_until 10 test -s "$W/a"
+    wait_until 10 test -s "$W/a.pid" # written by another process
+    waiter=$(<"$W/a.pid")
+}
+stops_and_continues() {
     ok 'SIGTSTP without a terminal: the command stops' \
         wait_until 10 has_state "$(<"$W/a")" T
     ok 'and holdfast' wait_until 10 is_stopped
@@ -302,8 +304,25 @@ for stopped in "$waiter" "$(<"$W/a")"; do
     ok 'a process above goes on' wait_until 10 test -e "$W/a.gone-on"
     kill -CONT "$waiter"
     ok 'SIGCONT continues the command' wait_until 10 has_state "$(<"$W/a")" S
+}
+above_stops() {
+    touch "$W/a.end"
+    wait $above_pid
+    is $? 0 'and it ends'
+}
+above_begin
+for stopped in "$waiter" "$(<"$W/a")"; do
+    rm -f "$W/a.go" "$W/a.gone-on"
+    kill -TSTP "$stopped"
+    stops_and_continues
 done
-touch "$W/a.end"
-wait $above_pid
-is $? 0 'and it ends'
+above_stops
+
+# The same when the keeper has started the command, and is late.
+if ! is_sanitized "$HF_BUILD/holdfast"; then
+    export AT_START=$HF_BUILD/tests/lib/keys_shim.so
+    above_begin
+    stops_and_continues
+    above_stops
+fi
 finish

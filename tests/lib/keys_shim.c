@@ -9,6 +9,8 @@
  *               sigpending(2) is asked for SIGCONT. The kernel discards a
  *               pending SIGCONT.
  *     continued the same, after sigpending(2) has seen SIGCONT.
+ *     start     Ctrl-Z for our parent when we have started a process and give
+ *               it its group. The parent has LATE_NS to act before we go on.
  *
  * Once for each process. */
 #include <dlfcn.h>
@@ -18,7 +20,10 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
+
+#define LATE_NS 500000000 /* long for a process that is only woken */
 
 static bool is_typed;
 
@@ -71,4 +76,19 @@ int sigpending(sigset_t *set)
         type(SIGTSTP);
     }
     return result;
+}
+
+int setpgid(pid_t pid, pid_t group)
+{
+    static int (*real)(pid_t pid, pid_t group);
+    if (real == NULL) {
+        *(void **)&real = dlsym(RTLD_NEXT, "setpgid");
+    }
+    if (pid > 0 && is_moment("start")) {
+        is_typed = true;
+        (void)kill(getppid(), SIGTSTP);
+        /* sleeps: the starter is to be late */
+        (void)nanosleep(&(struct timespec){.tv_nsec = LATE_NS}, NULL);
+    }
+    return real(pid, group);
 }
