@@ -50,7 +50,7 @@ is_free() { # NAME
 }
 
 # One name in turn: its fences rise. `server_time` prints the server's clock, in s;
-# `polls` makes waiters such that nothing is pushed to them.
+# `polls` makes places such that nothing is pushed to them.
 clock_steps() { # SERVER
     local server=$1 first next killed waits code
     fences=(0)
@@ -88,8 +88,8 @@ clock_steps() { # SERVER
     begin "$server-waits" -w 60 left
     waits=$begun
     ok '... and a waiter, which polls' wait_until 20 is_queued "$server-waits"
-    polls
     dies "$waits"
+    polls # not before: its next look would write its channel again
     step "$server" -$HALF_HOUR
     end "$server-left"
     ok '... its place outlasts it on the free name' wait_until 20 is_free left
