@@ -9,7 +9,7 @@
 
 mariadb_needed
 more="quarantine=off&socket=$W/maria/s"
-capture timeout 60 holdfast doctor --init -u "mysql://root@/?node_timeout=3s&$more"
+capture timeout 60 holdfast doctor --init -u "mysql://root@/?node_timeout=3s&connect_timeout=10s&$more"
 is "$code" 0 'the server counts'
 left() {
     sql -e "SELECT COUNT(*) FROM holdfast.lock
