@@ -45,14 +45,19 @@ dies() { # PID: a waiter, with the processes that it began
     kill -9 "${children[@]}" "$1"
     wait "$1" 2>"$W/log"
 }
+are_over() { # SESSION...: what they sent has been executed
+    local now
+    [ $# -gt 0 ] && now=$(sessions) && ! grep -qxFf <(printf '%s\n' "$@") <<<"$now"
+}
 is_free() { # NAME
     [ "$(holdfast ls --json "$1" | jq -r .state)" = free ]
 }
 
 # One name in turn: its fences rise. `server_time` prints the server's clock, in s;
+# `sessions` the ids of all sessions but its own;
 # `polls` makes places such that nothing is pushed to them.
 clock_steps() { # SERVER
-    local server=$1 first next killed waits code
+    local server=$1 first next killed waits code before its
     fences=(0)
     gives 0 "$server: the server counts" doctor --init
 
@@ -85,10 +90,13 @@ clock_steps() { # SERVER
     rises '... back' "$server-again"
     begin "$server-left" left
     ok '... another lock' wait_until 20 holds "$server-left"
+    before=$(sessions | sort)
     begin "$server-waits" -w 60 left
     waits=$begun
     ok '... and a waiter, which polls' wait_until 20 is_queued "$server-waits"
+    mapfile -t its < <(comm -13 <(echo "$before") <(sessions | sort))
     dies "$waits"
+    ok '... which dies with its sessions' wait_until 20 are_over "${its[@]}"
     polls # not before: its next look would write its channel again
     step "$server" -$HALF_HOUR
     end "$server-left"
@@ -118,6 +126,7 @@ clock_steps() { # SERVER
 under_clock postgres postgres_start || skip_all 'no PostgreSQL'
 export HOLDFAST_URL="postgres://postgres@/postgres?host=$PGHOST&node_timeout=3s&connect_timeout=10s"
 server_time() { pg -c "SELECT date_part('epoch', clock_timestamp())::bigint"; }
+sessions() { pg -c "SELECT pid FROM pg_stat_activity WHERE application_name = 'holdfast'"; }
 polls() { # as behind a pooler
     pg -c "UPDATE holdfast.waiter SET channel = ''" >"$W/log"
 }
@@ -130,6 +139,9 @@ postgres_stop
 ok 'MariaDB starts' under_clock mariadb mariadb_start
 export HOLDFAST_URL="mysql://root@/?socket=$W/maria/s&node_timeout=3s&connect_timeout=10s"
 server_time() { sql -e 'SELECT UNIX_TIMESTAMP(SYSDATE())'; }
+sessions() {
+    sql -e 'SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID()'
+}
 polls() { :; }
 clock_steps mariadb
 finish

@@ -101,9 +101,10 @@ lost_reply() { # TITLE FUNCTION
     runs+=($!)
     ok "$1: the commit waits" wait_until 20 pg_is "EXISTS (SELECT $in_commit)"
     is "$(cat "$W/lost.out")" '' "$1: an answer does not count before its commit"
-    pg -c 'SET synchronous_commit = local' -c "ALTER SYSTEM RESET synchronous_standby_names" >/dev/null
+    # Before the file changes: a late reload would end the wait with success.
     pg -c "SELECT $2(pid) $in_commit" >/dev/null
-    pg -c 'SELECT pg_reload_conf()' >/dev/null
+    pg -c 'SET synchronous_commit = local' -c "ALTER SYSTEM RESET synchronous_standby_names" \
+        -c 'SELECT pg_reload_conf()' >/dev/null
     wait $!
     is "$(cat "$W/lost.code"):$(cat "$W/lost.out")" '0:ran' \
         "$1: asked again, and granted"
