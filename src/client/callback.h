@@ -1,5 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calling the user's functions, which may call any function of the library. */
+/* Calling the user's functions, which may call any function of the library.
+ *
+ *     struct hf_caller self;                       on the stack
+ *     … copy the arguments out of the client …
+ *     hf_client_let_out(client, &self);
+ *     wants_more = each(user, &entry);             without the mutex
+ *     hf_client_take_in(client, &self);
+ *     if (client->is_closing) { … end the call; send nothing … }
+ *
+ * In between, the thread must not read the client or its locks: other threads
+ * change them. Afterwards a pointer to a handle from before is valid only if
+ * the handle has a reader (notify.h). hf_client_let_out() needs the mutex,
+ * hf_client_take_in() takes it. Neither may run inside the store's ask() or
+ * flush().
+ *
+ * The callback of an asynchronous operation is never called at once:
+ * hf_op_finish() appends the operation to client->finished, and calls
+ * hf_client_schedule_callback(). hf_client_process() runs it (event_loop.c). */
 #ifndef HF_CLIENT_CALLBACK_H
 #define HF_CLIENT_CALLBACK_H
 

@@ -1,5 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The begin and the end of every public call. */
+/* The begin and the end of every public call. In between, the calling thread
+ * has the client's mutex.
+ *
+ *     enum hf_status status = hf_client_begin(client, error);
+ *     if (status != HF_OK) {
+ *         return status;                   `error` has the text
+ *     }
+ *     … hf_client_step(), hf_op_await() …
+ *     hf_client_leave(client);             the client may be freed now
+ *     return status;
+ *
+ * hf_client_enter() is for calls that a cancel token must not end, such as a
+ * release; hf_op_enter() for those that begin an asynchronous operation. A call
+ * that returns a new handle ends with hf_client_leave_with(). A call that goes
+ * on after its callbacks must look at the result of hf_client_leave(): true
+ * means that it must not use the client again. */
 #ifndef HF_CLIENT_ENTER_H
 #define HF_CLIENT_ENTER_H
 

@@ -1,6 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The queue of on_state callbacks, which run without the client's mutex.
  *
+ *     hf_notify_init(&client->notifier);           open.c
+ *     hf_notify_push(client, lock);                events.c: its state changed
+ *     hf_notify_here(client);                      at the end of each call, and
+ *                                                  before one sleeps
+ *     hf_notify_all(client);                       in the library's thread
+ *     hf_notify_remove(client, lock);              hf_lock_free()
+ *     if (!hf_notify_holds(client, lock)) { free(lock); }
+ *
+ * A call that reads a handle after it has waited brackets that:
+ *
+ *     struct hf_reader reader;
+ *     hf_notify_read(client, &reader, lock);
+ *     … waits; a callback may release the handle …
+ *     hf_notify_read_end(client, &reader);         may free its memory
+ *
+ * All functions need the mutex. After hf_notify_here() and hf_notify_all() data
+ * that was read before may be stale, and the client may be closing.
+ *
  * A changed lock is itself the entry of the queue, so queueing needs no memory
  * and cannot fail. If the library's thread runs, it alone calls on_state. So no
  * callback runs inside a public call, whose caller may hold a mutex that the

@@ -5,7 +5,31 @@
  *
  * A blocking call has its operation on the stack, an asynchronous one on the
  * heap. An acquisition has no owner id of its own. Each attempt is a separate
- * hf_lock; a failed attempt releases itself in the background. */
+ * hf_lock; a failed attempt releases itself in the background.
+ *
+ * In a call that blocks, between hf_client_begin() and hf_client_leave():
+ *
+ *     struct hf_op op;
+ *     hf_op_init(&op, client, &handlers);
+ *     op.order = …; op.lock = lock; lock->op = &op;
+ *     hf_client_step(client, lock, &event);    may end it: a store may reply
+ *                                              inside the call
+ *     status = hf_op_await(&op, error);        wait.h: done, or abandoned
+ *
+ * In an asynchronous one the operation is on the heap:
+ *
+ *     hf_op_init(op, client, &handlers);
+ *     hf_op_set_done(op, done, user);          op_async.h
+ *     if (!hf_op_list(op)) { free(op); return hf_fail_memory(error); }
+ *     op->lock = lock; lock->op = op;
+ *     hf_client_step(client, lock, &event);
+ *     … hf_client_process() calls `done`, and then frees it.
+ *
+ * hf_op_list() is also due in a call that blocks if the kind has a timer or a
+ * `node` handler. A handler of the kind ends the operation once, with
+ * hf_op_finish() or hf_op_fail(). The client's mutex is held in all functions
+ * below. An operation that is not done must not be freed: hf_op_abandon() it
+ * first. */
 #ifndef HF_CLIENT_OP_H
 #define HF_CLIENT_OP_H
 

@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BREAK at all nodes, and its undoing. A seizure can outlive its break: after a
- * cancelled break, it gives the name back in the background. */
+ * cancelled break, it gives the name back in the background.
+ *
+ *     seizure = hf_seizure_new(client, name, name_len);
+ *     if (!hf_seizure_begin(seizure, false, &brk->op)) …       no memory
+ *     … the child of brk->op ends: `left_ms`, `rival`, `counter` are set …
+ *     either  wait for `left_ms`; seizure->stage = HF_SEIZURE_OVER;
+ *             release `counter` of `owner` at the nodes in `replied`
+ *     or      hf_seizure_give_back(seizure, &brk->op);
+ *             … the child ends …
+ *     hf_seizure_close(seizure);           once, at any of these points
+ *
+ * The caller owns it until hf_seizure_close(), which frees it, at once or after
+ * the name was given back. The client's mutex is held in all functions. The
+ * parent must stay until its child has ended, or until the seizure is closed.
+ */
 #ifndef HF_CLIENT_SEIZE_H
 #define HF_CLIENT_SEIZE_H
 
