@@ -2,6 +2,20 @@
 /* The client's event loop: one epoll descriptor, and timers for stores. One
  * per client.
  *
+ *     struct hf_loop *loop = hf_loop_new();
+ *     watch = (struct hf_watch){fd, on_ready};     stays the caller's
+ *     if (!hf_loop_watch(loop, &watch)) …          errno
+ *     timer = (struct hf_timer){HF_NEVER, on_due}; timers.h; also the caller's
+ *     hf_loop_add_timer(loop, &timer);
+ *     hf_timer_set(&timer, until);
+ *     for (;;) {
+ *         hf_loop_wait(loop, hf_loop_next_timer(loop));
+ *         hf_loop_dispatch(loop, hf_clock_now());  on_ready(), then on_due()
+ *     }
+ *     hf_loop_drop_timer(loop, &timer);
+ *     hf_loop_unwatch(loop, &watch); close(fd);    in this order
+ *     hf_loop_free(loop);                          after all its users
+ *
  * One thread at a time is in hf_loop_wait(), which alone blocks, and may run
  * without the client's mutex. The other functions need the mutex, and another
  * thread may call them meanwhile. Handlers run in hf_loop_dispatch(), in the

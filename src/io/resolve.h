@@ -2,7 +2,19 @@
 /* Asynchronous look-up of host names. getaddrinfo(3) may take many seconds and
  * cannot be interrupted, so it runs in a thread of its own, which outlives a
  * look-up that is dropped. Numeric addresses and "localhost" need no thread and
- * no file. */
+ * no file.
+ *
+ *     struct hf_addresses addresses;
+ *     if (hf_resolve_numeric(host, port, &addresses)) … connect …
+ *     struct hf_resolve *resolve = hf_resolve_start(host, port);
+ *     … watch hf_resolve_fd(resolve) for input; when it is readable:
+ *     found = hf_resolve_take(resolve, &addresses, reason, sizeof(reason));
+ *     … stop watching the descriptor …
+ *     hf_resolve_drop(resolve);                    closes the descriptor
+ *
+ * Owner: the caller, until hf_resolve_drop(), which it must call once; it may
+ * do so at any time. `host` is copied. Threads: one at a time per look-up.
+ * Blocks: never. */
 #ifndef HF_IO_RESOLVE_H
 #define HF_IO_RESOLVE_H
 

@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Around system calls that raise a signal in the program, whose handling of
  * signals is its own: the signal is blocked in this thread, and one that a call
- * has raised is removed, so the call fails with its error. */
+ * has raised is removed, so the call fails with its error.
+ *
+ *     struct hf_signal_hold hold;                  on the stack
+ *     hf_signal_hold_growth(&hold);
+ *     error = posix_fallocate(fd, 0, size);        EFBIG, and no SIGXFSZ
+ *     hf_signal_hold_end(&hold);
+ *
+ * Begin and end are called by the same thread, once each. No return may skip
+ * the end: the thread would keep its signals blocked. One that was pending
+ * before stays pending. Costs two system calls at the begin, and two at the
+ * end. */
 #ifndef HF_IO_SIGNAL_HOLD_H
 #define HF_IO_SIGNAL_HOLD_H
 

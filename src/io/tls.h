@@ -3,7 +3,21 @@
  * would add half the run time of flock(1) to each start.
  *
  * The module exports one object, `hf_tls_module`. A program may link it;
- * otherwise it is loaded (io/module.h). */
+ * otherwise it is loaded (io/module.h).
+ *
+ *     struct hf_tls *tls = hf_tls_new(&settings, reason, size);   blocks: files
+ *     const struct hf_tls_ops *ops = hf_tls_ops(tls);
+ *     void *one = ops->open(hf_tls_context(tls), fd, host, reason, size);
+ *     each time that the descriptor is ready:
+ *         ops->turn(one, HF_SOCKET_TURN_BYTES);
+ *         until it returns 1:  ops->handshake(one, reason, size);
+ *         then, until 0:       ops->read(one, data, len, reason, size);
+ *                              ops->write(one, data, len, reason, size);
+ *         if (ops->is_cut(one)) … hf_loop_rearm() …
+ *     ops->close(one, false); close(fd);
+ *     hf_tls_free(tls);                            after its connections
+ *
+ * After a -1 only close() may be called for the connection. */
 #ifndef HF_IO_TLS_H
 #define HF_IO_TLS_H
 
