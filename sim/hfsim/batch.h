@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs many seeds in worker processes. A seed that breaks a promise, or crashes
  * its worker, ends the batch. The lowest failing seed does not depend on the
- * number of workers. */
+ * number of workers.
+ *
+ *     struct sim_batch plan = {.first = 1, .last = 600, .regime = -1,
+ *                              .jobs = 2};
+ *     struct sim_tally tally;
+ *     sim_batch_run(&plan, &tally);                blocks until all have ended
+ *     if (tally.has_failed) … tally.failed.seed, tally.failed.verdict …
+ *
+ * It forks, so the caller must have no other thread, and no child that it waits
+ * for. The tally is a copy: nothing of it is to be freed. */
 #ifndef HF_SIM_BATCH_H
 #define HF_SIM_BATCH_H
 

@@ -6,7 +6,21 @@
  *
  * Details that a story does not contain (the delay of each message, the jitter
  * of a client) are drawn from a counted stream for each link and process:
- * removing one line changes no draw of another. */
+ * removing one line changes no draw of another.
+ *
+ *     struct sim_story story;
+ *     sim_story_draw(&story, seed, -1);            or sim_story_read()
+ *     sim_story_add_fault(&story, &fault);         its regime limits it:
+ *                                                  regime.c
+ *     sim_run(&story, NULL, NULL, &verdict);       world/run_story.h
+ *     sim_story_write(&story, stdout);
+ *     sim_story_fini(&story);
+ *
+ * sim_story_draw(), sim_story_read() and sim_story_copy() set all fields of a
+ * story that has no value yet. The caller owns it, and it owns its two lists.
+ * After sim_story_read() has returned false no sim_story_fini() is due. Only
+ * sim_story_add_fault() may add a fault: the list is sorted. Without memory the
+ * program aborts. */
 #ifndef HF_SIM_STORY_H
 #define HF_SIM_STORY_H
 

@@ -1,6 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Coroutines: they let simulated users make blocking calls, and pause in the
- * middle of one. */
+ * middle of one.
+ *
+ *     static void live(void *user)                 on a stack of 512 KiB
+ *     {
+ *         … sim_fiber_yield(process->fiber); …     as often as wanted
+ *     }
+ *
+ *     process->fiber = sim_fiber_new(live, process);
+ *     while (sim_fiber_enter(process->fiber)) {    runs up to the next yield
+ *         … let time pass …
+ *     }
+ *     sim_fiber_free(process->fiber);
+ *
+ * Nothing runs before the first sim_fiber_enter(). After it has returned false
+ * only sim_fiber_free() may be called. A fiber may not enter another one or
+ * free itself. All fibers are of one thread. */
 #ifndef HF_SIM_FIBER_H
 #define HF_SIM_FIBER_H
 

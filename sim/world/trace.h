@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The trace of a run for readers: the world passes notes to a listener. There
- * are two listeners: one prints lines of text, one draws a picture. */
+ * are two listeners: one prints lines of text, one draws a picture.
+ *
+ *     sim_run(&story, sim_trace_text, stdout, &verdict);
+ *
+ *     struct sim_picture *picture = sim_picture_new();
+ *     sim_run(&story, sim_picture_note, picture, &verdict);
+ *     sim_picture_draw(picture, &story, "TITLE\nCAPTION", out);
+ *     sim_picture_free(picture);
+ *
+ * Both at once, and a digest: hfsim/sinks.h. A listener is called in the middle
+ * of a step of the world: it must not call the world, and a note with its texts
+ * is valid only during the call. A run without a listener passes no notes. */
 #ifndef HF_SIM_TRACE_H
 #define HF_SIM_TRACE_H
 
