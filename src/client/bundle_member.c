@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A member is an ordinary acquisition (acquire.c). It keeps the lock that it
- * acquires until the bundle has all its parts. */
+ * acquires until the bundle has all its parts.
+ *
+ * Cost: that of an acquisition. A member that begins again keeps the counter
+ * that it has seen, as an acquisition's next attempt does: the nodes then agree
+ * in one round trip. */
 #include "client/acquire.h"
 #include "client/bundle_parts.h"
 #include "client/release.h"

@@ -3,7 +3,10 @@
  * off. The error names each node that is further than HF_FENCE_AHEAD_MAX
  * from the largest group of nodes, with the difference. If two groups have the
  * same size, the group nearer to this machine's clock is taken as right; this
- * clock affects only the message. */
+ * clock affects only the message.
+ *
+ * Cost: no request, since the counters are in the replies of an attempt that
+ * has failed. Each pair of nodes is compared, and the clock is read once. */
 #include "client/clock_apart.h"
 
 #include "core/limits.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Extending: a renewal on demand, with another ttl or for another process. */
+/* Extending: a renewal on demand, with another ttl or for another process.
+ *
+ * Cost: one round of lease_renew.c for each lock of the handle, all at the same
+ * time: one round trip, to the node that completes the majority. */
 #include "client/enter.h"
 #include "client/lock_group.h"
 #include "client/notify.h"

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Set-up jobs: the store runs the job on each node, and reports its end. A node
  * has one job at a time, so those of other threads, and of a callback, wait in
- * client->ops until it has ended. */
+ * client->ops until it has ended.
+ *
+ * Cost: a job runs at all its nodes at once; what it sends is up to the store
+ * (the jobs of each: redis/examine.c, survey.c, admission.c; sql/jobs.c). A
+ * diagnosis is one job. A declaration is two, one after the other: a survey of
+ * all nodes, then the marker. A quarantine is up to three: a count at the other
+ * nodes, the marker, then the counters of this one. */
 #include "client/callback.h"
 #include "client/enter.h"
 #include "client/wait.h"

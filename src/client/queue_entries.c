@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The holders and waiters of a name at each node. The store's entries are valid
  * only in its callback, so they are copied, and reported when the query is
- * done. */
+ * done.
+ *
+ * Cost: one query, which is one round trip to all nodes at once (broadcast.c).
+ * The entries of all nodes are on the heap until the last one is reported. */
 #include "client/broadcast.h"
 #include "client/callback.h"
 #include "client/enter.h"

@@ -6,7 +6,12 @@
  * (notify.h), and sleeps until the timer (timer.c) expires. Then it runs the
  * due timers, unless a call waits: that call runs them. While replies are
  * missing or a node is not connected, it also polls the sockets. It does not
- * while a call waits, so that it never reads the reply of that call. */
+ * while a call waits, so that it never reads the reply of that call.
+ *
+ * Cost: idle, it sleeps in one poll() until the next timer. Each time that it
+ * wakes it makes up to three system calls besides reads and writes:
+ * epoll_pwait2(), timerfd_settime() if the next timer is another, and poll().
+ * Renewals that are due together share one time that it wakes (deferred.c). */
 #include "client/thread.h"
 
 #include "client/close.h"
