@@ -3,7 +3,10 @@
  * right to it, by using it once: plain commands as plain requests, the commands
  * of scripts in a script (rights.lua), and SUBSCRIBE on the second connection
  * (listen.c). ACL DRYRUN would not do: Redis 6 lacks it, and a user that may
- * call it can test other users too. */
+ * call it can test other users too.
+ *
+ * Cost: six requests, which share the write and the round trip of the
+ * examination (examine.c). */
 #include "store/redis/command.h"
 #include "store/redis/fault.h"
 
