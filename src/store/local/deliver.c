@@ -9,7 +9,12 @@
  * before it had one, or has no descriptor left) is looked for in /proc. A
  * process that is alive but does not read keeps its claim until the claim
  * expires, since it may still read the message. A releaser that is killed
- * before it sends leaves a claim, too. */
+ * before it sends leaves a claim, too.
+ *
+ * Cost: one sendto() for up to 128 consecutive grants to one process. The
+ * grants that found no receiver are taken back in one transaction, and those
+ * that it makes instead are sent in the same way. A transaction without grants
+ * costs nothing here. */
 #include "io/clock.h"
 #include "store/local/local.h"
 

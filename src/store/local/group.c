@@ -8,7 +8,11 @@
  *
  * The record's lease ends exactly with the longest lease of a sharer; were it
  * longer, a group without sharers would block the waiters. So it is computed
- * again when the sharer with the longest lease leaves. */
+ * again when the sharer with the longest lease leaves.
+ *
+ * Cost: joining is one lookup and one write besides those of the record;
+ * leaving is one deletion. A sharer with the longest lease that leaves, and any
+ * that has died, costs a walk over all sharers of the group: O(n). */
 #include "store/local/txn.h"
 
 #include "base/assert.h"

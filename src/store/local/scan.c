@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SCAN lists the names that are taken, or have a mark. It reads 256 records
  * each time it enters the gate, so that no request waits for a whole listing. A
- * name that is taken throughout the scan is listed; one that changes may be. */
+ * name that is taken throughout the scan is listed; one that changes may be.
+ *
+ * Cost: one entry of the gate for each 256 records of the prefix, taken or not;
+ * nothing is written. The names that are listed are on the heap until the
+ * reply. */
 #include "base/glob.h"
 #include "store/local/local.h"
 
