@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A verb as a statement: the arguments of store/sql/call.c are its parameters.
- */
+ *
+ * Cost: one statement and one round trip. Each is prepared when a connection
+ * first uses it; through a pooler it is parsed and planned each time. After a
+ * silence a poll() finds out whether the server has closed the connection. */
 #include "store/postgres/node.h"
 
 struct statement {

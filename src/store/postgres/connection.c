@@ -11,6 +11,10 @@
  *
  *     ──▶ Parse (once), Bind, Execute, Sync
  *     ◀── rows ◀── CommandComplete │ commit │ ◀── ReadyForQuery: the answer
+ *
+ * Cost: one round trip and one commit for each request, also for the first of a
+ * statement: its Parse is in the same write. Requests between two flushes share
+ * one write. A report of the socket costs a read and an epoll_ctl() to rearm.
  */
 #include "store/postgres/connection.h"
 

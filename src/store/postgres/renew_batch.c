@@ -14,7 +14,12 @@
  * CONFIRM.
  *
  * The server executes requests in the order in which they are asked: any other
- * request first sends the gathered ones. */
+ * request first sends the gathered ones.
+ *
+ * Cost: one statement, one commit and one round trip for up to BATCH_MAX
+ * renewals. A lock that it did not renew costs a CONFIRM, and so a round trip,
+ * more; all of these are in one write. A renewal that is gathered first waits
+ * for the requests that are under way. */
 #include "base/assert.h"
 #include "store/postgres/node.h"
 
