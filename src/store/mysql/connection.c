@@ -14,6 +14,10 @@
  * closed on exec, so ours are marked as soon as they are seen: a command that
  * inherits one would keep the session, and its locks, alive.
  *
+ * Cost: one write and one round trip for a text of statements, however many it
+ * has. Connecting costs TCP, the server's greeting and the login. An idle
+ * session that gets an event costs one poll().
+ *
  * Source: MariaDB's manual, "Non-Blocking API Reference". */
 #include "store/mysql/connection.h"
 #include "base/assert.h"

@@ -19,7 +19,11 @@
  * before it sends the user's name (target.c demands both). An option file could
  * switch that off. It is read by the first call, which returns before it has
  * sent anything, since a connect that may not wait is never done at once; then
- * the settings are compared with ours. */
+ * the settings are compared with ours.
+ *
+ * Cost: a thread and two descriptors for each attempt to connect, none after
+ * it. An attempt that follows a failed one looks the host up once more, and
+ * opens a datagram socket for each of its addresses. */
 #include "store/mysql/dial.h"
 
 #include "base/assert.h"

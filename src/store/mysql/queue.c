@@ -2,7 +2,12 @@
 /* THE QUEUE OF STATEMENTS (node.h has a picture)
  *
  * One caller costs nothing of it: its statement is the text that is sent.
- * A CALL has two replies, its rows and its end. */
+ * A CALL has two replies, its rows and its end.
+ *
+ * Cost: one write and one round trip for a batch of up to BATCH_MAX statements;
+ * one that comes while a batch is under way waits for its end. A statement that
+ * fails ends its batch: the rest is sent again, with a ROLLBACK before it. One
+ * allocation for each statement. */
 #include "base/assert.h"
 #include "store/mysql/node.h"
 

@@ -2,7 +2,11 @@
 /* Jobs of `holdfast doctor`. LOOK, COUNT and LOWER are one call of a function
  * each, after the handshake and before the marker changes. admission.c does
  * INIT and QUARANTINE at the end of a handshake. EXAMINE reports the results of
- * the handshake, and acquires and releases a lock of its own. */
+ * the handshake, and acquires and releases a lock of its own.
+ *
+ * Cost: a survey is one statement, and one more handshake. INIT and QUARANTINE
+ * cost no more than the marker that they write. The statements of EXAMINE are
+ * sent together: one round trip. */
 #include "store/sql/sql.h"
 
 #include <inttypes.h>
