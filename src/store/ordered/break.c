@@ -16,7 +16,11 @@
  *
  * A break that is given up returns the entry: the note is taken away. The entry
  * of another program has an owner that looks for no note: only --now, which
- * removes it. A name that is reserved has no holder: its entry is removed. */
+ * removes it. A name that is reserved has no holder: its entry is removed.
+ *
+ * Cost: one list, then one consensus for each entry that holds, one after the
+ * other; the same to return them. If an entry has changed since the list, the
+ * list is read again (task.c). */
 #include "store/ordered/task.h"
 
 #include "core/owner.h"

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* INSPECT and QUEUE: one list, each entry judged as its owner judges it. Of a
- * name without entries the mark is read, too. */
+ * name without entries the mark is read, too.
+ *
+ * Cost: one list, which is sorted: O(n log n); one read more for a name without
+ * entries, if the wire has marks. */
 #include "store/ordered/task.h"
 
 #include "base/array.h"

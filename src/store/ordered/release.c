@@ -5,7 +5,9 @@
  * connection broke between, the create may still be executed, by a server that
  * had it in its hands: nothing orders it before a remove on another connection.
  * Then the session is doubtful for the rest of its life (session.c). So it is
- * after a remove that was not executed, since the client may give it up. */
+ * after a remove that was not executed, since the client may give it up.
+ *
+ * Cost: one remove; nothing if no create of the entry was sent. */
 #include "store/ordered/ordered.h"
 
 /* If the entry may be left there, the session is doubtful: the next renewal

@@ -2,12 +2,14 @@
 /* RELEASE BY AN OWNER'S TEXT, AND RESERVATIONS
  *
  *   free      list ──▶ remove each entry of that owner, or with its note
- *   reserve   open a session ──▶ list ──▶ under it, note: "ended:" and the
- * owner
+ *   reserve   open a session ──▶ list ──▶ under it, note: "ended:", the owner
  *
  * For entries that no seat has: of another client, which handed the text on;
  * and of a break, which has written its note. A reservation is over when its
- * session is, which nothing renews. */
+ * session is, which nothing renews.
+ *
+ * Cost: one list, and one consensus for each entry of that owner; a reservation
+ * opens a session before that. */
 #include "store/ordered/task.h"
 
 static const char ended[] = "ended:";

@@ -3,7 +3,10 @@
  *
  * A cursor is a number, and the wire goes on from a text. So this is kept, for
  * the last few scans that were begun. One that was given up is replaced by a
- * later one. */
+ * later one.
+ *
+ * Cost: one call of the wire for each page, and a copy of the text from which
+ * the next one goes on. */
 #include "store/ordered/ordered.h"
 
 #include "base/array.h"
