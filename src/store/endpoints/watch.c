@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Watches: each has a connection of its own, since its reply has no end, or
  * comes late. Its request and its reply are the store's. A callback of its
- * connection may be on the stack when it is dropped, so a timer frees it. */
+ * connection may be on the stack when it is dropped, so a timer frees it.
+ *
+ * Cost: a connection each, and its handshakes, before the request is sent. A
+ * client has WATCHES_MAX at most. */
 #include "store/endpoints/endpoints.h"
 
 #include <stdlib.h>
