@@ -14,7 +14,13 @@
  * session ends. Newer entries do no harm to one that holds.
  *
  * A REMOVE may overtake the create of a CREATE that lists first. It withdraws
- * that, and the key is never made. */
+ * that, and the key is never made.
+ *
+ * Cost: one round trip for each arrow, and one before the first. So a lock that
+ * is free costs two to try and one to wait for; a try that is refused, one. An
+ * undo and the request after it are sent together. A READ of 128 keys takes
+ * two, one after the other. OWNED reads all keys below the prefix, of whatever
+ * name. Transactions that write, open and close are entries of Consul's log. */
 #include "store/consul/consul.h"
 
 #include "base/assert.h"

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* KEYS THAT AN UNDO MAY STILL DELETE
  *
- *   create ──▶ undo, whose reply is lost ──▶ [connected again] create: it
- * exists and is the first ──▶ held? ──▶ undone
+ *   create ──▶ undo, whose reply is lost
+ *       ──▶ [connected again] create: it exists and is the first ──▶ held?
+ *       ──▶ undone
  *
  * An UNDO names the version that it deletes, so it does nothing to a key that
  * was created anew. But as long as the same key is there, one that was lost may
  * be executed yet, and must not be taken for an entry that holds. Such a key is
- * undone once more, on the connection at hand, before anything else. */
+ * undone once more, on the connection at hand, before anything else.
+ *
+ * Cost: one block on the heap, and one undo more, for each undo whose reply was
+ * lost. They are searched one by one, when a create finds its key there. */
 #include "store/consul/consul.h"
 
 #include <stdlib.h>

@@ -13,7 +13,10 @@
  * any. So one whose condition is never true tells of the right to write, and
  * writes nothing. It checks the right to a session before its ttl.
  *
- * Then each endpoint names its leader. */
+ * Then each endpoint names its leader.
+ *
+ * Cost: up to four round trips, one after the other, and the tour of the
+ * endpoints (endpoints/tour.c). */
 #include "base/duration.h"
 #include "base/fail.h"
 #include "store/consul/consul.h"

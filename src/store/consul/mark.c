@@ -15,7 +15,10 @@
  *
  * Values are not below the prefix: a search for the entries of a session reads
  * all that is there (OWNED), and values are large. No prefix begins with their
- * root, in which there is a '~' that is no escape. */
+ * root, in which there is a '~' that is no escape.
+ *
+ * Cost: one round trip each. MARKS lists the names of all folders and marks
+ * below the prefix, without their values. */
 #include "store/consul/consul.h"
 
 #include <jansson.h>

@@ -4,17 +4,22 @@
  *   leader   GET status/leader            open     PUT session/create
  *   info     GET session/info/ID          renew    PUT session/renew/ID
  *   close    PUT session/destroy/ID       list     GET kv/FOLDER?recurse
- *   owned    GET kv/PREFIX?recurse        scan     GET
- * kv/PREFIX?keys&separator=/ create   PUT txn: check-not-exists, lock, get-tree
- * of the folder undo     PUT txn: delete              read     PUT txn of
- * get-trees replace  PUT txn: check-index, [unlock, lock | lock | delete]
+ *   owned    GET kv/PREFIX?recurse
+ *   scan     GET kv/PREFIX?keys&separator=/
+ *   create   PUT txn: check-not-exists, lock, get-tree of the folder
+ *   undo     PUT txn: delete-cas
+ *   read     PUT txn of get-trees
+ *   replace  PUT txn: check-index, [unlock, lock | lock | delete]
  *   remove   PUT txn: get | check-session, delete
  *
  * Reads are consistent: the leader asks a majority whether it is one. A
  * transaction that writes is in the log, and sees its own writes. All of its
  * operations are done, or none: 409 tells which was not.
  *
- * A get-tree of a whole key, unlike a get, may find nothing. */
+ * A get-tree of a whole key, unlike a get, may find nothing.
+ *
+ * Cost: one round trip each. A consistent read costs the leader one round to a
+ * majority; a transaction that writes is one entry of the log. */
 #include "store/consul/consul.h"
 #include "store/ordered/wire_key.h"
 
