@@ -7,7 +7,11 @@
  *   remove   data, then delete, sent together: the data shows a note
  *
  * An ephemeral node cannot be put under another session: such a REPLACE is
- * refused. */
+ * refused.
+ *
+ * Cost: one round trip each. A READ sends a request for each entry, and one
+ * more, without waiting. A REMOVE of an entry whose create was lost lists
+ * first, which is one round trip more. */
 #include "store/ordered/wire_key.h"
 #include "store/zookeeper/zookeeper.h"
 

@@ -13,7 +13,10 @@
  * So a renewal counts only if the last contact whose answer came `heard` before
  * S was sent `heard` + `each` before S, or later. With a contact in half of
  * each `each` it was, unless the client paused, or an answer came late. Then
- * only a new connection helps, of which the leader hears at once. */
+ * only a new connection helps, of which the leader hears at once.
+ *
+ * Cost: no request of its own (handle.c makes the contacts); a pass over the
+ * HF_ZK_CONTACTS_KEPT latest ones for each renewal. */
 #include "store/zookeeper/zookeeper.h"
 
 void hf_zk_contacts_begin(struct hf_zk_contacts *contacts, struct hf_instant at)

@@ -20,7 +20,13 @@
  * that are empty.
  *
  * An entry with the last sequence (key.c) is deleted in each case: the next one
- * would have the same number, and so the same fence. */
+ * would have the same number, and so the same fence.
+ *
+ * Cost: one round trip if the entry holds at once, two if it waits, as the
+ * notes of those that hold are read (list.c), or if it is there already. An
+ * exclusive try lists first: two, also if it is refused. A try that meets
+ * another one costs two more. So does a name without a container: that is made,
+ * and the entry created again. */
 #include "store/zookeeper/zookeeper.h"
 
 #include <stdlib.h>

@@ -10,7 +10,11 @@
  * moment of its end, or later.
  *
  * Without the sync, after a create on the same connection, a list has all that
- * was there before the create, unless that has ended, as the rule needs. */
+ * was there before the create, unless that has ended, as the rule needs.
+ *
+ * Cost: two round trips, one for a name without entries; one request for each
+ * entry that holds, all sent together. The entries are sorted: O(n log n), with
+ * two copies of each name on the heap. */
 #include "store/zookeeper/zookeeper.h"
 
 #include <stdlib.h>

@@ -11,7 +11,10 @@
  * if a session is opened in one with numbers below those seen before, that is
  * another ensemble, or one that has lost its data. Its fences would begin anew:
  * all is lost, and nothing is granted any more. A session that lives is safe by
- * itself: a server refuses a client that has seen more than it has. */
+ * itself: a server refuses a client that has seen more than it has.
+ *
+ * Cost: the look-ups, one after the other; TCP, and one round trip for the main
+ * session. The check costs none: the numbers are in the replies. */
 #include "store/zookeeper/zookeeper.h"
 
 #include "io/clock.h"

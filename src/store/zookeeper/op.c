@@ -10,7 +10,10 @@
  *   ERROR    refused, for want of rights, or by a path that cannot be
  *   UNSENT   the connection was lost, and nothing was asked for that changes
  *            the store
- *   LOST     the connection was lost after that */
+ *   LOST     the connection was lost after that
+ *
+ * Cost: one round trip for each step, however many requests it has; one block
+ * on the heap for each call. */
 #include "store/zookeeper/zookeeper.h"
 
 #include "base/assert.h"

@@ -4,7 +4,11 @@
  *   children of the folder above the names ──▶ a page of them, in order
  *       ──▶ Stat of each: those that have children, and marks ──▶ names
  *
- * A container without children is one that the server has not removed yet. */
+ * A container without children is one that the server has not removed yet.
+ *
+ * Cost: two round trips for each page: the names of all containers, again for
+ * each page, and one request for each of its PAGE names, all sent together. The
+ * names of all marks take one. */
 #include "store/zookeeper/zookeeper.h"
 
 #include <stdlib.h>
