@@ -11,7 +11,12 @@
  * When a connection ends, the simulator draws how many of the bytes in flight
  * still arrive. A request that is executed after its sender has closed the
  * connection is a ghost; it may arrive long after the same request on the next
- * connection (sim_links_delay_after_close()). */
+ * connection (sim_links_delay_after_close()).
+ *
+ * Cost: one block on the heap and one event of the world for each write, two if
+ * it is shattered; an event is O(log n) of all. A silence that ends adds one
+ * event for each way of a link. A link that is made looks at all others, to
+ * free those that are over. */
 #include "world/world.h"
 
 #include "redis/redis.h"
