@@ -9,7 +9,10 @@
  *     release
  *
  * If the command, the keeper or the machine dies after the mark was written,
- * the mark stays. */
+ * the mark stays.
+ *
+ * Cost: in a period that has begun, one round trip to look, and no acquisition.
+ * Else three round trips more than a run without --once (client/mark.c). */
 #include "run/keeper.h"
 
 #include "exit_code.h"

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The keeper of acquire --while-pid after it acquired the lock. If renewal
  * fails, it only sends SIGTERM, a quarter of the ttl before the lease ends: the
- * process is not a child of the keeper, which cannot find its descendants. */
+ * process is not a child of the keeper, which cannot find its descendants.
+ *
+ * Cost: a process for each lock, and its connection to the store. It sleeps in
+ * one poll(); each event costs one more, to see whether the process has ended.
+ */
 #include "clocks.h"
 #include "run/while_pid.h"
 
