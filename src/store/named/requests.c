@@ -10,7 +10,11 @@
  *
  * Each statement has the session's number, as a column with a name: ProxySQL
  * answers a bare SELECT CONNECTION_ID() itself. Names are in hexadecimal, so no
- * sql_mode changes their meaning. */
+ * sql_mode changes their meaning.
+ *
+ * Cost: one round trip for a batch, which has BATCH_MAX keys at most; a request
+ * that comes meanwhile waits for it, and so does a second one of a key. One
+ * block on the heap for each request. */
 #include "base/assert.h"
 #include "store/named/named.h"
 
