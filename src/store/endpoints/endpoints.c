@@ -3,7 +3,10 @@
  *
  * One endpoint serves until it fails: it cannot be reached, is silent, or has
  * no leader. Then the next one is tried at once, and when each has failed,
- * after a back-off. The node is DOWN only then. */
+ * after a back-off. The node is DOWN only then.
+ *
+ * Cost: one connection, however many endpoints there are. A failure costs a
+ * connection and a greeting at the next one. */
 #include "store/endpoints/endpoints.h"
 
 #include "base/assert.h"

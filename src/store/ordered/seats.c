@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables: names, their seats, and calls under way. A seat, a session and a
- * name live as long as a call refers to them. */
+ * name live as long as a call refers to them.
+ *
+ * Cost: O(1) to find a name among 10,000, in HF_ORDERED_BUCKETS lists; the
+ * seats of one name are searched one by one. One allocation for each. */
 #include "store/ordered/ordered.h"
 
 #include "base/assert.h"
