@@ -13,8 +13,8 @@
  * connection is a ghost; it may arrive long after the same request on the next
  * connection (sim_links_delay_after_close()).
  *
- * Cost: one block on the heap and one event of the world for each write, two if
- * it is shattered; an event is O(log n) of all. A silence that ends adds one
+ * Cost: for each write one block on the heap and up to two events of the world,
+ * twice that if it is shattered; an event is O(log n) of all. A silence adds an
  * event for each way of a link. A link that is made looks at all others, to
  * free those that are over. */
 #include "world/world.h"

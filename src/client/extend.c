@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Extending: a renewal on demand, with another ttl or for another process.
  *
- * Cost: one round of lease_renew.c for each lock of the handle, all at the same
- * time: one round trip, to the node that completes the majority. */
+ * Cost: one CONFIRM at each node for each lock of the handle, all at the same
+ * time: one round trip, to the node that completes the majority. Where entries
+ * are ordered, a CONFIRM takes more (ordered/ask.c, move.c). */
 #include "client/enter.h"
 #include "client/lock_group.h"
 #include "client/notify.h"

@@ -14,7 +14,8 @@
  * one if the holder has ended, or if this process waits for the first time. An
  * ACQUIRE also makes one stat(); a request that comes 10 ms or more after the
  * last look makes a stat() and an fstat(); one that names other processes reads
- * /proc for each. Each 64th transaction that writes is followed by one that
+ * /proc for each; one that is not granted looks at the holder's processes
+ * (liveness.c). Each 64th transaction that writes is followed by one that
  * sweeps (sweep.c). */
 #include "io/clock.h"
 #include "store/local/local.h"

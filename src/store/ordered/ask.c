@@ -3,10 +3,11 @@
  * RELEASE is sent at once, after all that was asked before.
  *
  * Cost, in calls of the wire that follow one another: one for an ACQUIRE, since
- * its create does not wait for the renewal; two for a CONFIRM, a renewal and a
- * read, which up to 128 locks share (proof.c); one for a RELEASE. A session
- * that must be opened first is one more. Others: look.c, scan.c, task.c, mark.c
- * and value.c. The files of a wire say how many round trips a call is. */
+ * its create does not wait for the renewal, and two for a shared try, which
+ * lists first; two for a CONFIRM, a renewal and a read, which up to 128 locks
+ * share (proof.c); one for a RELEASE. A session that must be opened first is
+ * one more. Others: look.c, scan.c, task.c, mark.c and value.c. The files of a
+ * wire say how many round trips a call is. */
 #include "store/ordered/task.h"
 
 #include "base/assert.h"

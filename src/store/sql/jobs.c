@@ -5,7 +5,7 @@
  * the handshake, and acquires and releases a lock of its own.
  *
  * Cost: a survey is one statement, and one more handshake. INIT and QUARANTINE
- * cost no more than the marker that they write. The statements of EXAMINE are
+ * are a handshake, and the marker that it writes. The statements of EXAMINE are
  * sent together: one round trip. */
 #include "store/sql/sql.h"
 
