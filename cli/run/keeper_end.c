@@ -12,7 +12,10 @@
  * and they are reaped before the deadline: the margin is the time for that, and
  * for a call into a store that blocks for its node_timeout (5% of the ttl). A
  * keeper that wakes up later (it was stopped, or the machine suspended) kills
- * first and checks the lock afterwards. No code here waits for a store.
+ * first and checks the lock afterwards.
+ *
+ * Two calls wait for a store: hf_lock_add_process() after a renewal, which the
+ * margin is for, and a look at the next holder, which ends before (lost_to.c).
  *
  * Cost: the clock is read after each event. A renewal costs one system call:
  * the guard of the wrapper is set again. */
