@@ -87,13 +87,9 @@ is "$(cat "$W/after")" after 'after its session had been ended'
 # A commit waits for a standby that does not exist. It is done at this server,
 # but its reply is missing: the client must not count it, and must not count it
 # as a refusal either.
-sync_is() { # NAMES
-    pg -c "ALTER SYSTEM SET synchronous_standby_names = '$1'" -c 'SELECT pg_reload_conf()' >/dev/null
-    wait_until 10 pg_is "current_setting('synchronous_standby_names') = '$1'"
-}
 in_commit="$sessions AND wait_event = 'SyncRep'"
 lost_reply() { # TITLE FUNCTION
-    sync_is absent
+    pg_sync_is absent
     {
         timeout 60 holdfast run -vv --ttl 10 -w 20 "lost-$2" -- sh -c 'echo ran' >"$W/lost.out" 2>"$W/lost.err"
         echo $? >"$W/lost.code"
@@ -101,10 +97,8 @@ lost_reply() { # TITLE FUNCTION
     runs+=($!)
     ok "$1: the commit waits" wait_until 20 pg_is "EXISTS (SELECT $in_commit)"
     is "$(cat "$W/lost.out")" '' "$1: an answer does not count before its commit"
-    # Before the file changes: a late reload would end the wait with success.
     pg -c "SELECT $2(pid) $in_commit" >/dev/null
-    pg -c 'SET synchronous_commit = local' -c "ALTER SYSTEM RESET synchronous_standby_names" \
-        -c 'SELECT pg_reload_conf()' >/dev/null
+    pg_sync_is ''
     wait $!
     is "$(cat "$W/lost.code"):$(cat "$W/lost.out")" '0:ran' \
         "$1: asked again, and granted"

@@ -147,10 +147,6 @@ end held
 ok 'the waiter is granted it' wait_until 20 holds next
 end next
 
-sync_is() { # NAMES
-    pg -c "ALTER SYSTEM SET synchronous_standby_names = '$1'" -c 'SELECT pg_reload_conf()' >/dev/null
-    wait_until 10 pg_is "current_setting('synchronous_standby_names') = '$1'"
-}
 in_commit="FROM pg_stat_activity WHERE application_name = 'holdfast' AND wait_event = 'SyncRep'"
 pg -c 'ALTER ROLE app SET synchronous_commit = on'
 lost_reply() { # TITLE COMMAND...
@@ -159,14 +155,13 @@ lost_reply() { # TITLE COMMAND...
     # Sessions with the settings of now.
     pg -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'" >/dev/null
     ok "$title: two sessions" wait_until 20 has_turns
-    sync_is absent
+    pg_sync_is absent
     timeout 60 holdfast run -vv --ttl 10 -w 40 lost -- echo ran >"$W/lost.out" 2>"$W/lost.err" &
     waiter=$!
     ok "$title: the commit waits" wait_until 20 pg_is "EXISTS (SELECT $in_commit)"
     is "$(cat "$W/lost.out")" '' "$title: an answer does not count before its commit"
-    pg -c 'SET synchronous_commit = local' -c 'ALTER SYSTEM RESET synchronous_standby_names' >/dev/null
     "$@"
-    pg -c 'SELECT pg_reload_conf()' >/dev/null
+    pg_sync_is ''
     wait $waiter
     is "$?:$(cat "$W/lost.out")" 0:ran "$title: asked again, and granted"
     like "$(cat "$W/lost.err")" 'acquire at .*: no answer' "$title: the first answer is unknown"

@@ -49,21 +49,16 @@ ok "$written updates, $unknown with a lost reply: $sum" \
 
 # A commit waits for a standby that does not exist. It is done at this server,
 # and its reply is missing.
-sync_is() { # NAMES
-    pg -c "ALTER SYSTEM SET synchronous_standby_names = '$1'" \
-        -c 'SELECT pg_reload_conf()' >/dev/null
-    wait_until 10 pg_is "current_setting('synchronous_standby_names') = '$1'"
-}
 # Without a standby the waiting commits would end as usual: first the session.
 end_commit() { # FUNCTION
     pg -c "SELECT $1(pid) $in_commit" >/dev/null
-    sync_is ''
+    pg_sync_is ''
 }
 in_commit="$sessions AND wait_event = 'SyncRep'"
 lost_reply() { # TITLE FUNCTION ARG...: how the session ends, and what to put
     local title=$1 function=$2
     shift 2
-    sync_is absent
+    pg_sync_is absent
     holdfast put "$@" >"$W/put.out" 2>"$W/put.err" &
     put=$!
     ok "$title: the commit waits" wait_until 20 pg_is "EXISTS (SELECT $in_commit)"
@@ -93,21 +88,21 @@ done
 unconfirmed() { # TITLE ARG...
     local title=$1
     shift
-    sync_is absent
+    pg_sync_is absent
     holdfast put "$@" >"$W/put.out" 2>"$W/put.err" &
     put=$!
     ok "$title: the commit waits" wait_until 20 pg_is "EXISTS (SELECT $in_commit)"
     first=$(pg -c "SELECT pg_terminate_backend(pid), pid $in_commit" | cut -d '|' -f 2)
     ok "$title: its copy waits, too" wait_until 4 pg_is \
         "EXISTS (SELECT $in_commit AND pid <> $first)"
-    sync_is ''
+    pg_sync_is ''
     wait $put
     is "$?" 0 "$title: then it is known"
 }
 unconfirmed 'version 0' unsure new --if-version 0
 unconfirmed 'any version' unsure any
 unconfirmed 'deletion' unsure --delete
-sync_is absent
+pg_sync_is absent
 holdfast put unsure never >"$W/put.out" 2>"$W/put.err" &
 put=$!
 until ! kill -0 $put 2>/dev/null; do
@@ -115,13 +110,13 @@ until ! kill -0 $put 2>/dev/null; do
 done
 wait $put
 is "$?:$(cat "$W/put.out")" 69: 'without any confirmation it stays unknown'
-sync_is ''
+pg_sync_is ''
 holdfast put -q lost before
 
 # Created, the reply is lost, and it is deleted while the client stands still: it
 # stays deleted, and the client cannot know.
 holdfast put -q --delete lost
-sync_is absent
+pg_sync_is absent
 holdfast put lost again --if-version 0 >"$W/put.out" 2>"$W/put.err" &
 put=$!
 ok 'version 0: the commit waits' wait_until 20 pg_is "EXISTS (SELECT $in_commit)"

@@ -158,6 +158,15 @@ pg_is() {
     [ "$(pg -c "SELECT $1")" = t ]
 }
 
+# Commits wait for this standby; none does if NAME is empty.
+pg_sync_is() { # NAME
+    pg -c "ALTER SYSTEM SET synchronous_standby_names = '$1'" -c 'SELECT pg_reload_conf()' >/dev/null
+    wait_until 10 pg_is "current_setting('synchronous_standby_names') = '$1'"
+    # Commits ask the checkpointer's copy of it, which may be late: it reads its
+    # configuration before it works.
+    pg -c CHECKPOINT
+}
+
 # Sessions that stay open: sessions.sh.
 . "$(dirname "${BASH_SOURCE[0]}")/sessions.sh"
 SESSION_ECHO='\\echo %s'
