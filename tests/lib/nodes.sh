@@ -81,7 +81,8 @@ nodes_show_logs() { # KIND NAME...
     local kind=$1 name
     shift
     for name; do
-        diag "$kind $name: $(tail -n 3 "$W/$name/log" 2>/dev/null)"
+        diag "$kind $name: $(grep -m 3 Exception "$W/$name/log" 2>/dev/null)"
+        diag "$(tail -n 3 "$W/$name/log" 2>/dev/null)"
     done
 }
 

@@ -38,14 +38,30 @@ have_valkey() {
     command -v valkey-server >/dev/null
 }
 
+# A port is this test's until it ends, also while the server that has it is down: the
+# tests of all runs of this user keep a file for each.
+port_folder=/tmp/hft.ports.$EUID
+(umask 077 && mkdir -p "$port_folder")
+[ -O "$port_folder" ] || { port_folder=$W/ports && mkdir "$port_folder"; }
+port_reserve() { # PORT
+    local file=$port_folder/$1 owner=''
+    { owner=$(<"$file"); } 2>/dev/null
+    [ -z "$owner" ] || ! is_gone "$owner" || rm -f "$file"
+    (set -C && echo $$ >"$file") 2>/dev/null
+}
+ports_release() {
+    grep -lx -r $$ "$port_folder" | xargs -r rm -f
+}
+at_exit ports_release
 at_exit nodes_end server
 
-# An unused port, below the ephemeral range. Another process may bind it before
-# the server does; server_start then tries another one.
+# An unused port, below the ephemeral range. Another program may bind it before the
+# server does; server_start then tries another one.
 free_port() {
     local port
     while :; do
         port=$((10000 + (RANDOM * 32768 + RANDOM) % 22000))
+        port_reserve $port || continue
         (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
     done
     echo "$port"
