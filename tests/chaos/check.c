@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define GROUPS_MAX 8
+#define GROUPS_MAX 8 /* of one command: a rig has one, a comparison a few */
 
 static const char *const finding_texts[] = {
 #define FINDING_TEXT(symbol, text) text,

@@ -29,7 +29,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PERMITS 2
+#define PERMITS 2 /* of "sem": the fewest that two clients can hold */
 
 struct options {
     const char *id;

@@ -76,6 +76,8 @@ struct lock_name {
     uint32_t next; /* of its bucket, + 1; 0: none */
 };
 
+/* Chains of the hash table of names. A round of faults has five new names, so
+ * that a chain gets its second one after some 800 rounds. */
 #define LOCK_BUCKETS 4096
 
 struct history {

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Findings of a kind that are printed: a fault causes many. */
 #define TOLD_MAX 10
 
 struct judging {

@@ -18,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Bytes at the end of a journal that are searched, some hundred events: it
+ * grows for hours, and the latest acquisition is among its last. */
 #define TAIL_BYTES 65536
 
 static int print_offset(void)

@@ -30,9 +30,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* Connections at a time. Six clients have two each to a server; those that a
+ * fault has left behind come on top. Further ones are reset. */
 #define LINKS_MAX 64
+/* Bytes under way in one direction. No more are read, as with a full window of
+ * TCP. */
 #define QUEUE_BYTES_MAX (1 << 20)
+/* Bytes of one read: more than most requests and replies. */
 #define READ_BYTES 16384
+/* Between two pieces: 20 us, so that each is a write of its own. */
 #define PIECE_GAP_NS 20000
 
 enum way { UP, DOWN };

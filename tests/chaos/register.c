@@ -24,7 +24,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+/* Connections at a time: one of each client, of which a rig has six. */
 #define CLIENTS_MAX 64
+/* A request: two words, a name of 63 bytes, and two numbers of 20. */
 #define LINE_BYTES 512
 
 struct value {

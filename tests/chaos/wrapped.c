@@ -23,6 +23,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* Beyond the wait, before SIGTERM, and between that and SIGKILL: the command
+ * has to start, and to leave its queue. */
 #define GRACE_MS 1000
 
 extern char **environ;
