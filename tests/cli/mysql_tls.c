@@ -35,7 +35,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* A lease that is lost if a call blocks for as long as a connect may take. */
 #define TTL_MS 1000
+/* Between two calls of hf_client_process(): a small part of the lease. */
 #define STEP_MS 10
 
 /* Protocol 10: it offers TLS, and asks for mysql_native_password. */
