@@ -35,6 +35,7 @@
 
 #include <dirent.h>
 
+/* Short: what a failure leaves blocks the next acquisition for so long. */
 #define TTL_MS 400
 
 static void tidy(void *user, struct hf_lock *lock, enum hf_status status,

@@ -33,8 +33,10 @@
 
 #include <pthread.h>
 
+/* Places that are told apart, several times those that a test prints; all
+ * further ones are the last one. */
 #define PLACES_MAX 2048
-#define TURNS_MAX 3
+#define TURNS_MAX 3 /* failures of a place, at its first calls in a session */
 
 static struct {
     pthread_mutex_t mutex;

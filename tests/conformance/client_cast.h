@@ -6,6 +6,7 @@
 
 #include "client_world.h"
 
+/* Clients of one test: enter() asserts that they suffice. */
 #define ACTORS_MAX 24
 
 /* How long a place in a queue lasts, and a grant that is not confirmed. A test

@@ -6,8 +6,8 @@
 
 #include "client_world.h"
 
-#define TTL_MS 20000
-#define SHORT_MS 300
+#define TTL_MS 20000 /* longer than a session: no lease ends by itself */
+#define SHORT_MS 300 /* of a holder that a break waits for */
 
 /* ---- A scene ----------------------------------------------------------- */
 
@@ -417,8 +417,8 @@ struct act {
     bool keeps;          /* the lock is still held in any case */
 };
 
-#define ALL ((1U << SHAPES) - 1)
-#define EXCLUSIVE ((1U << ONE) | (1U << SEVERAL))
+#define ALL ((1U << SHAPES) - 1)                  /* a bit for each shape */
+#define EXCLUSIVE ((1U << ONE) | (1U << SEVERAL)) /* locks: no permit */
 
 static void nothing(struct scene *scene)
 {

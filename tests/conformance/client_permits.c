@@ -321,7 +321,7 @@ static void test_never_more(void **state)
     hf_client_close(client);
 }
 
-#define MEETINGS 40
+#define MEETINGS 40 /* rounds of tries: the order of requests differs */
 
 /* A try waits 100 ms for a permit that another try is about to release. Were
  * all others of a meeting done in half of that, and did this one not stand

@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+/* Short: what a failure leaves blocks the next acquisition for so long. */
 #define TTL_MS 500
 
 /* ---- Faults ------------------------------------------------------------ */

@@ -15,19 +15,22 @@
 #include <poll.h>
 #include <sys/mman.h>
 
-#define CROWD 200
+#define CROWD 200 /* processes: many more than a machine has processors */
+/* Servers of the larger store: a majority, three, is not all but one. */
 #define NODES 5
 
-/* How long; 200 sanitized processes take most of a core to start. */
+/* How long without an argument: a third of it on each store, which is some
+ * sixty kills. Sanitized processes get half of it, since the start of 200 takes
+ * most of a core. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SECONDS 15
+#define SECONDS 15 /* sanitized */
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
-#define SECONDS 15
+#define SECONDS 15 /* sanitized */
 #endif
 #endif
 #ifndef SECONDS
-#define SECONDS 30
+#define SECONDS 30 /* else */
 #endif
 
 /* Short, since a killed holder blocks the others for so long. Of 200 it is
@@ -60,6 +63,7 @@ static int64_t now_ms(void)
 
 enum { FINE, FAILED = 10 };
 
+/* Bytes of a failure: a word, and 150 of an error. */
 #define FAILURE_MAX 200
 
 static bool is_stopped(const struct crowd *crowd)

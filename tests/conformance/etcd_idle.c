@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* More than connect_timeout, which is 3 s in etcd_idle.t.sh. */
 #define IDLE_MS 3500
 /* A request may take 5% of it: the machine may be slow. */
 #define TTL_MS 200000

@@ -28,7 +28,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+/* Connections at a time: two of a client, of which a test has a few, and those
+ * that replace them after a cut. */
 #define PROXY_LINKS_MAX 32
+/* Bytes of a connection that are held back: some hundred requests. */
 #define PROXY_HELD_MAX 65536
 
 struct proxy_link {

@@ -8,7 +8,7 @@
 
 #include <holdfast/holdfast.h>
 
-#define ACTORS_MAX 8
+#define ACTORS_MAX 8 /* clients of one test: twice those of the largest */
 
 /* How long a place in a queue lasts, and a grant that is not confirmed. A test
  * that took less did not wait for such an expiry. */

@@ -3,7 +3,7 @@
  * two come back with an old queue. */
 #include "queue_actors.h"
 
-#define NODES 5
+#define NODES 5 /* servers: the fewest whose majority is not all but one */
 
 struct five {
     const char *node_timeout; /* and more of the URL's query */

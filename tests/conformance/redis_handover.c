@@ -15,11 +15,12 @@
 
 #include <inttypes.h>
 
+/* Random scenes that both scripts must end alike. */
 #define SCENES 2000
 #define PATIENCE 20000 /* scenes in which a planted change must show */
-#define WAITERS_MAX 4
-#define SHARERS_MAX 2
-#define FLOOR_STEP (UINT64_C(1) << HF_FLOOR_BITS)
+#define WAITERS_MAX 4  /* in a queue: the one served, and some behind it */
+#define SHARERS_MAX 2  /* at a time: one that releases, and one that stays */
+#define FLOOR_STEP (UINT64_C(1) << HF_FLOOR_BITS) /* in us */
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 #define KEYS_OF_A_NAME                                                         \

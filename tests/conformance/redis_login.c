@@ -6,8 +6,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/* Until a condition must hold: a deadline for hangs. */
 #define PATIENCE_MS 20000
-#define LEASE_MS 60000
+#define LEASE_MS 60000 /* longer than a test: no lease ends by itself */
 
 /* ---- Credentials of the program ----------------------------------------- */
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each verb, and each branch of each script, on a real server. */
+#include "core/limits.h"
+
 #include "redis_world.h"
 
-#define BUCKET UINT64_C(4194304)
-#define FAR (UINT64_C(1) << 32)
+/* Microseconds: a step of the clock floor. */
+#define BUCKET (UINT64_C(1) << HF_FLOOR_BITS)
+#define FAR HF_FENCE_AHEAD_MAX
 
 static uint64_t server_us(struct server *server)
 {

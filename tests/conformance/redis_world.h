@@ -283,6 +283,7 @@ struct said {
     char seats[2000]; /* "holder,holder|waiter,waiter"; a sharer ends in :sN */
 };
 
+/* Replies that are kept, in a ring: far more than are under way at a time. */
 #define SAID_MAX 4096
 
 struct rig {

@@ -47,7 +47,7 @@ struct trace_line {
     trace_run((trace), (name), sizeof(name) - 1, (lines),                      \
               sizeof(lines) / sizeof((lines)[0]))
 
-#define TRACE_CLIENTS_MAX 16
+#define TRACE_CLIENTS_MAX 16 /* of one trace: each has a name in its lines */
 
 struct trace_client {
     char name[24];

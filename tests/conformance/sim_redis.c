@@ -12,11 +12,11 @@
 #include "sim_pair.h"
 
 #ifdef HF_SANITIZED
-#define CALLS 20000
+#define CALLS 20000 /* each takes several times as long */
 #else
-#define CALLS 100000
+#define CALLS 100000 /* requests: some ten seconds */
 #endif
-#define BATCH 16
+#define BATCH 16 /* requests in one write: clients pipeline several */
 
 /* ---- A run --------------------------------------------------------------- */
 

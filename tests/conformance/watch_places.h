@@ -14,7 +14,7 @@
 
 #include <dirent.h>
 
-#define PLACES_MAX 64
+#define PLACES_MAX 64 /* watches: more than the limit, which the test finds */
 
 /* The loop does not run, so nothing is reported of it. */
 static bool places_watch(struct mark_wire *wire, struct hf_wire_watch **out)
