@@ -7,9 +7,12 @@
 
 #include "story/random.h"
 
-#define PARTIES 6
+#define PARTIES 6 /* that contend: enough for sharers, and waiters behind */
 #define BREAKER PARTIES
+/* Ends in the future to which the clock may be moved; further ones are not
+ * noted. */
 #define ENDS_MAX 200
+/* Lines of a printed state, such as the entries of a queue: asserted. */
 #define LINES_MAX 120
 
 struct party {

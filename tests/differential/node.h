@@ -6,8 +6,6 @@
 
 #include "request.h"
 
-#define EPOCH_US INT64_C(1795000000000000)
-
 struct node_ops {
     bool is_embedded; /* suite.h has what that leaves out */
 

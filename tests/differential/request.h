@@ -7,9 +7,11 @@
 
 #include "../unit/world_scripts.h"
 
+/* Bytes of an owner: 32 digits, "host", two numbers, three colons. */
 #define OWNER_LEN 60
 #define NAME "lock:a"
-#define MAX_TTL_MS 60000
+#define MAX_TTL_MS 60000 /* of the store: one span of suite.h exceeds it */
+/* Bytes of a marker, or of an entry of it: a letter and a number. */
 #define FIELD_LEN 16
 
 enum verb { ACQUIRE, CONFIRM, RELEASE, BREAK, MARK, PUT, AHEAD, MARKER, VERBS };

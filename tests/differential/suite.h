@@ -45,9 +45,9 @@ struct suite {
     uint64_t sequences;
 };
 
-#define PATIENCE 600 /* the rarest difference takes about 60 sequences */
-#define STEPS 300
-#define SERVER_RESTARTS 3
+#define PATIENCE 600      /* the rarest difference takes about 60 sequences */
+#define STEPS 300         /* requests of a sequence, from an empty node on */
+#define SERVER_RESTARTS 3 /* of a run: each takes seconds */
 
 static void purge(struct both *both)
 {

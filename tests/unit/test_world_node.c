@@ -17,11 +17,10 @@
 
 #include "io/clock.h"
 
-#define PARTIES 6
-#define SEQUENCES 150
+#define PARTIES 6     /* that contend: enough for sharers, and waiters behind */
+#define SEQUENCES 150 /* that must not differ: three times the rarest rule */
 #define PATIENCE 4000 /* the rarest difference takes about 50 sequences */
-#define STEPS 400
-#define EPOCH_US INT64_C(1795000000000000)
+#define STEPS 400     /* requests of a sequence, from an empty node on */
 
 /* An attempt: an owner, exclusive or shared. */
 struct party {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "world_node.h"
 
+#include "core/limits.h"
+
 #include <string.h>
 
-#define FLOOR_STEP_US (UINT64_C(1) << 22)
-#define BOUND_AHEAD_US (UINT64_C(1) << 32)
+/* A step of the clock floor. */
+#define FLOOR_STEP_US (UINT64_C(1) << HF_FLOOR_BITS)
 
 /* ---- Places ------------------------------------------------------------ */
 
@@ -149,7 +151,7 @@ static uint64_t floor_of(const struct node *node)
 /* Above this bound a node refuses raises and ignores hints. */
 static uint64_t bound_of(const struct node *node)
 {
-    return max_of(node->counter, node->time_us) + BOUND_AHEAD_US;
+    return max_of(node->counter, node->time_us) + HF_FENCE_AHEAD_MAX;
 }
 
 static uint64_t next_counter(const struct node *node, uint64_t hint)

@@ -30,6 +30,10 @@
 
 #include <cmocka.h>
 
+/* Unix time of the first instant of a test: late in 2026. */
+#define EPOCH_US INT64_C(1795000000000000)
+
+/* Of one request: to each sharer that it serves; asserted. */
 #define PUSHES_MAX 64
 #define KEEP_MS "3600000"
 #define COUNT(array) ((int64_t)(sizeof(array) / sizeof((array)[0])))
