@@ -19,6 +19,7 @@
 /* The Unix time of the beginning of the world, in milliseconds. */
 #define EPOCH_MS INT64_C(1764000000000)
 
+/* How often a request is sent that is not answered. */
 #define TRIES_MAX 4
 
 /* ---- The store ----------------------------------------------------------- */

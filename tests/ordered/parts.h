@@ -18,21 +18,21 @@
 
 #include "store/ordered/ordered.h"
 
-#define CLIENTS_MAX 5
-#define SLOTS_MAX 5 /* attempts of a client at a time; the first two keep a */
-#define KEEPERS 2   /* session of each ttl renewed */
-#define NAMES 3     /* that clients contend for */
-#define SESSIONS_MAX 4096
-#define ENTRIES_MAX 32768
-#define LIVE_MAX 256 /* entries of a name at one moment */
-#define ENDS_MAX 1024
-#define OWNER_LEN 33 /* digits of the attempt's number, and a colon */
+#define CLIENTS_MAX 5 /* one more than any plan has */
+#define SLOTS_MAX 5   /* attempts of a client at a time; the first two keep a */
+#define KEEPERS 2     /* session of each ttl renewed */
+#define NAMES 3       /* that clients contend for */
+#define SESSIONS_MAX 4096 /* of a run: more abort it */
+#define ENTRIES_MAX 32768 /* and attempts, of a run: more abort it */
+#define LIVE_MAX 256      /* entries of a name at one moment */
+#define ENDS_MAX 1024     /* ends that are kept: older ones are missed */
+#define OWNER_LEN 33      /* digits of the attempt's number, and a colon */
 #define NOTE_LEN (OWNER_LEN + 6) /* after "ended:" */
-#define GRANTS_MAX 16384
-#define FENCES_MAX 8192 /* runs that mark a name */
-#define MARK_LEN 128    /* a mark's text, or a value's, at most */
-#define WRITERS 3       /* of values, of a client */
-#define PUTS_MAX 8192
+#define GRANTS_MAX 16384         /* whose fences are compared with later ones */
+#define FENCES_MAX 8192          /* runs that mark a name */
+#define MARK_LEN 128             /* a mark's text, or a value's, at most */
+#define WRITERS 3                /* of values, of a client */
+#define PUTS_MAX 8192            /* of a run: more abort it */
 
 /* ---- The store ----------------------------------------------------------- */
 

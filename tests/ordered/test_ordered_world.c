@@ -21,11 +21,11 @@
 #include <cmocka.h>
 
 #ifdef HF_SANITIZED /* the runs are the same, but ten times as long */
-#define SEEDS 15
+#define SEEDS 15    /* fewer, so that the tests take as long */
 #else
-#define SEEDS 200
+#define SEEDS 200 /* runs of each plan: some seconds */
 #endif
-#define EVENTS 3000
+#define EVENTS 3000       /* of a run: clients get some dozen locks in it */
 #define VALUE_EVENTS 1500 /* without locks, as much is done in half of them */
 
 static const struct world_plan no_faults = {

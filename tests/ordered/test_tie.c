@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #define OWNER "0123456789abcdef0123456789abcdef:"
-#define NUMBER 5
+#define NUMBER 5 /* of the created entry: a tie is another one with it */
 
 static const struct hf_instant now = {1000000000};
 

@@ -16,6 +16,7 @@
 
 #define ID_A "0123456789abcdef0123456789abcdef"
 #define ID_B "fedcba9876543210fedcba9876543210"
+/* Bytes of a stored value: an id of 32 digits, and some data. */
 #define TEXT_MAX 100
 
 /* One server, which executes a call when the test says so. */
