@@ -19,7 +19,10 @@
         }                                                                      \
     } while (0)
 
+/* Twice the time that a loaded machine may take from the grant to the query:
+ * more than half of it must be left. */
 #define TTL_MS 20000
+/* Each byte behind a struct: a larger struct overwrites it. */
 #define NEIGHBOUR 0xa5
 
 /* Each struct that the library writes, and the bytes after it. */

@@ -22,6 +22,7 @@
 #define REST_US 150000
 #define REST_YIELDING_US 2000000
 
+/* Of a section of milliseconds: one that took half of it is late. */
 #define TTL_MS 2000
 
 extern char **environ;

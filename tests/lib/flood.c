@@ -30,8 +30,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define CHUNK 65536
-#define DRIP_US 10000
+#define CHUNK 65536   /* bytes of one read or write: few calls for much data */
+#define DRIP_US 10000 /* between two bytes: no client times out before */
 
 struct client {
     int fd;

@@ -55,7 +55,7 @@
 /* The largest datagram. */
 #define DATAGRAM_BYTES 65536
 
-#define LINE_BYTES 512
+#define LINE_BYTES 512 /* of a command, or of /proc/net/tcp (150) */
 
 /* Until a target that did not listen is tried again: less than any timeout. */
 #define CONNECT_AGAIN_MS 50

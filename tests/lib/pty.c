@@ -36,8 +36,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STEP_MS 30000
-#define REDRAW_MS 100
+#define STEP_MS 30000 /* for a step of the script: a deadline for hangs */
+#define REDRAW_MS 100 /* from a Ctrl-L to the next one */
+/* Bytes of output that are kept: some hundred screens. */
 #define LOG_MAX (1 << 20)
 
 static char seen[LOG_MAX];

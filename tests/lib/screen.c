@@ -9,7 +9,7 @@
  * character. */
 #define CELL 24
 
-#define PARAMS_MAX 16
+#define PARAMS_MAX 16 /* numbers of a control sequence: those of a VT510 */
 
 static char cells[SCREEN_ROWS_MAX][SCREEN_COLUMNS_MAX][CELL];
 static int n_rows, n_columns;

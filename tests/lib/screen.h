@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#define SCREEN_ROWS_MAX 200
-#define SCREEN_COLUMNS_MAX 400
+#define SCREEN_ROWS_MAX 200    /* larger than any terminal of a test */
+#define SCREEN_COLUMNS_MAX 400 /* the same */
 
 /* Replay output on a screen of that size, empty at first. @return false: the
  * output has an unknown sequence; *rest is its start. */

@@ -10,7 +10,7 @@
 
 #include <mysql.h>
 
-#define RESULTS_MAX 8
+#define RESULTS_MAX 8 /* result sets of one round trip: asserted */
 
 struct my {
     MYSQL *session;

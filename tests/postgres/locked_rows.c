@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <time.h>
 
-#define OTHERS 3
-#define LEASE_MS 6000
+#define OTHERS 3      /* names with locked rows: a thread waits for each */
+#define LEASE_MS 6000 /* short: two of them must pass */
 
 /* How long the others are asked for: two leases would end. */
 #define WAIT_MS 14000

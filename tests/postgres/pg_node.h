@@ -11,10 +11,10 @@
 
 #include <time.h>
 
-#define PREPARED_MAX 16
-#define TEXTS 4
-#define TEXT_MAX 400
-#define BYTEA 17 /* a type's oid, for ever */
+#define PREPARED_MAX 16 /* statements: one of each function, asserted */
+#define TEXTS 4 /* that are in use at a time, in a ring: columns of a row */
+#define TEXT_MAX 400 /* bytes of one: asserted */
+#define BYTEA 17     /* a type's oid, for ever */
 
 struct pg {
     PGconn *verbs, *ears;
