@@ -30,9 +30,9 @@
 
 #include <cmocka.h>
 
-#define MS INT64_C(1000000)
-#define TTL_MS 1000
-#define LOCKS 16
+#define MS SIM_MS
+#define TTL_MS 1000 /* of each turn, and max_ttl */
+#define LOCKS 16    /* forged locks of a scene: asserted */
 
 /* ---- The scene --------------------------------------------------------- */
 

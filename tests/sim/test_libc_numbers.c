@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#define ROUNDS 200000
+#define ROUNDS 200000 /* random numbers in each test */
 
 double __real_strtod(const char *text, char **end);
 

@@ -6,6 +6,7 @@
 #include "oracle/calls.h"
 #include "oracle/once.h"
 
+/* Of --once: longer than the leases, which are of a second. */
 #define PERIOD_MS 5000
 
 /* ---- Marks at nodes ------------------------------------------------------ */

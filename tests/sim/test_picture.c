@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#define MS INT64_C(1000000)
+#define MS INT64_C(1000000) /* in ns, as notes have it */
 
 /* ---- A story: the pause past the lease ----------------------------------- */
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#define SEEDS 3000
+#define SEEDS 3000 /* drawn stories: all must lie within their regime */
 
 static struct sim_story story_of(const char *text)
 {

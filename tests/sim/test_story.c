@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+/* Drawn stories: so many that 1% of them is a fair least share of a regime. */
 #define SEEDS 2000
 
 static char *text_of(const struct sim_story *story)

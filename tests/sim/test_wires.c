@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#define S INT64_C(1000000000)
+#define S INT64_C(1000000000) /* in ns, as notes have it */
 #define THREE_TURNS                                                            \
     "turn p1 think 100ms hold 200ms\n"                                         \
     "turn p1 think 100ms hold 200ms\n"                                         \
