@@ -24,8 +24,9 @@
 
 #include <cmocka.h>
 
-#define HEAD_MAX 2048
-#define BODY_MAX 1000
+#define HEAD_MAX 2048 /* bytes: a test exceeds them with one short string */
+#define BODY_MAX 1000 /* the same */
+/* Bytes: one mebibyte more than the largest request of a test. */
 #define OUTPUT_MAX (8U << 20)
 
 enum habit { NOTHING, CLOSE_AT_REPLY, RESTART_AT_REPLY, ASK_AT_REPLY };

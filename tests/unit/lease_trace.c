@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#define LINE_MAX_LEN 256
+#define LINE_MAX_LEN 256 /* bytes of a line, and of the actions of a step */
 
 struct tracer {
     struct hf_nodes nodes;

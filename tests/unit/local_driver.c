@@ -124,6 +124,20 @@ void folder_drop(const char *path)
     rmdir(path);
 }
 
+bool process_is_alive(int pid)
+{
+    char path[40], text[400] = "";
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        return false;
+    }
+    bool has_line = fgets(text, sizeof(text), file) != NULL;
+    fclose(file);
+    return has_line && strstr(text, ") Z") == NULL &&
+           strstr(text, ") X") == NULL;
+}
+
 static enum hf_status open_as(struct driver *d, const char *folder,
                               const char *query, int64_t keep_ms,
                               bool is_for_setup, struct hf_error *error)

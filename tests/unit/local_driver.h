@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Pushes that are kept: a test with a thousand waiters has as many. */
 #define DRIVER_PUSHES_MAX 2048
 
 struct driver {
@@ -39,6 +40,9 @@ struct driver {
 /* A fresh folder under /tmp, world-accessible; removed by folder_drop(). */
 void folder_make(char path[64]);
 void folder_drop(const char *path);
+
+/* Running, and not a zombie that waits to be reaped. */
+bool process_is_alive(int pid);
 
 /* Open "local://<folder><query>". @return the status; text in @p error. */
 enum hf_status driver_open(struct driver *d, const char *folder,

@@ -5,7 +5,7 @@
 
 #include "local_driver.h"
 
-#define PARTIES 7
+#define PARTIES 7 /* that contend: enough for sharers, and waiters behind */
 
 struct party {
     char owner[64];

@@ -14,8 +14,8 @@
 
 #include <time.h>
 
-#define COLUMNS_MAX 20
-#define ROWS_MAX 40
+#define COLUMNS_MAX 20 /* of a row: asserted */
+#define ROWS_MAX 40    /* of an answer: asserted */
 
 /* A column with its text, as a database has it. */
 struct column {

@@ -23,10 +23,10 @@
 
 #include <cmocka.h>
 
-#define TTL_MS 8000
+#define TTL_MS 8000     /* only jumps of the clock use it up */
 #define AT_RISK_MS 4500 /* of a lease of TTL_MS */
 #define SHORT_MS 150    /* less than half of the patience of each call */
-#define REPLIES_MAX 64
+#define REPLIES_MAX 64  /* that wait at a time: asserted */
 
 /* A call that hangs ends the test, in seconds. */
 #define HANGS_S 20

@@ -13,7 +13,8 @@
 #include <cmocka.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define NOW_MS 1000000
+#define NOW_MS 1000000 /* of each decision: all markers are older */
+/* Of the store; a shape with another one is a mismatch. */
 #define MAX_TTL_MS 60000
 
 static const struct hf_shape shape = {MAX_TTL_MS, 3, 3600000, 5000};

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+/* 20 s until a condition must hold: for hangs. */
 #define PATIENCE_NS INT64_C(20000000000)
 
 /* ---- Out of memory ----------------------------------------------------- */

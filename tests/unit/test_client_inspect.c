@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#define NODES 3
+#define NODES 3 /* two agree, a majority, and one is behind */
 
 static void node_has(struct hf_info *info, int node, uint64_t fence,
                      int64_t since_s)

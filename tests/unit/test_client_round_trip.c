@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#define MS INT64_C(1000000)
+#define MS INT64_C(1000000) /* in ns */
 
 static char folder[200];
 

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#define ENTRIES_MAX 5
-#define ORDERS 4
+#define ENTRIES_MAX 5 /* of a list: 32 choices of modes, 32 of live ones */
+#define ORDERS 4      /* of a list: oldest first, newest first, two rotations */
 #define NONE ENTRIES_MAX
 
 /* Entry k has the number 3 + 2 k; bit k of `shared` and of `live` is of it. */

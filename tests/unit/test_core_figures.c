@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#define MS INT64_C(1000000)
+#define MS INT64_C(1000000) /* in ns */
 
 static struct hf_instant at_ms(int64_t ms)
 {

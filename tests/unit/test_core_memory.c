@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#define MAX_TTL_MS 60000
-#define NOW_MS 1000000
+#define MAX_TTL_MS 60000 /* of the store: how long a quarantine lasts */
+#define NOW_MS 1000000   /* of each verdict: all markers are older */
 
 static const struct hf_shape shape = {MAX_TTL_MS, 3, 3600000, 7};
 

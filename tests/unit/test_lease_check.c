@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#define NODES 3
+#define NODES 3 /* two of them have granted: a majority */
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define PENDING(verb) (1U << HF_VERB_##verb)
 

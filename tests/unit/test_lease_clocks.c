@@ -327,7 +327,7 @@ static void farthest_in_steps(void **state)
 
 /* ---- WAITING ------------------------------------------------------------- */
 
-#define TTL 30000
+#define TTL_MS 30000 /* the default; the expected instants follow from it */
 
 /* Node 2's clock is 2 h ahead; the others can be raised to 14,294,967,296 at
  * most. The reply to a raise of node 0 was lost, and then node 0 refuses the
@@ -354,7 +354,7 @@ static void farthest_in_steps(void **state)
 static void lost_raise_in_vain_ends_the_waiting(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           LOST_RAISE "[9] 0 C ok " NOW " " BOUND "    | split 0R" NOW " 1R" NOW
                      " 2R" NOW "\n");
 }
@@ -362,7 +362,7 @@ static void lost_raise_in_vain_ends_the_waiting(void **state)
 static void lost_raise_of_another_node(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           PLACES_AT_ALL "[5] 1 grants " NOW "            | \n"
                         "[5] 2 grants " FAR "            | 1C" FAR "\n"
                         "[6] node 1 down                 | \n"
@@ -378,7 +378,7 @@ static void lost_raise_of_another_node(void **state)
 static void answered_raise_keeps_the_place(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           PLACES_AT_ALL "[5] 0 grants " NOW "            | \n"
                         "[5] 2 grants " FAR "            | 0C" FAR "\n"
                         "[6] 1 grants 17100000000        | 1C" FAR "\n"
@@ -390,7 +390,7 @@ static void answered_raise_keeps_the_place(void **state)
 static void lost_raise_in_vain_costs_one_vote(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           LOST_RAISE "[9] 1 grants " NOW "            | 1C" FAR "\n"
                      "[10] 0 C ok " NOW " " BOUND "   | \n"
                      "[11] 1 C ok " FAR "             | held " FAR
@@ -401,7 +401,7 @@ static void lost_raise_in_vain_costs_one_vote(void **state)
 static void lost_raise_in_vain_keeps_the_place(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           LOST_RAISE "[305] overdue                  | late 0 2Q300\n"
                      "[306] 2 Q ok " FAR " behind    | 2Y" FAR "\n"
                      "[307] 2 Y queued " FAR "       | \n"
@@ -413,7 +413,7 @@ static void lost_raise_in_vain_keeps_the_place(void **state)
 static void lost_step_is_asked_again(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           PLACES_AT_ALL
           "[5] 0 grants " NOW "            | \n"
           "[5] 2 grants 90000000000        | 0C90000000000\n"
@@ -432,7 +432,7 @@ static void lost_step_is_asked_again(void **state)
 static void steps_after_a_lost_raise_to_the_middle(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           PLACES_AT_ALL
           "[5] 2 grants " FARTHER "            | \n"
           "[5] 1 grants " FAR "                | 1C" FARTHER "\n"

@@ -14,7 +14,7 @@
 
 #define PHASE(phase) (1U << HF_PHASE_##phase)
 #define SAID(said) (1U << HF_SAID_##said)
-#define ANY 0xffU
+#define ANY 0xffU /* a bit for each of enum hf_said, which has seven */
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 typedef void access_fn(struct hf_lease *lease, struct hf_vote *vote);

@@ -12,7 +12,7 @@
 
 #include "lease_trace.h"
 
-#define TTL 30000
+#define TTL_MS 30000 /* the default; the expected instants follow from it */
 
 #define QUEUED                                                                 \
     "[0] queue                | 0A 1A 2A\n"                                    \
@@ -28,7 +28,7 @@
 static void median_of_clocks_in_any_order(void **state)
 {
     (void)state;
-    trace(5, TTL,
+    trace(5, TTL_MS,
           "[0] queue                | 0A 1A 2A 3A 4A\n"
           "[1] 0 A no 7 8 20000 900 | \n"
           "[1] 1 A no 7 9 20000 100 | \n"
@@ -40,7 +40,7 @@ static void median_of_clocks_in_any_order(void **state)
 static void time_comes_from_nodes_that_reported_it(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           "[0] queue                              | 0A 1A 2A\n"
           "[1] 0 A ok 7                           | \n"
           "[2] 1 A ok 9                           | 0C9\n"
@@ -56,7 +56,7 @@ static void time_comes_from_nodes_that_reported_it(void **state)
 static void time_comes_from_the_last_answer(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A ok 7             | \n"
           "[2] 1 A ok 9             | 0C9\n"
@@ -70,7 +70,7 @@ static void time_comes_from_the_last_answer(void **state)
 static void waits_when_the_last_is_late(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A no 5 9 20000 300 | \n"
           "[1] 1 A ok 5             | \n"
@@ -84,7 +84,7 @@ static void waits_when_the_last_is_late(void **state)
 static void late_answers_outlast_connections(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           "[0] node 2 connecting    | \n"
           "[0] queue                | 0A 1A\n"
           "[50] timer               | late 0 late 1\n"
@@ -98,7 +98,7 @@ static void late_answers_outlast_connections(void **state)
 static void no_polling_for_a_lease_without_expiry(void **state)
 {
     (void)state;
-    trace(1, TTL,
+    trace(1, TTL_MS,
           "[0] queue              | 0Q\n"
           "[1] 0 Q queued 7 0 -1  | queued\n"
           "[2001] timer           | 0Q500\n");
@@ -121,7 +121,7 @@ static void polls(const char *begins, const char *behind, int most_ms)
                                 at + pause, at + pause, behind);
         at += pause;
     }
-    trace(1, TTL, text);
+    trace(1, TTL_MS, text);
 }
 
 /* The holder is a local process, whose death the store does not push: poll
@@ -149,7 +149,7 @@ static void polls_more_often_behind_another_library(void **state)
 static void who_could_hear_has_missed_nothing(void **state)
 {
     (void)state;
-    trace(1, TTL,
+    trace(1, TTL_MS,
           "[0] queue               | 0Q\n"
           "[1] 0 Q queued 7 1      | queued\n"
           "[2] unlisten 0          | \n"
@@ -161,7 +161,7 @@ static void who_could_hear_has_missed_nothing(void **state)
 static void refused_place_is_polled_for(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A no 5 9 20000 300 | \n"
           "[1] 1 A no 5 9 20000 300 | queued 0Q300 1Q300\n"
@@ -178,7 +178,7 @@ static void refused_place_is_polled_for(void **state)
 static void node_without_request_is_due_at_once(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           "[0] queue                          | 0A 1A 2A\n"
           "[1] 0 A no 5 9 20000 9000000000000 | \n"
           "[1] node 0 down                    | \n"
@@ -192,7 +192,7 @@ static void node_without_request_is_due_at_once(void **state)
 static void failed_raise_is_followed_by_a_poll(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           QUEUED "[5] 0 grants 6           | \n"
                  "[5] 1 grants 7           | 0C7\n"
                  "[6] 0 C error            | \n"
@@ -206,7 +206,7 @@ static void failed_raise_is_followed_by_a_poll(void **state)
 static void second_push_of_one_grant(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           QUEUED
           "[5] 0 grants 6           | \n"
           "[6] 0 grants 6           | \n"
@@ -218,7 +218,7 @@ static void second_push_of_one_grant(void **state)
 static void newer_grant_is_not_given_back_for_an_older(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           QUEUED "[5] 0 grants 6           | \n"
                  "[15] timer               | 0Q300\n"
                  "[16] 0 grants 8          | \n"
@@ -233,7 +233,7 @@ static void newer_grant_is_not_given_back_for_an_older(void **state)
 static void grant_before_the_reply_can_be_raised(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           QUEUED "[2002] timer             | 0Q300 1Q300 2Q300\n"
                  "[2003] 0 grants 8        | \n"
                  "[2004] 0 Q queued 7      | \n"
@@ -244,7 +244,7 @@ static void grant_before_the_reply_can_be_raised(void **state)
 static void failed_yield_waits_for_the_heartbeat(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A ok 5             | \n"
           "[1] 1 A no 5 9 20000 300 | \n"
@@ -261,7 +261,7 @@ static void failed_yield_waits_for_the_heartbeat(void **state)
 static void place_that_stays_has_rare_heartbeats(void **state)
 {
     (void)state;
-    trace(1, TTL,
+    trace(1, TTL_MS,
           "[0] stay                 | 0Q\n"
           "[1] 0 Q queued 5         | queued\n"
           "[10001] timer            | 0Q500\n"
@@ -269,7 +269,7 @@ static void place_that_stays_has_rare_heartbeats(void **state)
           "[20002] timer            | 0Q500\n"
           "[20003] 0 Q queued 5     | \n"
           "[25000] 0 grants 6       | held 6 till 49700\n");
-    trace(1, 4 * TTL,
+    trace(1, 4 * TTL_MS,
           "[0] stay                 | 0Q\n"
           "[1] 0 Q queued 5         | queued\n"
           "[10001] timer            | 0Q500\n"
@@ -282,7 +282,7 @@ static void place_that_stays_has_rare_heartbeats(void **state)
 static void unwatched_place_is_asked_for(void **state)
 {
     (void)state;
-    trace(1, TTL,
+    trace(1, TTL_MS,
           "[0] stay                 | 0Q\n"
           "[0] 0 Q unwatched 5      | queued\n"
           "[10] timer               | 0Q500\n"
@@ -310,7 +310,7 @@ static void unwatched_place_is_asked_for(void **state)
 static void stale_grant_is_given_back(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           QUEUED "[2002] timer             | 0Q300 1Q300 2Q300\n"
                  "[2003] 0 Q ok 5 behind   | 0Y5\n"
                  "[2004] 0 Y queued 6      | \n");
@@ -320,7 +320,7 @@ static void stale_grant_is_given_back(void **state)
 static void bounds_of_a_stale_grant_are_ignored(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           QUEUED "[2002] timer                  | 0Q300 1Q300 2Q300\n"
                  "[2003] 0 Q ok 5 8388608       | 0Y5\n"
                  "[2003] 1 Q ok 5 bound 8388608 | 1Y5\n");
@@ -329,7 +329,7 @@ static void bounds_of_a_stale_grant_are_ignored(void **state)
 static void nothing_is_given_back_to_a_node_that_is_away(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           QUEUED "[2002] timer             | 0Q300 1Q300 2Q300\n"
                  "[2003] node 0 down       | \n"
                  "[2003] 0 Q ok 6 behind   | \n"
@@ -344,7 +344,7 @@ static void nothing_is_given_back_to_a_node_that_is_away(void **state)
 static void floor_above_lifts_the_claim(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           QUEUED
           "[5] 0 grants 6           | \n"
           "[6] 1 grants 8           | 0C8\n"
@@ -358,7 +358,7 @@ static void floor_above_lifts_the_claim(void **state)
 static void claims_about_to_end_are_refreshed(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           QUEUED
           "[2002] timer             | 0Q300 1Q300 2Q300\n"
           "[2003] 0 Q unknown       | \n"

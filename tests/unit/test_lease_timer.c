@@ -12,7 +12,7 @@
 
 #include "lease_trace.h"
 
-#define MS INT64_C(1000000)
+#define MS INT64_C(1000000) /* in ns */
 
 /* One node, ttl 3 s: the instant of the timer without jitter; the full jitter
  * moves it by `moved_ns`, up to the rounding of the division by 255. */

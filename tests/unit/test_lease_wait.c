@@ -12,14 +12,14 @@
 
 #include <cmocka.h>
 
-#define TTL 30000
+#define TTL_MS 30000 /* the default; the expected instants follow from it */
 
 /* ---- One node ---------------------------------------------------------- */
 
 static void free_name_takes_one_request(void **state)
 {
     (void)state;
-    trace(1, TTL,
+    trace(1, TTL_MS,
           "[0] queue       | 0Q\n"
           "[1] 0 Q ok 7   | held 7 till 29698\n"
           "[2] release    | 0R7\n"
@@ -29,7 +29,7 @@ static void free_name_takes_one_request(void **state)
 static void granted_in_one_hop(void **state)
 {
     (void)state;
-    trace(1, TTL,
+    trace(1, TTL_MS,
           "[0] queue           | 0Q\n"
           "[1] 0 Q queued 7    | queued\n"
           "[50] 0 grants 8     | held 8 till 5938\n"
@@ -40,12 +40,12 @@ static void granted_in_one_hop(void **state)
 static void late_answer_is_waited_for(void **state)
 {
     (void)state;
-    trace(1, TTL,
+    trace(1, TTL_MS,
           "[0] queue              | 0Q\n"
           "[50] timer             | late 0\n"
           "[900] 0 Q queued 7     | queued\n"
           "[901] 0 grants 8       | held 8 till 5938\n");
-    trace(1, TTL,
+    trace(1, TTL_MS,
           "[0] queue              | 0Q\n"
           "[50] timer             | late 0\n"
           "[900] 0 Q unknown      | unreached 0R0\n");
@@ -54,7 +54,7 @@ static void late_answer_is_waited_for(void **state)
 static void beats_every_third_of_q(void **state)
 {
     (void)state;
-    trace(1, TTL,
+    trace(1, TTL_MS,
           "[0] queue            | 0Q\n"
           "[1] 0 Q queued 7 3   | queued\n"
           "[2001] timer         | 0Q500\n"
@@ -68,13 +68,13 @@ static void grant_before_the_answer(void **state)
 {
     (void)state;
     /* There are two connections: the push may be read first. */
-    trace(1, TTL,
+    trace(1, TTL_MS,
           "[0] queue           | 0Q\n"
           "[1] 0 grants 8      | \n"
           "[1] 0 grants 7      | \n"
           "[2] 0 Q queued 7    | held 8 till 5938\n");
     /* It is no reply: with that still to come, nothing is decided. */
-    trace(1, TTL,
+    trace(1, TTL_MS,
           "[0] queue           | 0Q\n"
           "[1] 0 grants 8      | \n"
           "[50] timer          | late 0\n"
@@ -85,7 +85,7 @@ static void old_grant_counts_for_nothing(void **state)
 {
     (void)state;
     /* "queued, c = 9" is newer than the grant at 8. */
-    trace(1, TTL,
+    trace(1, TTL_MS,
           "[0] queue           | 0Q\n"
           "[1] 0 Q queued 7    | queued\n"
           "[2001] timer        | 0Q500\n"
@@ -100,7 +100,7 @@ static void grant_after_its_time(void **state)
     (void)state;
     /* Heartbeats that are lost: the place at the node, and a claim granted to
      * it, end Q after the last heartbeat that was answered. */
-    trace(1, TTL,
+    trace(1, TTL_MS,
           "[0] queue             | 0Q\n"
           "[1] 0 Q queued 7      | queued\n"
           "[2001] timer          | 0Q500\n"
@@ -113,7 +113,7 @@ static void grant_after_its_time(void **state)
 static void grant_near_its_end_is_refreshed(void **state)
 {
     (void)state;
-    trace(1, TTL,
+    trace(1, TTL_MS,
           "[0] queue             | 0Q\n"
           "[1] 0 Q queued 7      | queued\n"
           "[2001] timer          | 0Q500\n"
@@ -127,7 +127,7 @@ static void grant_near_its_end_is_refreshed(void **state)
 static void cancelled_at_once(void **state)
 {
     (void)state;
-    trace(1, TTL,
+    trace(1, TTL_MS,
           "[0] queue           | 0Q\n"
           "[1] 0 Q queued 7    | queued\n"
           "[9] release         | 0R7\n"
@@ -138,7 +138,7 @@ static void cancelled_at_once(void **state)
 static void dead_holder_is_followed(void **state)
 {
     (void)state;
-    trace(1, TTL,
+    trace(1, TTL_MS,
           "[0] queue              | 0Q\n"
           "[1] 0 Q queued 7 0 300 | queued\n"
           "[303] timer            | 0Q500\n"
@@ -148,7 +148,7 @@ static void dead_holder_is_followed(void **state)
 static void second_looks_after_the_head(void **state)
 {
     (void)state;
-    trace(1, TTL,
+    trace(1, TTL_MS,
           "[0] queue              | 0Q\n"
           "[1] 0 Q queued 7 1 300 | queued\n"
           "[328] timer            | 0Q500\n");
@@ -157,7 +157,7 @@ static void second_looks_after_the_head(void **state)
 static void head_polls_behind_a_foreign_key(void **state)
 {
     (void)state;
-    trace(1, TTL,
+    trace(1, TTL_MS,
           "[0] queue             | 0Q\n"
           "[1] 0 Q foreign 7     | queued\n"
           "[11] timer            | 0Q500\n"
@@ -174,7 +174,7 @@ static void head_polls_behind_a_foreign_key(void **state)
 static void polls_by_its_place_without_pushes(void **state)
 {
     (void)state;
-    trace(1, TTL,
+    trace(1, TTL_MS,
           "[0] unlisten 0        | \n"
           "[0] queue             | 0Q\n"
           "[1] 0 Q queued 7 2    | queued\n"
@@ -196,7 +196,7 @@ static void polls_by_its_place_without_pushes(void **state)
 static void polls_no_less_than_its_heartbeat(void **state)
 {
     (void)state;
-    trace(1, TTL,
+    trace(1, TTL_MS,
           "[0] unlisten 0          | \n"
           "[0] queue               | 0Q\n"
           "[1] 0 Q queued 7 100000 | queued\n"
@@ -208,14 +208,14 @@ static void polls_no_less_than_its_heartbeat(void **state)
 static void looks_again_once_it_can_hear(void **state)
 {
     (void)state;
-    trace(1, TTL,
+    trace(1, TTL_MS,
           "[0] unlisten 0        | \n"
           "[0] queue             | 0Q\n"
           "[1] 0 Q queued 7 9    | queued\n"
           "[3] listen 0          | 0Q500\n"
           "[4] 0 Q queued 7 9    | \n"
           "[2004] timer          | 0Q500\n");
-    trace(1, TTL,
+    trace(1, TTL_MS,
           "[0] unlisten 0        | \n"
           "[0] queue             | 0Q\n"
           "[1] listen 0          | \n"
@@ -226,7 +226,7 @@ static void looks_again_once_it_can_hear(void **state)
 static void place_survives_the_connection(void **state)
 {
     (void)state;
-    trace(1, TTL,
+    trace(1, TTL_MS,
           "[0] queue              | 0Q\n"
           "[1] 0 Q queued 7       | queued\n"
           "[2001] timer           | 0Q500\n"
@@ -241,7 +241,7 @@ static void server_that_forgot_starts_anew(void **state)
 {
     (void)state;
     /* A grant from before a data loss is void, also if it is read later. */
-    trace(1, TTL,
+    trace(1, TTL_MS,
           "[0] queue              | 0Q\n"
           "[1] 0 Q queued 7       | queued\n"
           "[100] reset 0          | 0Q500\n"
@@ -253,7 +253,7 @@ static void server_that_forgot_starts_anew(void **state)
 static void claim_unconfirmed_is_at_risk_and_lost(void **state)
 {
     (void)state;
-    trace(1, TTL,
+    trace(1, TTL_MS,
           "[0] queue           | 0Q\n"
           "[1] 0 Q queued 7    | queued\n"
           "[50] 0 grants 8     | held 8 till 5938\n"
@@ -271,7 +271,7 @@ static void claim_unconfirmed_is_at_risk_and_lost(void **state)
 static void claim_is_confirmed_in_time(void **state)
 {
     (void)state;
-    trace(1, TTL,
+    trace(1, TTL_MS,
           "[0] queue           | 0Q\n"
           "[1] 0 Q queued 7    | queued\n"
           "[50] 0 grants 8     | held 8 till 5938\n"
@@ -283,7 +283,7 @@ static void claim_is_confirmed_in_time(void **state)
 static void extending_confirms_a_claim(void **state)
 {
     (void)state;
-    trace(1, TTL,
+    trace(1, TTL_MS,
           "[0] queue           | 0Q\n"
           "[1] 0 Q queued 7    | queued\n"
           "[50] 0 grants 8     | held 8 till 5938\n"
@@ -298,7 +298,7 @@ static void extending_confirms_a_claim(void **state)
 static void ticket_is_the_median(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A no 7 9 20000 300 | \n"
           "[1] 1 A no 7 9 20000 900 | queued 0Q300 1Q300\n"
@@ -320,18 +320,18 @@ static void ticket_is_the_median(void **state)
 static void clocks_apart_wait_for_the_third(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           "[0] queue                       | 0A 1A 2A\n"
           "[1] 0 A no 7 9 20000 1000       | \n"
           "[1] 1 A no 7 9 20000 9000000000 | \n"
           "[2] 2 A no 7 9 20000 9000000500 | queued 0Q9000000000 "
           "1Q9000000000 2Q9000000000\n");
-    trace(3, TTL,
+    trace(3, TTL_MS,
           "[0] queue                       | 0A 1A 2A\n"
           "[1] 0 A no 7 9 20000 9000000900 | \n"
           "[1] 1 A no 7 9 20000 3          | \n"
           "[1] 2 A error                   | queued 0Q3 1Q3 2Q3\n");
-    trace(3, TTL,
+    trace(3, TTL_MS,
           "[0] queue                       | 0A 1A 2A\n"
           "[1] 0 A no 7 9 20000 1000       | \n"
           "[1] 1 A no 7 9 20000 9000000000 | \n"
@@ -341,12 +341,12 @@ static void clocks_apart_wait_for_the_third(void **state)
 static void clocks_of_one_second_agree(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           "[0] queue                       | 0A 1A 2A\n"
           "[1] 0 A no 7 9 20000 9000000000 | \n"
           "[1] 1 A no 7 9 20000 9001000000 | queued 0Q9000000000 "
           "1Q9000000000\n");
-    trace(3, TTL,
+    trace(3, TTL_MS,
           "[0] queue                       | 0A 1A 2A\n"
           "[1] 0 A no 7 9 20000 9000000000 | \n"
           "[1] 1 A no 7 9 20000 9001000001 | \n"
@@ -360,7 +360,7 @@ static void earlier_ticket_gets_it_back(void **state)
     /* One node is ours: it gets a request soon, and reports an earlier ticket.
      * From then on its replies about the grant that was given back are
      * stale. */
-    trace(3, TTL,
+    trace(3, TTL_MS,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A ok 5             | \n"
           "[1] 1 A no 5 9 20000 300 | \n"
@@ -380,7 +380,7 @@ static void earlier_ticket_gets_it_back(void **state)
 static void lost_yield_is_sent_again(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A ok 5             | \n"
           "[1] 1 A no 5 9 20000 300 | \n"
@@ -400,7 +400,7 @@ static void lost_yield_is_sent_again(void **state)
 static void lost_raise_is_asked_again(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A ok 5             | \n"
           "[1] 1 A ok 6             | 0C6\n"
@@ -421,7 +421,7 @@ static void lost_raise_is_asked_again(void **state)
 static void no_wait_without_a_ticket(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A ok 5             | \n"
           "[1] 2 A unsent           | \n"
@@ -462,7 +462,7 @@ static void failed_raise_is_made_with_the_next_beat(void **state)
                              : ms % 2000 == 0 ? "unsent |"
                                               : "error |");
     }
-    trace(3, TTL, text);
+    trace(3, TTL_MS, text);
 }
 
 /* A claim that is about to expire, at a node that cannot prolong it: retry
@@ -471,7 +471,7 @@ static void failed_raise_is_made_with_the_next_beat(void **state)
 static void failed_refresh_is_not_made_again_at_once(void **state)
 {
     (void)state;
-    trace(1, TTL,
+    trace(1, TTL_MS,
           "[0] queue              | 0Q\n"
           "[1] 0 Q queued 7       | queued\n"
           "[5000] 0 grants 8      | 0Q500\n"
@@ -487,7 +487,7 @@ static void failed_refresh_is_not_made_again_at_once(void **state)
 static void what_was_raised_is_not_undercut(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A no 1 9 20000 300 | \n"
           "[1] 1 A no 1 9 20000 300 | queued 0Q300 1Q300\n"
@@ -514,7 +514,7 @@ static void what_was_raised_is_not_undercut(void **state)
 static void counters_are_brought_together(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A no 5 9 20000 300 | \n"
           "[1] 1 A no 6 9 20000 300 | queued 0Q300 1Q300\n"
@@ -530,7 +530,7 @@ static void completed_first_is_not_given_back(void **state)
 {
     (void)state;
     /* The same reply grants the lock and reports an earlier ticket. */
-    trace(3, TTL,
+    trace(3, TTL_MS,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A no 5 9 20000 300 | \n"
           "[1] 1 A no 5 9 20000 300 | queued 0Q300 1Q300\n"
@@ -542,7 +542,7 @@ static void completed_first_is_not_given_back(void **state)
 static void cancel_leaves_every_queue(void **state)
 {
     (void)state;
-    trace(3, TTL,
+    trace(3, TTL_MS,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A no 5 9 20000 300 | \n"
           "[1] 1 A no 5 9 20000 300 | queued 0Q300 1Q300\n"

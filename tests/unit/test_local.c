@@ -20,7 +20,7 @@
 #define A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:host:1:1"
 #define B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb:host:2:2"
 #define C "cccccccccccccccccccccccccccccccc:host:3:3"
-#define TTL 20000
+#define TTL_MS 20000 /* longer than a test: no lease ends by itself */
 
 static uint64_t wall_us(void)
 {
@@ -35,21 +35,21 @@ static void votes_from_the_start(void **state)
 static void takes_turns(void **state)
 {
     struct driver *d = driver_of(state);
-    uint64_t first = granted(acquire(d, "job", A, TTL, 0));
-    const struct hf_answer *no = acquire(d, "job", B, TTL, 0);
+    uint64_t first = granted(acquire(d, "job", A, TTL_MS, 0));
+    const struct hf_answer *no = acquire(d, "job", B, TTL_MS, 0);
     refused(no, A);
     assert_int_equal(no->counter, first);
-    assert_in_range(no->left_ms, TTL - 1000, TTL);
+    assert_in_range(no->left_ms, TTL_MS - 1000, TTL_MS);
     assert_int_equal(release(d, "job", A, first, 0)->verdict, HF_VERDICT_OK);
-    uint64_t second = granted(acquire(d, "job", B, TTL, 0));
+    uint64_t second = granted(acquire(d, "job", B, TTL_MS, 0));
     assert_true(second > first);
     refused(release(d, "job", A, first, 0), B);
-    assert_int_equal(granted(acquire(d, "other", A, TTL, 0)) > 0, 1);
+    assert_int_equal(granted(acquire(d, "other", A, TTL_MS, 0)) > 0, 1);
 }
 
 static void fences_begin_at_the_clock(void **state)
 {
-    uint64_t c = granted(acquire(driver_of(state), "job", A, TTL, 0));
+    uint64_t c = granted(acquire(driver_of(state), "job", A, TTL_MS, 0));
     assert_int_equal(c & ((1U << 22) - 1), 0);
     assert_true(c <= wall_us() + 1000000);
     assert_true(c >= wall_us() - 6000000);
@@ -58,30 +58,30 @@ static void fences_begin_at_the_clock(void **state)
 static void a_retry_is_the_same_grant(void **state)
 {
     struct driver *d = driver_of(state);
-    uint64_t c = granted(acquire(d, "job", A, TTL, 0));
-    assert_int_equal(granted(acquire(d, "job", A, TTL, 0)), c);
+    uint64_t c = granted(acquire(d, "job", A, TTL_MS, 0));
+    assert_int_equal(granted(acquire(d, "job", A, TTL_MS, 0)), c);
 }
 
 static void a_lease_is_never_shortened(void **state)
 {
     struct driver *d = driver_of(state);
-    uint64_t c = granted(acquire(d, "job", A, TTL, 0));
+    uint64_t c = granted(acquire(d, "job", A, TTL_MS, 0));
     assert_int_equal(granted(acquire(d, "job", A, 100, 0)), c);
     assert_int_equal(granted(confirm(d, "job", A, c, 100, true)), c);
-    assert_in_range(inspect(d, "job")->left_ms, TTL - 1000, TTL);
-    assert_int_equal(granted(confirm(d, "job", A, c, 2 * TTL, true)), c);
-    assert_in_range(inspect(d, "job")->left_ms, 2 * TTL - 1000, 2 * TTL);
+    assert_in_range(inspect(d, "job")->left_ms, TTL_MS - 1000, TTL_MS);
+    assert_int_equal(granted(confirm(d, "job", A, c, 2 * TTL_MS, true)), c);
+    assert_in_range(inspect(d, "job")->left_ms, 2 * TTL_MS - 1000, 2 * TTL_MS);
 }
 
 static void a_lease_ends(void **state)
 {
     struct driver *d = driver_of(state);
     uint64_t first = granted(acquire(d, "job", A, 30, 0));
-    refused(acquire(d, "job", B, TTL, 0), A);
+    refused(acquire(d, "job", B, TTL_MS, 0), A);
     jump_ms(31);
     assert_int_equal(inspect(d, "job")->holder_kind, HF_HOLDER_NONE);
-    assert_true(granted(acquire(d, "job", B, TTL, 0)) > first);
-    refused(confirm(d, "job", A, first, TTL, true), B);
+    assert_true(granted(acquire(d, "job", B, TTL_MS, 0)) > first);
+    refused(confirm(d, "job", A, first, TTL_MS, true), B);
 }
 
 static void the_last_owner_takes_back(void **state)
@@ -89,33 +89,35 @@ static void the_last_owner_takes_back(void **state)
     struct driver *d = driver_of(state);
     uint64_t c = granted(acquire(d, "job", A, 20, 0));
     jump_ms(21);
-    refused(confirm(d, "job", A, c, TTL, false), NULL); /* only raises */
-    refused(confirm(d, "job", B, c, TTL, true), NULL);  /* another owner */
-    assert_int_equal(granted(confirm(d, "job", A, c, TTL, true)), c);
-    refused(acquire(d, "job", B, TTL, 0), A);
+    refused(confirm(d, "job", A, c, TTL_MS, false), NULL); /* only raises */
+    refused(confirm(d, "job", B, c, TTL_MS, true), NULL);  /* another owner */
+    assert_int_equal(granted(confirm(d, "job", A, c, TTL_MS, true)), c);
+    refused(acquire(d, "job", B, TTL_MS, 0), A);
 }
 
 static void a_release_is_final(void **state)
 {
     struct driver *d = driver_of(state);
-    uint64_t c = granted(acquire(d, "job", A, TTL, 0));
+    uint64_t c = granted(acquire(d, "job", A, TTL_MS, 0));
     granted(release(d, "job", A, c, 0));
-    refused(confirm(d, "job", A, c, TTL, true), NULL);
+    refused(confirm(d, "job", A, c, TTL_MS, true), NULL);
     refused(release(d, "job", A, c, 0), NULL);
     /* Also if the release comes after the end of the lease. */
     c = granted(acquire(d, "job", A, 20, 0));
     jump_ms(21);
     refused(release(d, "job", A, c, 0), NULL);
-    refused(confirm(d, "job", A, c, TTL, true), NULL);
+    refused(confirm(d, "job", A, c, TTL_MS, true), NULL);
 }
 
 static void raising(void **state)
 {
     struct driver *d = driver_of(state);
-    uint64_t c = granted(acquire(d, "job", A, TTL, 0));
-    assert_int_equal(granted(confirm(d, "job", A, c + 5, TTL, false)), c + 5);
-    assert_int_equal(granted(confirm(d, "job", A, c + 2, TTL, false)), c + 5);
-    refused(confirm(d, "job", B, c + 9, TTL, true), A);
+    uint64_t c = granted(acquire(d, "job", A, TTL_MS, 0));
+    assert_int_equal(granted(confirm(d, "job", A, c + 5, TTL_MS, false)),
+                     c + 5);
+    assert_int_equal(granted(confirm(d, "job", A, c + 2, TTL_MS, false)),
+                     c + 5);
+    refused(confirm(d, "job", B, c + 9, TTL_MS, true), A);
     assert_int_equal(inspect(d, "job")->counter, c + 5);
     granted(release(d, "job", A, c + 7, 0)); /* raises the counter */
     assert_int_equal(inspect(d, "job")->counter, c + 7);
@@ -127,13 +129,13 @@ static void raising_a_name_that_is_not_there(void **state)
 {
     struct driver *d = driver_of(state);
     uint64_t bucket = wall_us() & ~((UINT64_C(1) << 22) - 1);
-    refused(confirm(d, "job", A, 5, TTL, true), NULL);
+    refused(confirm(d, "job", A, 5, TTL_MS, true), NULL);
     assert_true(d->answer.floor >= bucket); /* the reason of the refusal */
-    refused(confirm(d, "job", A, wall_us() + 9000000, TTL, false), NULL);
+    refused(confirm(d, "job", A, wall_us() + 9000000, TTL_MS, false), NULL);
     assert_int_equal(d->answer.floor, 0);
     uint64_t fence = wall_us() + 9000000;
-    assert_int_equal(granted(confirm(d, "job", A, fence, TTL, true)), fence);
-    refused(acquire(d, "job", B, TTL, 0), A);
+    assert_int_equal(granted(confirm(d, "job", A, fence, TTL_MS, true)), fence);
+    refused(acquire(d, "job", B, TTL_MS, 0), A);
 }
 
 static void hints_and_bounds(void **state)
@@ -144,7 +146,7 @@ static void hints_and_bounds(void **state)
                          .name_len = 3,
                          .owner = A,
                          .owner_len = sizeof(A) - 1,
-                         .ttl_ms = TTL,
+                         .ttl_ms = TTL_MS,
                          .counter = wall_us() + 99000000};
     assert_int_equal(granted(driver_ask(d, &ask)), ask.counter);
     granted(release(d, "job", A, 0, 0));
@@ -153,12 +155,13 @@ static void hints_and_bounds(void **state)
                                                   ignored */
     assert_true(c < ask.counter);
     assert_int_equal(
-        granted(confirm(d, "job", A, c + (UINT64_C(1) << 33), TTL, true)), c);
+        granted(confirm(d, "job", A, c + (UINT64_C(1) << 33), TTL_MS, true)),
+        c);
     assert_int_equal(d->answer.bound, c + (UINT64_C(1) << 32));
     assert_int_equal(d->answer.floor, 0);
     assert_int_equal(inspect(d, "job")->counter, c);
     granted(release(d, "job", A, 0, 0));
-    refused(confirm(d, "job", A, c + (UINT64_C(1) << 33), TTL, true), NULL);
+    refused(confirm(d, "job", A, c + (UINT64_C(1) << 33), TTL_MS, true), NULL);
     refused(release(d, "job", A, c + (UINT64_C(1) << 33), 0), NULL);
     assert_int_equal(inspect(d, "job")->counter, c);
 }
@@ -166,14 +169,14 @@ static void hints_and_bounds(void **state)
 static void kept_when_ended(void **state)
 {
     struct driver *d = driver_of(state);
-    uint64_t c = granted(acquire(d, "job", A, TTL, getpid()));
+    uint64_t c = granted(acquire(d, "job", A, TTL_MS, getpid()));
     granted(release(d, "job", A, c, 60));
     assert_int_equal(granted(release(d, "job", A, c, 60)), c); /* a retry */
-    refused(acquire(d, "job", B, TTL, 0), "ended:" A);
-    refused(confirm(d, "job", A, c, TTL, true), "ended:" A);
+    refused(acquire(d, "job", B, TTL_MS, 0), "ended:" A);
+    refused(confirm(d, "job", A, c, TTL_MS, true), "ended:" A);
     assert_in_range(inspect(d, "job")->left_ms, 1, 60);
     jump_ms(61);
-    assert_true(granted(acquire(d, "job", B, TTL, 0)) > c);
+    assert_true(granted(acquire(d, "job", B, TTL_MS, 0)) > c);
 }
 
 /* The holder gets the name back at the same counter. Only the breaker that took
@@ -181,12 +184,12 @@ static void kept_when_ended(void **state)
 static void giving_back(void **state)
 {
     struct driver *d = driver_of(state);
-    uint64_t c = granted(acquire(d, "job", A, TTL, 0));
+    uint64_t c = granted(acquire(d, "job", A, TTL_MS, 0));
     granted(break_name(d, "job", B, false));
     granted(break_back(d, "job", C, A)); /* not the breaker: changes nothing */
-    refused(confirm(d, "job", A, c, TTL, true), B);
+    refused(confirm(d, "job", A, c, TTL_MS, true), B);
     granted(break_back(d, "job", B, A));
-    assert_int_equal(granted(confirm(d, "job", A, c, TTL, true)), c);
+    assert_int_equal(granted(confirm(d, "job", A, c, TTL_MS, true)), c);
     granted(release(d, "job", A, c, 0));
     granted(break_back(d, "job", B, A));
     assert_int_equal(inspect(d, "job")->holder_kind, HF_HOLDER_NONE);
@@ -200,13 +203,13 @@ static void giving_back(void **state)
 static void breaking_what_has_ended(void **state)
 {
     struct driver *d = driver_of(state);
-    uint64_t c = granted(acquire(d, "job", A, TTL, 0));
+    uint64_t c = granted(acquire(d, "job", A, TTL_MS, 0));
     granted(release(d, "job", A, c, 3600000));
-    refused(acquire(d, "job", B, TTL, 0), "ended:" A);
+    refused(acquire(d, "job", B, TTL_MS, 0), "ended:" A);
     const struct hf_answer *broken = break_name(d, "job", C, false);
     assert_true(granted(broken) > c);
     assert_string_equal(broken->owner, "ended:" A);
-    assert_true(granted(acquire(d, "job", B, TTL, 0)) > c);
+    assert_true(granted(acquire(d, "job", B, TTL_MS, 0)) > c);
 }
 
 static void breaking(void **state)
@@ -219,11 +222,11 @@ static void breaking(void **state)
     assert_in_range(broken->left_ms, 1, 200);
     uint64_t moved = broken->counter;
     assert_true(granted(break_name(d, "job", B, false)) >= moved);
-    refused(confirm(d, "job", A, c, TTL, true), B);
-    refused(acquire(d, "job", A, TTL, 0), B);
+    refused(confirm(d, "job", A, c, TTL_MS, true), B);
+    refused(acquire(d, "job", A, TTL_MS, 0), B);
     jump_ms(201); /* never longer than the holder's lease */
     assert_int_equal(inspect(d, "job")->holder_kind, HF_HOLDER_NONE);
-    assert_true(granted(acquire(d, "job", A, TTL, 0)) > c);
+    assert_true(granted(acquire(d, "job", A, TTL_MS, 0)) > c);
     broken = break_name(d, "job", B, true);
     assert_string_equal(broken->owner, A);
     assert_int_equal(inspect(d, "job")->holder_kind, HF_HOLDER_NONE);
@@ -247,7 +250,7 @@ static void any_bytes_are_a_name(void **state)
     struct hf_ask ask = {.verb = HF_VERB_ACQUIRE,
                          .owner = A,
                          .owner_len = sizeof(A) - 1,
-                         .ttl_ms = TTL};
+                         .ttl_ms = TTL_MS};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         ask.name = names[i].bytes;
         ask.name_len = names[i].len;
@@ -267,7 +270,7 @@ static void long_names(void **state)
     struct driver *d = driver_of(state);
     char name[HF_NAME_MAX];
     memset(name, 'n', sizeof(name));
-    struct hf_ask ask = {.name = name, .ttl_ms = TTL};
+    struct hf_ask ask = {.name = name, .ttl_ms = TTL_MS};
     unsigned made = 0;
     for (size_t len = 490; len <= HF_NAME_MAX; len += len < 520 ? 1 : 84) {
         for (char last = 'a'; last <= 'c'; last++) {
@@ -301,7 +304,7 @@ static void longest_of_all(void **state)
                          .name_len = sizeof(name),
                          .owner = owner,
                          .owner_len = sizeof(owner),
-                         .ttl_ms = TTL,
+                         .ttl_ms = TTL_MS,
                          .life = &life};
     granted(driver_ask(d, &ask));
     ask.verb = HF_VERB_RELEASE; /* with a reservation: "ended:" before the
@@ -336,7 +339,7 @@ static void marks(void **state)
     assert_memory_equal(d->answer.owner, "ended:" A, strlen("ended:" A));
     scan(d, NULL);
     assert_string_equal(d->names, "job\n");
-    uint64_t c = granted(acquire(d, "job", B, TTL, 0));
+    uint64_t c = granted(acquire(d, "job", B, TTL_MS, 0));
     assert_int_equal(inspect(d, "job")->owner_len, strlen(B));
     keeps(mark(d, "job", 6, NULL, 60000), 7, A, 5000);
     keeps(mark(d, "job", 7, NULL, 60000), 7, "", 60000);
@@ -362,7 +365,7 @@ static void longest_mark(void **state)
                          .name_len = sizeof(name),
                          .owner = owner,
                          .owner_len = sizeof(owner),
-                         .ttl_ms = TTL};
+                         .ttl_ms = TTL_MS};
     granted(driver_ask(d, &ask));
     ask.verb = HF_VERB_MARK;
     ask.counter = 9;
@@ -379,10 +382,10 @@ static void longest_mark(void **state)
 static void scanning(void **state)
 {
     struct driver *d = driver_of(state);
-    granted(acquire(d, "red-1", A, TTL, 0));
-    granted(acquire(d, "red-2", A, TTL, 0));
+    granted(acquire(d, "red-1", A, TTL_MS, 0));
+    granted(acquire(d, "red-2", A, TTL_MS, 0));
     granted(acquire(d, "blue", A, 20, 0));
-    granted(acquire(d, "free", A, TTL, 0));
+    granted(acquire(d, "free", A, TTL_MS, 0));
     granted(release(d, "free", A, 0, 0));
     scan(d, "red-*");
     assert_string_equal(d->names, "red-1\nred-2\n");
@@ -401,11 +404,11 @@ static void prefixes_are_apart(void **state)
     struct hf_error error;
     assert_int_equal(driver_open(&other, f->folder, "?prefix=x:", &error),
                      HF_OK);
-    granted(acquire(&f->d, "job", A, TTL, 0));
-    granted(acquire(&other, "job", B, TTL, 0));
+    granted(acquire(&f->d, "job", A, TTL_MS, 0));
+    granted(acquire(&other, "job", B, TTL_MS, 0));
     scan(&other, NULL);
     assert_string_equal(other.names, "job\n");
-    refused(acquire(&f->d, "job", B, TTL, 0), A);
+    refused(acquire(&f->d, "job", B, TTL_MS, 0), A);
     driver_close(&other);
 }
 
@@ -414,21 +417,21 @@ static void two_clients_see_the_same(void **state)
     struct fixture *f = *state;
     struct driver other;
     driver_start(&other, f->folder);
-    uint64_t c = granted(acquire(&f->d, "job", A, TTL, 0));
-    refused(acquire(&other, "job", B, TTL, 0), A);
+    uint64_t c = granted(acquire(&f->d, "job", A, TTL_MS, 0));
+    refused(acquire(&other, "job", B, TTL_MS, 0), A);
     granted(release(&f->d, "job", A, c, 0));
-    assert_true(granted(acquire(&other, "job", B, TTL, 0)) > c);
+    assert_true(granted(acquire(&other, "job", B, TTL_MS, 0)) > c);
     driver_close(&other);
 }
 
 static void survives_reopening(void **state)
 {
     struct fixture *f = *state;
-    uint64_t c = granted(acquire(&f->d, "job", A, TTL, 0));
+    uint64_t c = granted(acquire(&f->d, "job", A, TTL_MS, 0));
     driver_close(&f->d);
     driver_start(&f->d, f->folder);
-    refused(acquire(&f->d, "job", B, TTL, 0), A);
-    assert_int_equal(granted(confirm(&f->d, "job", A, c, TTL, true)), c);
+    refused(acquire(&f->d, "job", B, TTL_MS, 0), A);
+    assert_int_equal(granted(confirm(&f->d, "job", A, c, TTL_MS, true)), c);
 }
 
 /* An idle name is deleted, and gets a greater fence when it is used again. */
@@ -439,10 +442,10 @@ static void idle_names_are_swept(void **state)
     char name[32];
     assert_int_equal(driver_open_keeping(&d, f->folder, "?max_ttl=10ms", 20),
                      HF_OK);
-    granted(acquire(&d, "kept", A, TTL, 0));
+    granted(acquire(&d, "kept", A, TTL_MS, 0));
     for (unsigned i = 0; i < 200; i++) {
         snprintf(name, sizeof(name), "idle-%u", i);
-        uint64_t c = granted(acquire(&d, name, A, TTL, 0));
+        uint64_t c = granted(acquire(&d, name, A, TTL_MS, 0));
         granted(release(&d, name, A, c, 0));
     }
     uint64_t before = inspect(&d, "idle-7")->counter;
@@ -451,13 +454,13 @@ static void idle_names_are_swept(void **state)
      * s. */
     jump_ms(4400);
     for (unsigned i = 0; i < 600; i++) {
-        uint64_t c = granted(acquire(&d, "busy", A, TTL, 0));
+        uint64_t c = granted(acquire(&d, "busy", A, TTL_MS, 0));
         granted(release(&d, "busy", A, c, 0));
     }
     assert_int_equal(inspect(&d, "idle-7")->counter, 0);
     assert_int_equal(inspect(&d, "idle-199")->counter, 0);
-    refused(acquire(&d, "kept", B, TTL, 0), A);
-    assert_true(granted(acquire(&d, "idle-7", B, TTL, 0)) > before);
+    refused(acquire(&d, "kept", B, TTL_MS, 0), A);
+    assert_true(granted(acquire(&d, "idle-7", B, TTL_MS, 0)) > before);
     driver_close(&d);
 }
 

@@ -24,7 +24,7 @@
 
 #define A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:host:1:1"
 #define B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb:host:2:2"
-#define TTL 60000
+#define TTL_MS 60000 /* longer than a test: no lease ends by itself */
 
 struct fixture {
     char folder[64];
@@ -52,11 +52,16 @@ static int tear_down(void **state)
     return 0;
 }
 
+static enum hf_verdict ask(struct fixture *f, const char *name, const char *by)
+{
+    return acquire(&f->d, name, by, TTL_MS, 0)->verdict;
+}
+
 /* Leave a store in which A holds "job". @return its fence. */
 static uint64_t hold(struct fixture *f)
 {
     driver_start(&f->d, f->folder);
-    assert_int_equal(acquire(&f->d, "job", A, TTL, 0)->verdict, HF_VERDICT_OK);
+    assert_int_equal(ask(f, "job", A), HF_VERDICT_OK);
     uint64_t c = f->d.answer.counter;
     driver_close(&f->d);
     return c;
@@ -97,7 +102,7 @@ static void after_a_boot(void **state)
     other_boot(f);
     driver_start(&f->d, f->folder);
     assert_int_equal(inspect(&f->d, "job")->holder_kind, HF_HOLDER_NONE);
-    assert_int_equal(acquire(&f->d, "job", B, TTL, 0)->verdict, HF_VERDICT_OK);
+    assert_int_equal(ask(f, "job", B), HF_VERDICT_OK);
     assert_true(f->d.answer.counter > c);
     assert_int_equal(stat(f->data, &after), 0);
     assert_int_equal(before.st_ino, after.st_ino); /* not replaced */
@@ -113,7 +118,7 @@ static void after_a_boot_with_the_clock_back(void **state)
               sizeof(greatest));
     other_boot(f);
     driver_start(&f->d, f->folder);
-    assert_int_equal(acquire(&f->d, "job", B, TTL, 0)->verdict, HF_VERDICT_OK);
+    assert_int_equal(ask(f, "job", B), HF_VERDICT_OK);
     assert_true(f->d.answer.counter > greatest);
 }
 
@@ -137,7 +142,7 @@ static void half_set_up(void **state)
     overwrite(f->gate, offsetof(struct hf_gate_page, is_ready), &no,
               sizeof(no));
     driver_start(&f->d, f->folder);
-    assert_int_equal(acquire(&f->d, "job", B, TTL, 0)->verdict, HF_VERDICT_OK);
+    assert_int_equal(ask(f, "job", B), HF_VERDICT_OK);
 }
 
 static void foreign_gate(void **state)
@@ -195,7 +200,7 @@ static void missing_gate(void **state)
 /* No request is granted any more. */
 static void is_cut_off(struct fixture *f)
 {
-    assert_int_equal(acquire(&f->d, "b", A, TTL, 0)->verdict, HF_VERDICT_ERROR);
+    assert_int_equal(ask(f, "b", A), HF_VERDICT_ERROR);
     assert_int_equal(f->d.answer.fault, HF_CONFIG);
     assert_non_null(strstr(f->d.reason, "removed, replaced or cut"));
 }
@@ -205,7 +210,7 @@ static void removed_while_open(void **state)
     struct fixture *f = *state;
     hold(f);
     driver_start(&f->d, f->folder);
-    assert_int_equal(acquire(&f->d, "a", A, TTL, 0)->verdict, HF_VERDICT_OK);
+    assert_int_equal(ask(f, "a", A), HF_VERDICT_OK);
     unlink(f->gate);
     unlink(f->data);
     is_cut_off(f);
@@ -233,7 +238,7 @@ static void cut_while_open(void **state)
 {
     struct fixture *f = *state;
     driver_start(&f->d, f->folder);
-    assert_int_equal(acquire(&f->d, "a", A, TTL, 0)->verdict, HF_VERDICT_OK);
+    assert_int_equal(ask(f, "a", A), HF_VERDICT_OK);
     assert_int_equal(truncate(f->data, 0), 0);
     is_cut_off(f);
 }
@@ -247,7 +252,7 @@ static void cut_gate_while_open(void **state)
     is_cut_off(f);
 }
 
-#define DATA_BYTES 1048576
+#define DATA_BYTES 1048576 /* of a fresh locks.mdb */
 
 /* Change one byte in each copy of A's record that the file has. */
 static void damage(int fd, const char *bytes, size_t at)
@@ -274,12 +279,10 @@ static void damaged_records(void **state)
     for (size_t at = 0; at < 32 + strlen(A); at++) {
         damage(fd, bytes, at);
         driver_start(&f->d, f->folder);
-        assert_int_equal(acquire(&f->d, "job", B, TTL, 0)->verdict,
-                         HF_VERDICT_ERROR);
+        assert_int_equal(ask(f, "job", B), HF_VERDICT_ERROR);
         assert_int_equal(f->d.answer.fault, HF_CONFIG);
         assert_non_null(strstr(f->d.reason, "damaged"));
-        assert_int_equal(acquire(&f->d, "other", B, TTL, 0)->verdict,
-                         HF_VERDICT_OK);
+        assert_int_equal(ask(f, "other", B), HF_VERDICT_OK);
         driver_close(&f->d);
         assert_int_equal(pwrite(fd, bytes, DATA_BYTES, 0), DATA_BYTES);
         overwrite(f->gate, offsetof(struct hf_gate_page, table_txn),
@@ -298,13 +301,12 @@ static void damaged_length(void **state)
     for (unsigned i = 0; i < 4; i++) {
         overwrite(f->gate, offsetof(struct hf_gate_page, map_bytes),
                   &lengths[i], sizeof(lengths[i]));
-        assert_int_equal(acquire(&f->d, "a", A, TTL, 0)->verdict,
-                         HF_VERDICT_ERROR);
+        assert_int_equal(ask(f, "a", A), HF_VERDICT_ERROR);
         assert_int_equal(f->d.answer.fault, HF_CONFIG);
     }
     overwrite(f->gate, offsetof(struct hf_gate_page, map_bytes), &right,
               sizeof(right));
-    assert_int_equal(acquire(&f->d, "a", A, TTL, 0)->verdict, HF_VERDICT_OK);
+    assert_int_equal(ask(f, "a", A), HF_VERDICT_OK);
 }
 
 static void other_version(void **state)
@@ -332,7 +334,7 @@ static void version_before(void **state)
     cannot_open(f, HF_CONFIG, "another version of Holdfast");
     other_boot(f);
     driver_start(&f->d, f->folder);
-    assert_int_equal(acquire(&f->d, "job", B, TTL, 0)->verdict, HF_VERDICT_OK);
+    assert_int_equal(ask(f, "job", B), HF_VERDICT_OK);
     assert_true(f->d.answer.counter > greatest);
 }
 
@@ -388,7 +390,7 @@ static void a_hundred_thousand_names(void **state)
             driver_start(&d, f->folder);
             for (int i = 0; i < 50000; i++) {
                 snprintf(name, sizeof(name), "name-%d-%d", p, i);
-                if (acquire(&d, name, A, TTL, 0)->verdict != HF_VERDICT_OK) {
+                if (acquire(&d, name, A, TTL_MS, 0)->verdict != HF_VERDICT_OK) {
                     fprintf(stderr, "# %d: %s\n", i, d.reason);
                     _exit(1);
                 }
@@ -407,8 +409,7 @@ static void a_hundred_thousand_names(void **state)
     assert_true(about.st_size > 16 << 20);
     assert_true((uint64_t)about.st_blocks * 512 >= (uint64_t)about.st_size);
     /* This process saw none of the growth, and maps the new pages. */
-    assert_int_equal(acquire(&f->d, "name-1-49999", B, TTL, 0)->verdict,
-                     HF_VERDICT_REFUSED);
+    assert_int_equal(ask(f, "name-1-49999", B), HF_VERDICT_REFUSED);
     scan(&f->d, NULL);
     assert_int_equal(f->d.n_names, 100000);
     scan(&f->d, "name-1-4999?");
@@ -420,7 +421,7 @@ static uint64_t use_name(struct fixture *f, unsigned i)
 {
     char name[1000];
     snprintf(name, sizeof(name), "%0900u-%u", 0U, i);
-    if (acquire(&f->d, name, A, TTL, 0)->verdict != HF_VERDICT_OK) {
+    if (ask(f, name, A) != HF_VERDICT_OK) {
         assert_int_equal(f->d.answer.fault, HF_UNAVAILABLE);
         assert_non_null(strstr(f->d.reason, "the disk is full"));
         return 0;
@@ -430,13 +431,12 @@ static uint64_t use_name(struct fixture *f, unsigned i)
     return fence;
 }
 
-#define NAMES_MAX 20000
-
 /* The disk is full of counters that fence_keep keeps for an hour. Counters
  * below the floor make room, and no name gets a fence twice. */
 static void a_full_disk_makes_room(void **state)
 {
     struct fixture *f = *state;
+    enum { NAMES_MAX = 20000 }; /* more than the disk has room for */
     static uint64_t fences[NAMES_MAX + 1];
     unsigned n = 0;
     if (unshare(CLONE_NEWNS) != 0 ||
@@ -466,7 +466,7 @@ static void a_child_closes_its_copy(void **state)
 {
     struct fixture *f = *state;
     driver_start(&f->d, f->folder);
-    assert_int_equal(acquire(&f->d, "job", A, TTL, 0)->verdict, HF_VERDICT_OK);
+    assert_int_equal(ask(f, "job", A), HF_VERDICT_OK);
     uint64_t c = f->d.answer.counter;
     pid_t pid = fork();
     if (pid == 0) {
@@ -476,7 +476,7 @@ static void a_child_closes_its_copy(void **state)
     int status = -1;
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
-    assert_int_equal(confirm(&f->d, "job", A, c, TTL, true)->counter, c);
+    assert_int_equal(confirm(&f->d, "job", A, c, TTL_MS, true)->counter, c);
     assert_int_equal(release(&f->d, "job", A, c, 0)->verdict, HF_VERDICT_OK);
 }
 
@@ -556,7 +556,7 @@ static void for_setup(void **state)
     cannot_open(f, HF_CONFIG, "mode 0666");
     assert_int_equal(driver_open_for_setup(&f->d, f->folder, &error), HF_OK);
     assert_false(f->d.is_voting);
-    assert_int_equal(acquire(&f->d, "a", A, TTL, 0)->verdict, HF_VERDICT_ERROR);
+    assert_int_equal(ask(f, "a", A), HF_VERDICT_ERROR);
     assert_int_equal(f->d.answer.fault, HF_CONFIG);
     f->d.store->ops->job(f->d.store, 0, HF_JOB_EXAMINE, &sink);
     hf_loop_dispatch(f->d.loop, hf_clock_now());

@@ -28,11 +28,11 @@
 
 #define A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:host:1:1"
 #define B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb:host:2:2"
-#define TTL 60000
+#define TTL_MS 60000 /* longer than a test: only a death frees a lock */
 
-#define N_WORKERS 4
-#define N_NAMES 3
-#define N_KILLS 200
+#define N_WORKERS 4 /* more than names, so that they meet */
+#define N_NAMES 3   /* more than one: holders work side by side */
+#define N_KILLS 200 /* one after each pause of up to 15 ms: 1.5 s in all */
 
 /* Shared by parent and workers. */
 struct world {
@@ -73,25 +73,10 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Running, and not a zombie that waits to be reaped. */
-static bool is_alive(int pid)
-{
-    char path[40], text[400] = "";
-    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-    FILE *file = fopen(path, "r");
-    if (file == NULL) {
-        return false;
-    }
-    bool has_line = fgets(text, sizeof(text), file) != NULL;
-    fclose(file);
-    return has_line && strstr(text, ") Z") == NULL &&
-           strstr(text, ") X") == NULL;
-}
-
 static void be_inside(struct world *world, int name, uint64_t fence)
 {
     int before = atomic_exchange(&world->holders[name], (int)getpid());
-    if (before != 0 && before != (int)getpid() && is_alive(before)) {
+    if (before != 0 && before != (int)getpid() && process_is_alive(before)) {
         atomic_fetch_add(&world->overlaps, 1);
     }
     if (atomic_exchange(&world->fences[name], fence) >= fence) {
@@ -113,12 +98,12 @@ static void work(const struct fixture *f, unsigned seed)
         char text[8] = {'n', (char)('0' + name), '\0'};
         snprintf(owner, sizeof(owner), "%032llu:host:%d:%u",
                  (unsigned long long)i, (int)getpid(), seed);
-        const struct hf_answer *a = acquire(&d, text, owner, TTL, getpid());
+        const struct hf_answer *a = acquire(&d, text, owner, TTL_MS, getpid());
         if (a->verdict == HF_VERDICT_OK) {
             uint64_t fence = a->counter;
             be_inside(world, name, fence);
             if (i % 4 == 0) {
-                confirm(&d, text, owner, fence, TTL, true);
+                confirm(&d, text, owner, fence, TTL_MS, true);
             }
             if (release(&d, text, owner, fence, 0)->verdict != HF_VERDICT_OK) {
                 atomic_fetch_add(&world->faults, 1);
@@ -175,7 +160,7 @@ static void killed_at_any_instruction(void **state)
     assert_true(atomic_load(&world->grants) > 1000);
     for (int name = 0; name < N_NAMES; name++) {
         char text[8] = {'n', (char)('0' + name), '\0'};
-        assert_int_equal(acquire(&f->d, text, A, TTL, 0)->verdict,
+        assert_int_equal(acquire(&f->d, text, A, TTL_MS, 0)->verdict,
                          HF_VERDICT_OK);
         assert_true(f->d.answer.counter > atomic_load(&world->fences[name]));
     }
@@ -225,7 +210,7 @@ static pid_t occupy(const struct fixture *f, uint64_t far)
 static void acquire_in_time(struct fixture *f)
 {
     int64_t most_ns = hf_clock_now().ns + INT64_C(20000000000);
-    while (acquire(&f->d, "job", A, TTL, 0)->verdict != HF_VERDICT_OK) {
+    while (acquire(&f->d, "job", A, TTL_MS, 0)->verdict != HF_VERDICT_OK) {
         assert_true(hf_clock_now().ns < most_ns);
         sched_yield();
     }
@@ -237,7 +222,7 @@ static void stopped_inside(void **state)
     char number[40];
     pid_t pid = occupy(f, 0);
     int64_t began = hf_clock_now().ns;
-    assert_int_equal(acquire(&f->d, "job", A, TTL, 0)->verdict,
+    assert_int_equal(acquire(&f->d, "job", A, TTL_MS, 0)->verdict,
                      HF_VERDICT_ERROR);
     int64_t took_ms = (hf_clock_now().ns - began) / 1000000;
     assert_in_range(took_ms, 49, 8000); /* node_timeout is 50 ms */
@@ -264,7 +249,7 @@ static void waits_once(void **state)
     pid_t pid = occupy(f, 1);
     int64_t began = hf_clock_now().ns;
     for (int i = 0; i < 100; i++) {
-        assert_int_equal(acquire(&f->d, "job", A, TTL, 0)->verdict,
+        assert_int_equal(acquire(&f->d, "job", A, TTL_MS, 0)->verdict,
                          HF_VERDICT_ERROR);
         assert_int_equal(f->d.answer.fault, HF_UNAVAILABLE);
         assert_non_null(strstr(f->d.reason, "does not get on"));
@@ -280,13 +265,14 @@ static void waits_once(void **state)
 static void killed_inside(void **state)
 {
     struct fixture *f = *state;
-    assert_int_equal(acquire(&f->d, "job", A, TTL, 0)->verdict, HF_VERDICT_OK);
+    assert_int_equal(acquire(&f->d, "job", A, TTL_MS, 0)->verdict,
+                     HF_VERDICT_OK);
     uint64_t c = f->d.answer.counter;
     for (int i = 0; i < 5; i++) {
         pid_t pid = occupy(f, 0);
         kill(pid, SIGKILL);
         assert_int_equal(waitpid(pid, NULL, 0), pid);
-        assert_int_equal(confirm(&f->d, "job", A, c, TTL, true)->verdict,
+        assert_int_equal(confirm(&f->d, "job", A, c, TTL_MS, true)->verdict,
                          HF_VERDICT_OK);
     }
 }
@@ -359,16 +345,16 @@ static void number_of_another_boot(void **state)
     assert_int_equal(pwrite(fd, &number, sizeof(number),
                             offsetof(struct hf_gate_page, table_txn)),
                      sizeof(number));
-    assert_int_equal(acquire(&d, "a", A, TTL, 0)->verdict, HF_VERDICT_OK);
+    assert_int_equal(acquire(&d, "a", A, TTL_MS, 0)->verdict, HF_VERDICT_OK);
     assert_int_equal(pwrite(fd, &number, sizeof(number),
                             offsetof(struct hf_gate_page, table_txn)),
                      sizeof(number));
-    assert_int_equal(acquire(&d, "b", A, TTL, 0)->verdict, HF_VERDICT_ERROR);
+    assert_int_equal(acquire(&d, "b", A, TTL_MS, 0)->verdict, HF_VERDICT_ERROR);
     assert_int_equal(
         pwrite(fd, "-", 1, offsetof(struct hf_gate_page, table_boot)), 1);
     driver_close(&d);
     driver_start(&d, f->folder);
-    assert_int_equal(acquire(&d, "b", A, TTL, 0)->verdict, HF_VERDICT_OK);
+    assert_int_equal(acquire(&d, "b", A, TTL_MS, 0)->verdict, HF_VERDICT_OK);
     driver_close(&d);
     close(fd);
 }

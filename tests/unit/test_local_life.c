@@ -22,7 +22,7 @@
 
 #define A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:host:1:1"
 #define B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb:host:2:2"
-#define TTL 60000
+#define TTL_MS 60000 /* longer than a test: only a death frees a lock */
 
 struct fixture {
     char folder[64];
@@ -76,12 +76,12 @@ static void wait_for_zombie(pid_t pid)
 
 static bool is_granted(struct driver *d, const char *owner)
 {
-    return acquire(d, "job", owner, TTL, 0)->verdict == HF_VERDICT_OK;
+    return acquire(d, "job", owner, TTL_MS, 0)->verdict == HF_VERDICT_OK;
 }
 
 static void held_for(struct driver *d, int64_t pid)
 {
-    assert_int_equal(acquire(d, "job", A, TTL, pid)->verdict, HF_VERDICT_OK);
+    assert_int_equal(acquire(d, "job", A, TTL_MS, pid)->verdict, HF_VERDICT_OK);
 }
 
 static void dead_and_reaped(void **state)
@@ -96,7 +96,7 @@ static void dead_and_reaped(void **state)
     assert_int_equal(inspect(d, "job")->holder_kind, HF_HOLDER_NONE);
     assert_true(is_granted(d, B));
     assert_true(d->answer.counter > c);
-    assert_int_equal(confirm(d, "job", A, c, TTL, true)->verdict,
+    assert_int_equal(confirm(d, "job", A, c, TTL_MS, true)->verdict,
                      HF_VERDICT_REFUSED);
 }
 
@@ -194,7 +194,7 @@ static void *take_as_orphan(void *user)
     }
     char is_good =
         driver_open(&d, orphan->folder, "", &error) == HF_OK &&
-        acquire(&d, "job", A, TTL, getpid())->verdict == HF_VERDICT_OK;
+        acquire(&d, "job", A, TTL_MS, getpid())->verdict == HF_VERDICT_OK;
     if (!is_good) {
         fprintf(stderr, "# %s\n", error.text);
     }
@@ -315,7 +315,7 @@ static void all_must_be_gone(void **state)
                          .name_len = 3,
                          .owner = A,
                          .owner_len = sizeof(A) - 1,
-                         .ttl_ms = TTL,
+                         .ttl_ms = TTL_MS,
                          .life = &life};
     assert_int_equal(driver_ask(d, &ask)->verdict, HF_VERDICT_OK);
     end(wrapper);
@@ -341,7 +341,7 @@ static void a_confirmation_changes_the_set(void **state)
                          .name_len = 3,
                          .owner = A,
                          .owner_len = sizeof(A) - 1,
-                         .ttl_ms = TTL,
+                         .ttl_ms = TTL_MS,
                          .counter = c,
                          .holder = true,
                          .life = &life};
@@ -362,7 +362,7 @@ static void kept_after_death(void **state)
     struct driver *d = &((struct fixture *)*state)->d;
     pid_t pid = sleeper();
     held_for(d, pid);
-    release(d, "job", A, d->answer.counter, TTL);
+    release(d, "job", A, d->answer.counter, TTL_MS);
     assert_int_equal(d->answer.verdict, HF_VERDICT_OK);
     end(pid);
     assert_false(is_granted(d, B));

@@ -23,8 +23,8 @@
 #define A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:host:1:1"
 #define B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb:host:2:2"
 #define C "cccccccccccccccccccccccccccccccc:host:3:3"
-#define TTL 20000
-#define NAMES 300
+#define TTL_MS 20000 /* only jumps of the clock use it up */
+#define NAMES 300    /* more than the collector visits in one request */
 
 struct fixture {
     char folder[64];
@@ -81,7 +81,7 @@ static size_t count_keys(struct driver *d)
 static void be_busy(struct driver *d)
 {
     for (unsigned i = 0; i < 4 * NAMES + 600; i++) {
-        granted(acquire(d, "busy", A, TTL, 0));
+        granted(acquire(d, "busy", A, TTL_MS, 0));
         granted(release(d, "busy", A, 0, 0));
     }
 }
@@ -92,7 +92,7 @@ static void many_waits_leave_one_name(void **state)
     char before[64] = "", owner[64];
     for (unsigned i = 0; i < 20000; i++) {
         snprintf(owner, sizeof(owner), "q%031u:host:1:1", i);
-        queue_shared(d, "job", owner, TTL, i % 3 == 0 ? 1 : 0);
+        queue_shared(d, "job", owner, TTL_MS, i % 3 == 0 ? 1 : 0);
         if (before[0] != '\0') {
             release(d, "job", before, 0, 0);
         }
@@ -126,7 +126,7 @@ static void the_dead_are_forgotten(void **state)
     assert_int_equal(count_keys(d), NAMES + 1);
     assert_int_equal(inspect(d, "000")->waiting, 0);
     assert_true(d->answer.counter > 0); /* the counter stays for fence_keep */
-    granted(queue(d, "000", B, TTL));
+    granted(queue(d, "000", B, TTL_MS));
     snprintf(name, sizeof(name), "%0900u", 1);
     assert_true(inspect(d, name)->counter > 0);
 }
@@ -148,7 +148,7 @@ static void when_the_floor_has_moved(void **state)
     /* Free for long, and kept, since a client waits for it. */
     assert_int_equal(inspect(d, "idle")->counter, 0);
     assert_int_equal(inspect(d, "waited-for")->waiting, 1);
-    queue(d, "waited-for", C, TTL);
+    queue(d, "waited-for", C, TTL_MS);
     assert_int_equal(d->answer.verdict, HF_VERDICT_QUEUED);
     assert_string_equal(d->owner, B);
     /* A sharer is not raised to a value below the floor, not even to the
@@ -191,8 +191,8 @@ static void a_dead_holder_is_not_listed(void **state)
             pause();
         }
     }
-    granted(acquire(d, "job", A, TTL, pid));
-    queue(d, "job", B, TTL);
+    granted(acquire(d, "job", A, TTL_MS, pid));
+    queue(d, "job", B, TTL_MS);
     queue_entries(d, "job");
     assert_string_equal(d->seats, "hxa\nwxb\n");
     kill(pid, SIGKILL);

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#define STEPS 60000
+#define STEPS 60000 /* random requests: some hundred have the rarest result */
 #define BREAKER PARTIES
 
 /* ---- The clock --------------------------------------------------------- */

@@ -21,8 +21,8 @@
 #define B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb:host:2:2"
 #define C "cccccccccccccccccccccccccccccccc:host:3:3"
 #define D "dddddddddddddddddddddddddddddddd:host:4:4"
-#define TTL 20000
-#define Q 6000
+#define TTL_MS 20000  /* longer than a test: no lease ends by itself */
+#define QUEUE_MS 6000 /* of a place: the two are told apart */
 
 /* @return the ticket. */
 static uint64_t queued(const struct hf_answer *answer, const char *owner,
@@ -52,21 +52,21 @@ static uint64_t wall_us(void)
 static void handed_over_in_order(void **state)
 {
     struct driver *d = driver_of(state);
-    uint64_t a = granted(queue(d, "job", A, Q));
-    uint64_t first = queued(queue(d, "job", B, Q), A, 0);
+    uint64_t a = granted(queue(d, "job", A, QUEUE_MS));
+    uint64_t first = queued(queue(d, "job", B, QUEUE_MS), A, 0);
     assert_in_range(first, wall_us() - 5000000, wall_us() + 2000000);
-    assert_true(queued(queue(d, "job", C, Q), A, 1) > first);
+    assert_true(queued(queue(d, "job", C, QUEUE_MS), A, 1) > first);
     assert_int_equal(d->answer.counter, a);
     no_push_received(d);
     granted(release(d, "job", A, a, 0));
     uint64_t b = told(d, B);
     assert_true(b > a);
     /* A claim lasts as long as the place did, until it is confirmed. */
-    assert_in_range(inspect(d, "job")->left_ms, Q - 1000, Q);
+    assert_in_range(inspect(d, "job")->left_ms, QUEUE_MS - 1000, QUEUE_MS);
     assert_string_equal(d->owner, B);
     assert_int_equal(d->answer.waiting, 1);
-    assert_int_equal(granted(confirm(d, "job", B, b, TTL, false)), b);
-    assert_in_range(inspect(d, "job")->left_ms, TTL - 1000, TTL);
+    assert_int_equal(granted(confirm(d, "job", B, b, TTL_MS, false)), b);
+    assert_in_range(inspect(d, "job")->left_ms, TTL_MS - 1000, TTL_MS);
     granted(release(d, "job", B, b, 0));
     assert_true(told(d, C) > b);
     granted(release(d, "job", C, 0, 0));
@@ -78,10 +78,10 @@ static void handed_over_in_order(void **state)
 static void listens_when_it_waits(void **state)
 {
     struct driver *d = driver_of(state);
-    granted(acquire(d, "job", A, TTL, 0));
+    granted(acquire(d, "job", A, TTL_MS, 0));
     driver_turn(d);
     assert_false(d->is_listening);
-    queued(queue(d, "job", B, Q), A, 0);
+    queued(queue(d, "job", B, QUEUE_MS), A, 0);
     assert_false(d->is_listening); /* not from inside ask() */
     driver_turn(d);
     assert_true(d->is_listening);
@@ -90,11 +90,11 @@ static void listens_when_it_waits(void **state)
 static void a_place_is_kept(void **state)
 {
     struct driver *d = driver_of(state);
-    granted(acquire(d, "job", A, TTL, 0));
-    uint64_t b = queued(queue(d, "job", B, Q), A, 0);
-    uint64_t c = queued(queue(d, "job", C, Q), A, 1);
-    assert_int_equal(queued(queue(d, "job", B, Q), A, 0), b);
-    struct hf_ask ask = queue_ask("job", C, Q);
+    granted(acquire(d, "job", A, TTL_MS, 0));
+    uint64_t b = queued(queue(d, "job", B, QUEUE_MS), A, 0);
+    uint64_t c = queued(queue(d, "job", C, QUEUE_MS), A, 1);
+    assert_int_equal(queued(queue(d, "job", B, QUEUE_MS), A, 0), b);
+    struct hf_ask ask = queue_ask("job", C, QUEUE_MS);
     ask.ticket = b - 1000; /* a waiter keeps its first ticket */
     assert_int_equal(queued(driver_ask(d, &ask), A, 1), c);
     assert_int_equal(inspect(d, "job")->waiting, 2);
@@ -107,16 +107,16 @@ static void by_ticket_then_by_owner(void **state)
     struct driver *d = driver_of(state);
     uint64_t at = wall_us() - 1000000;
     struct hf_ask ask;
-    granted(acquire(d, "job", A, TTL, 0));
-    queued(queue(d, "job", D, Q), A, 0);
-    ask = queue_ask("job", C, Q);
+    granted(acquire(d, "job", A, TTL_MS, 0));
+    queued(queue(d, "job", D, QUEUE_MS), A, 0);
+    ask = queue_ask("job", C, QUEUE_MS);
     ask.ticket = at;
     assert_int_equal(queued(driver_ask(d, &ask), A, 0), at);
-    ask = queue_ask("job", B, Q);
+    ask = queue_ask("job", B, QUEUE_MS);
     ask.ticket = at;
     assert_int_equal(queued(driver_ask(d, &ask), A, 0), at);
-    queued(queue(d, "job", C, Q), A, 1);
-    queued(queue(d, "job", D, Q), A, 2);
+    queued(queue(d, "job", C, QUEUE_MS), A, 1);
+    queued(queue(d, "job", D, QUEUE_MS), A, 2);
     queue_entries(d, "job");
     assert_string_equal(d->seats, "hxa\nwxb\nwxc\nwxd\n");
 }
@@ -125,15 +125,15 @@ static void a_try_never_overtakes(void **state)
 {
     struct driver *d = driver_of(state);
     uint64_t a = granted(acquire(d, "job", A, 3000, 0));
-    queued(queue(d, "job", B, Q), A, 0);
-    refused(acquire(d, "job", C, TTL, 0), A);
+    queued(queue(d, "job", B, QUEUE_MS), A, 0);
+    refused(acquire(d, "job", C, TTL_MS, 0), A);
     assert_in_range(d->answer.ticket, wall_us() - 5000000, wall_us() + 2000000);
     jump_ms(3001); /* the lease has expired, without a release */
     no_push_received(d);
-    refused(acquire(d, "job", C, TTL, 0), B);
+    refused(acquire(d, "job", C, TTL_MS, 0), B);
     assert_true(told(d, B) > a);
     granted(release(d, "job", B, 0, 0));
-    granted(acquire(d, "job", C, TTL, 0));
+    granted(acquire(d, "job", C, TTL_MS, 0));
 }
 
 static void unfair_takes_what_is_free(void **state)
@@ -142,11 +142,11 @@ static void unfair_takes_what_is_free(void **state)
     struct hf_ask ask = queue_ask("job", C, 0);
     ask.is_unfair = true;
     granted(acquire(d, "job", A, 3000, 0));
-    queued(queue(d, "job", B, Q), A, 0);
+    queued(queue(d, "job", B, QUEUE_MS), A, 0);
     refused(driver_ask(d, &ask), A);
     jump_ms(3001);
     granted(driver_ask(d, &ask));
-    queued(queue(d, "job", B, Q), C, 0);
+    queued(queue(d, "job", B, QUEUE_MS), C, 0);
     no_push_received(d);
 }
 
@@ -156,13 +156,13 @@ static void the_head_finds_it_free(void **state)
 {
     struct driver *d = driver_of(state);
     uint64_t a = granted(acquire(d, "job", A, 3000, 0));
-    queued(queue(d, "job", B, Q), A, 0);
-    queued(queue(d, "job", C, Q), A, 1);
+    queued(queue(d, "job", B, QUEUE_MS), A, 0);
+    queued(queue(d, "job", C, QUEUE_MS), A, 1);
     jump_ms(3001);
-    struct hf_ask ask = queue_ask("job", B, Q);
+    struct hf_ask ask = queue_ask("job", B, QUEUE_MS);
     ask.counter = a + 5000000; /* the hint counts */
     assert_int_equal(granted(driver_ask(d, &ask)), a + 5000000);
-    assert_in_range(inspect(d, "job")->left_ms, TTL - 1000, TTL);
+    assert_in_range(inspect(d, "job")->left_ms, TTL_MS - 1000, TTL_MS);
     assert_int_equal(d->answer.waiting, 1);
     no_push_received(d);
 }
@@ -172,10 +172,10 @@ static void a_waiter_that_finds_it_free_serves_the_head(void **state)
 {
     struct driver *d = driver_of(state);
     granted(acquire(d, "job", A, 3000, 0));
-    queued(queue(d, "job", B, Q), A, 0);
-    queued(queue(d, "job", C, Q), A, 1);
+    queued(queue(d, "job", B, QUEUE_MS), A, 0);
+    queued(queue(d, "job", C, QUEUE_MS), A, 1);
     jump_ms(3001);
-    queued(queue(d, "job", C, Q), B, 0);
+    queued(queue(d, "job", C, QUEUE_MS), B, 0);
     told(d, B);
 }
 
@@ -184,12 +184,13 @@ static void a_waiter_that_finds_it_free_serves_the_head(void **state)
 static void a_place_ends(void **state)
 {
     struct driver *d = driver_of(state);
-    uint64_t a = granted(acquire(d, "job", A, TTL, 0));
+    uint64_t a = granted(acquire(d, "job", A, TTL_MS, 0));
     queued(queue(d, "job", B, 3000), A, 0);
-    queued(queue(d, "job", C, Q), A, 1);
+    queued(queue(d, "job", C, QUEUE_MS), A, 1);
     jump_ms(3001);
-    queued(queue(d, "job", C, Q), A, 0); /* expired places are dropped when the
-                                            queue is counted or served */
+    queued(queue(d, "job", C, QUEUE_MS), A, 0); /* expired places are dropped
+                                            when the queue is counted or served
+                                          */
     granted(release(d, "job", A, a, 0));
     told(d, C);
     assert_int_equal(inspect(d, "job")->waiting, 0);
@@ -201,18 +202,18 @@ static void expired_places_block_no_client(void **state)
     granted(acquire(d, "job", A, 2000, 0));
     queued(queue(d, "job", B, 2000), A, 0);
     jump_ms(2001);
-    granted(acquire(d, "job", C, TTL, 0));
+    granted(acquire(d, "job", C, TTL_MS, 0));
     no_push_received(d);
 }
 
 static void cancelled(void **state)
 {
     struct driver *d = driver_of(state);
-    uint64_t a = granted(acquire(d, "job", A, TTL, 0));
-    queued(queue(d, "job", B, Q), A, 0);
-    queued(queue(d, "job", C, Q), A, 1);
+    uint64_t a = granted(acquire(d, "job", A, TTL_MS, 0));
+    queued(queue(d, "job", B, QUEUE_MS), A, 0);
+    queued(queue(d, "job", C, QUEUE_MS), A, 1);
     refused(release(d, "job", B, 0, 0), A);
-    queued(queue(d, "job", C, Q), A, 0);
+    queued(queue(d, "job", C, QUEUE_MS), A, 0);
     granted(release(d, "job", A, a, 0));
     told(d, C);
 }
@@ -222,9 +223,9 @@ static void cancelled(void **state)
 static void cancelled_when_granted(void **state)
 {
     struct driver *d = driver_of(state);
-    uint64_t a = granted(acquire(d, "job", A, TTL, 0));
-    queued(queue(d, "job", B, Q), A, 0);
-    queued(queue(d, "job", C, Q), A, 1);
+    uint64_t a = granted(acquire(d, "job", A, TTL_MS, 0));
+    queued(queue(d, "job", B, QUEUE_MS), A, 0);
+    queued(queue(d, "job", C, QUEUE_MS), A, 1);
     granted(release(d, "job", A, a, 0));
     uint64_t b = told(d, B);
     granted(release(d, "job", B, 0, 0));
@@ -235,17 +236,18 @@ static void cancelled_when_granted(void **state)
 static void a_claim_ends(void **state)
 {
     struct driver *d = driver_of(state);
-    uint64_t a = granted(acquire(d, "job", A, TTL, 0));
+    uint64_t a = granted(acquire(d, "job", A, TTL_MS, 0));
     queued(queue(d, "job", B, 4000), A, 0);
-    queued(queue(d, "job", C, Q), A, 1);
+    queued(queue(d, "job", C, QUEUE_MS), A, 1);
     granted(release(d, "job", A, a, 0));
     uint64_t b = told(d, B);
-    queued(queue(d, "job", C, Q), B, 0);
+    queued(queue(d, "job", C, QUEUE_MS), B, 0);
     jump_ms(4001);
-    assert_true(granted(queue(d, "job", C, Q)) > b);
-    refused(confirm(d, "job", B, b, TTL, false), C);
-    assert_true(queued(queue(d, "job", B, Q), C, 0) > 0); /* queued again, at
-                                                             the end */
+    assert_true(granted(queue(d, "job", C, QUEUE_MS)) > b);
+    refused(confirm(d, "job", B, b, TTL_MS, false), C);
+    assert_true(queued(queue(d, "job", B, QUEUE_MS), C, 0) > 0); /* queued
+                                                             again, at the end
+                                                           */
 }
 
 /* ---- The other verbs --------------------------------------------------- */
@@ -254,11 +256,11 @@ static void the_holder_comes_back_first(void **state)
 {
     struct driver *d = driver_of(state);
     uint64_t a = granted(acquire(d, "job", A, 2000, 0));
-    queued(queue(d, "job", B, Q), A, 0);
+    queued(queue(d, "job", B, QUEUE_MS), A, 0);
     jump_ms(2001);
-    refused(confirm(d, "job", A, a, TTL, false), NULL); /* only raises */
-    assert_int_equal(granted(confirm(d, "job", A, a, TTL, true)), a);
-    queued(queue(d, "job", B, Q), A, 0);
+    refused(confirm(d, "job", A, a, TTL_MS, false), NULL); /* only raises */
+    assert_int_equal(granted(confirm(d, "job", A, a, TTL_MS, true)), a);
+    queued(queue(d, "job", B, QUEUE_MS), A, 0);
     no_push_received(d);
 }
 
@@ -266,12 +268,12 @@ static void yielded(void **state)
 {
     struct driver *d = driver_of(state);
     uint64_t at = wall_us() - 1000000;
-    struct hf_ask ask = queue_ask("job", B, Q);
-    uint64_t a = granted(acquire(d, "job", A, TTL, 0));
+    struct hf_ask ask = queue_ask("job", B, QUEUE_MS);
+    uint64_t a = granted(acquire(d, "job", A, TTL_MS, 0));
     ask.ticket = at;
     queued(driver_ask(d, &ask), A, 0);
     /* The holder's reply reports that an earlier ticket waits. */
-    ask = queue_ask("job", A, Q);
+    ask = queue_ask("job", A, QUEUE_MS);
     ask.ticket = at + 1;
     assert_int_equal(granted(driver_ask(d, &ask)), a);
     assert_int_equal(d->answer.ahead, 1);
@@ -282,14 +284,14 @@ static void yielded(void **state)
     granted(driver_ask(d, &ask));
     assert_int_equal(d->answer.ahead, 0);
     /* YIELD is executed only for the present grant. */
-    assert_int_equal(granted(yield(d, "job", A, a - 1, at + 1, Q)), a);
+    assert_int_equal(granted(yield(d, "job", A, a - 1, at + 1, QUEUE_MS)), a);
     no_push_received(d);
-    queued(yield(d, "job", A, a, at + 1, Q), B, 0);
+    queued(yield(d, "job", A, a, at + 1, QUEUE_MS), B, 0);
     assert_int_equal(d->answer.ticket, at + 1);
     uint64_t b = told(d, B);
     assert_true(b > a);
     /* The grant of another owner: like ACQUIRE. */
-    queued(yield(d, "job", A, b, at + 1, Q), B, 0);
+    queued(yield(d, "job", A, b, at + 1, QUEUE_MS), B, 0);
     granted(release(d, "job", B, 0, 0));
     told(d, A);
 }
@@ -299,45 +301,45 @@ static void yielded(void **state)
 static void yielded_without_waiters(void **state)
 {
     struct driver *d = driver_of(state);
-    uint64_t a = granted(acquire(d, "job", A, TTL, 0));
-    assert_true(granted(yield(d, "job", A, a, 7, Q)) > a);
+    uint64_t a = granted(acquire(d, "job", A, TTL_MS, 0));
+    assert_true(granted(yield(d, "job", A, a, 7, QUEUE_MS)) > a);
     assert_int_equal(inspect(d, "job")->waiting, 0);
 }
 
 static void broken(void **state)
 {
     struct driver *d = driver_of(state);
-    uint64_t a = granted(acquire(d, "job", A, TTL, 0));
-    queued(queue(d, "job", B, Q), A, 0);
-    queued(queue(d, "job", C, Q), A, 1);
+    uint64_t a = granted(acquire(d, "job", A, TTL_MS, 0));
+    queued(queue(d, "job", B, QUEUE_MS), A, 0);
+    queued(queue(d, "job", C, QUEUE_MS), A, 1);
     uint64_t c = granted(break_name(d, "job", D, true));
     assert_true(c > a);
     assert_true(told(d, B) > c);
     granted(break_name(d, "job", D, false)); /* reserved: no waiter gets it */
     no_push_received(d);
-    queued(queue(d, "job", C, Q), D, 0);
+    queued(queue(d, "job", C, QUEUE_MS), D, 0);
 }
 
 static void kept_when_ended(void **state)
 {
     struct driver *d = driver_of(state);
-    uint64_t a = granted(acquire(d, "job", A, TTL, 0));
-    queued(queue(d, "job", B, Q), A, 0);
+    uint64_t a = granted(acquire(d, "job", A, TTL_MS, 0));
+    queued(queue(d, "job", B, QUEUE_MS), A, 0);
     granted(release(d, "job", A, a, 4000));
     no_push_received(d);
-    queued(queue(d, "job", B, Q), "ended:" A, 0);
+    queued(queue(d, "job", B, QUEUE_MS), "ended:" A, 0);
     jump_ms(4001);
-    assert_true(granted(queue(d, "job", B, Q)) > a);
+    assert_true(granted(queue(d, "job", B, QUEUE_MS)) > a);
 }
 
 static void counters_rise_with_hints(void **state)
 {
     struct driver *d = driver_of(state);
-    uint64_t a = granted(acquire(d, "job", A, TTL, 0));
-    queued(queue(d, "job", B, Q), A, 0);
+    uint64_t a = granted(acquire(d, "job", A, TTL_MS, 0));
+    queued(queue(d, "job", B, QUEUE_MS), A, 0);
     granted(release(d, "job", A, a + 9000000, 0)); /* raised, then granted */
     assert_true(told(d, B) > a + 9000000);
-    struct hf_ask ask = queue_ask("other", A, Q);
+    struct hf_ask ask = queue_ask("other", A, QUEUE_MS);
     ask.counter = wall_us() + (UINT64_C(1) << 33);
     assert_true(granted(driver_ask(d, &ask)) < ask.counter); /* ignored */
 }
@@ -345,11 +347,12 @@ static void counters_rise_with_hints(void **state)
 static void owners_that_begin_alike(void **state)
 {
     struct driver *d = driver_of(state);
-    granted(acquire(d, "job", A, TTL, 0));
-    queued(queue(d, "job", B, Q), A, 0);
-    assert_int_equal(queue(d, "job", B "x", Q)->verdict, HF_VERDICT_ERROR);
+    granted(acquire(d, "job", A, TTL_MS, 0));
+    queued(queue(d, "job", B, QUEUE_MS), A, 0);
+    assert_int_equal(queue(d, "job", B "x", QUEUE_MS)->verdict,
+                     HF_VERDICT_ERROR);
     assert_non_null(strstr(d->reason, "same 32 bytes"));
-    queued(queue(d, "job", B, Q), A, 0);
+    queued(queue(d, "job", B, QUEUE_MS), A, 0);
 }
 
 static void names_are_apart(void **state)
@@ -360,8 +363,8 @@ static void names_are_apart(void **state)
     longest[HF_NAME_MAX] = '\0';
     const char *const names[] = {"job", "z", "zz", longest};
     for (unsigned i = 0; i < 4; i++) {
-        granted(acquire(d, names[i], A, TTL, 0));
-        queued(queue(d, names[i], i % 2 == 0 ? B : C, Q), A, 0);
+        granted(acquire(d, names[i], A, TTL_MS, 0));
+        queued(queue(d, names[i], i % 2 == 0 ? B : C, QUEUE_MS), A, 0);
     }
     assert_int_equal(scan(d, NULL)->n_names, 4); /* queue entries are not listed
                                                     as names */
@@ -373,14 +376,14 @@ static void names_are_apart(void **state)
 
 /* ---- Many -------------------------------------------------------------- */
 
-#define MANY 1000
+#define MANY 1000 /* waiters: their records fill several pages of LMDB */
 
 static void a_thousand_in_order(void **state)
 {
     struct driver *d = driver_of(state);
     static char owners[MANY][64];
     uint64_t ticket = 0;
-    granted(acquire(d, "job", A, TTL, 0));
+    granted(acquire(d, "job", A, TTL_MS, 0));
     for (unsigned i = 0; i < MANY; i++) {
         snprintf(owners[i], sizeof(owners[i]), "q%031u:host:1:1",
                  (i * 7919) % MANY); /* in random order */
@@ -388,7 +391,7 @@ static void a_thousand_in_order(void **state)
         assert_true(queued(answer, A, i) > ticket);
         ticket = answer->ticket;
     }
-    assert_int_equal(queue(d, "job", owners[500], Q)->ahead, 500);
+    assert_int_equal(queue(d, "job", owners[500], QUEUE_MS)->ahead, 500);
     assert_int_equal(inspect(d, "job")->waiting, MANY);
     assert_int_equal(queue_entries(d, "job")->n_seats, MANY + 1);
     const char *holder = A;

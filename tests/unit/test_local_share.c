@@ -25,8 +25,8 @@
 #define D R("dddddddd")
 #define W R("WWWWWWWW")
 #define X R("XXXXXXXX")
-#define TTL 20000
-#define Q 6000
+#define TTL_MS 20000
+#define QUEUE_MS 6000
 
 /* Refused or queued, because of a group of sharers. */
 static void behind_group(const struct hf_answer *answer,
@@ -95,7 +95,7 @@ static void readers_share(void **state)
     uint64_t b = granted(share(d, "job", B, 0));
     assert_true(b > a); /* every grant moves the counter */
     assert_int_equal(granted(share(d, "job", A, 0)), a); /* a retry */
-    behind_group(acquire(d, "job", W, TTL, 0), HF_VERDICT_REFUSED, 0, a);
+    behind_group(acquire(d, "job", W, TTL_MS, 0), HF_VERDICT_REFUSED, 0, a);
     assert_int_equal(d->answer.counter, b);
     inspect(d, "job");
     assert_int_equal(d->answer.holder_kind, HF_HOLDER_SHARED);
@@ -106,10 +106,10 @@ static void readers_share(void **state)
     assert_string_equal(d->seats, "hs0b\nhs0a\n");
     b = d->answer.counter;
     granted(release(d, "job", A, a, 0));
-    behind_group(acquire(d, "job", W, TTL, 0), HF_VERDICT_REFUSED, 0, a);
+    behind_group(acquire(d, "job", W, TTL_MS, 0), HF_VERDICT_REFUSED, 0, a);
     granted(release(d, "job", B, b, 0));
     assert_int_equal(inspect(d, "job")->holder_kind, HF_HOLDER_NONE);
-    assert_true(granted(acquire(d, "job", W, TTL, 0)) > b);
+    assert_true(granted(acquire(d, "job", W, TTL_MS, 0)) > b);
     behind(share(d, "job", A, 0), HF_VERDICT_REFUSED, W);
 }
 
@@ -120,7 +120,8 @@ static void terms_must_be_the_same(void **state)
     granted(share(d, "job", B, 3));
     behind_group(share(d, "job", C, 2), HF_VERDICT_REFUSED, 3, a);
     behind_group(share(d, "job", C, 0), HF_VERDICT_REFUSED, 3, a);
-    behind_group(queue_shared(d, "job", C, Q, 2), HF_VERDICT_QUEUED, 3, a);
+    behind_group(queue_shared(d, "job", C, QUEUE_MS, 2), HF_VERDICT_QUEUED, 3,
+                 a);
     assert_int_equal(inspect(d, "job")->permits, 3);
     granted(release(d, "job", A, 0, 0));
     granted(release(d, "job", B, 0, 0));
@@ -132,15 +133,17 @@ static void a_writer_is_not_starved(void **state)
 {
     struct driver *d = driver_of(state);
     uint64_t a = granted(share(d, "job", A, 0));
-    behind_group(queue(d, "job", W, Q), HF_VERDICT_QUEUED, 0, a);
+    behind_group(queue(d, "job", W, QUEUE_MS), HF_VERDICT_QUEUED, 0, a);
     behind_group(share(d, "job", B, 0), HF_VERDICT_REFUSED, 0, a);
-    behind_group(queue_shared(d, "job", B, Q, 0), HF_VERDICT_QUEUED, 0, a);
+    behind_group(queue_shared(d, "job", B, QUEUE_MS, 0), HF_VERDICT_QUEUED, 0,
+                 a);
     assert_int_equal(d->answer.ahead, 1);
-    behind_group(queue_shared(d, "job", C, Q, 0), HF_VERDICT_QUEUED, 0, a);
+    behind_group(queue_shared(d, "job", C, QUEUE_MS, 0), HF_VERDICT_QUEUED, 0,
+                 a);
     no_push_received(d);
     granted(release(d, "job", A, a, 0));
     assert_true(told(d, W) > a);
-    behind(queue(d, "job", X, Q), HF_VERDICT_QUEUED, W);
+    behind(queue(d, "job", X, QUEUE_MS), HF_VERDICT_QUEUED, W);
     no_push_received(d);
 }
 
@@ -148,11 +151,11 @@ static void a_writer_is_not_starved(void **state)
 static void neighbours_are_admitted_together(void **state)
 {
     struct driver *d = driver_of(state);
-    uint64_t w = granted(acquire(d, "job", W, TTL, 0));
-    queue_shared(d, "job", A, Q, 0);
-    queue_shared(d, "job", B, Q, 0);
-    queue(d, "job", X, Q);
-    queue_shared(d, "job", C, Q, 0);
+    uint64_t w = granted(acquire(d, "job", W, TTL_MS, 0));
+    queue_shared(d, "job", A, QUEUE_MS, 0);
+    queue_shared(d, "job", B, QUEUE_MS, 0);
+    queue(d, "job", X, QUEUE_MS);
+    queue_shared(d, "job", C, QUEUE_MS, 0);
     queue_entries(d, "job");
     assert_string_equal(d->seats, "hxW\nws0a\nws0b\nwxX\nws0c\n");
     granted(release(d, "job", W, w, 0));
@@ -182,8 +185,9 @@ static void a_cancelled_writer_lets_readers_in(void **state)
 {
     struct driver *d = driver_of(state);
     uint64_t a = granted(share(d, "job", A, 0));
-    behind_group(queue(d, "job", W, Q), HF_VERDICT_QUEUED, 0, a);
-    behind_group(queue_shared(d, "job", B, Q, 0), HF_VERDICT_QUEUED, 0, a);
+    behind_group(queue(d, "job", W, QUEUE_MS), HF_VERDICT_QUEUED, 0, a);
+    behind_group(queue_shared(d, "job", B, QUEUE_MS, 0), HF_VERDICT_QUEUED, 0,
+                 a);
     behind_group(release(d, "job", W, 0, 0), HF_VERDICT_REFUSED, 0, a);
     assert_true(told(d, B) > a);
     assert_int_equal(inspect(d, "job")->sharers, 2);
@@ -194,10 +198,10 @@ static void many_readers_at_once(void **state)
 {
     struct driver *d = driver_of(state);
     char owner[64];
-    granted(acquire(d, "job", W, TTL, 0));
+    granted(acquire(d, "job", W, TTL_MS, 0));
     for (unsigned i = 0; i < 700; i++) {
         snprintf(owner, sizeof(owner), "r%031u:host:1:1", i);
-        queue_shared(d, "job", owner, Q, 0);
+        queue_shared(d, "job", owner, QUEUE_MS, 0);
         assert_int_equal(d->answer.verdict, HF_VERDICT_QUEUED);
     }
     granted(release(d, "job", W, 0, 0));
@@ -214,15 +218,15 @@ static void as_long_as_the_longest(void **state)
 {
     struct driver *d = driver_of(state);
     granted(share_for(d, A, 5000, 0));
-    granted(share_for(d, B, TTL, 0));
-    assert_in_range(inspect(d, "job")->left_ms, TTL - 1000, TTL);
+    granted(share_for(d, B, TTL_MS, 0));
+    assert_in_range(inspect(d, "job")->left_ms, TTL_MS - 1000, TTL_MS);
     granted(release(d, "job", B, 0, 0));
     assert_in_range(inspect(d, "job")->left_ms, 1, 5000);
     granted(share_for(d, B, 3000, 0));
     assert_in_range(inspect(d, "job")->left_ms, 1, 5000);
     jump_ms(5001);
     assert_int_equal(inspect(d, "job")->holder_kind, HF_HOLDER_NONE);
-    granted(acquire(d, "job", W, TTL, 0));
+    granted(acquire(d, "job", W, TTL_MS, 0));
     inspect(d, "job");
     assert_int_equal(d->answer.holder_kind, HF_HOLDER_FOREIGN);
     assert_int_equal(d->answer.sharers, 0);
@@ -234,12 +238,12 @@ static void each_sharer_renews_its_own_lease(void **state)
 {
     struct driver *d = driver_of(state);
     uint64_t a = granted(share_for(d, A, 3000, 0));
-    uint64_t b = granted(share_for(d, B, TTL, 0));
+    uint64_t b = granted(share_for(d, B, TTL_MS, 0));
     jump_ms(3001);
     behind_group(confirm_shared(d, A, a, true), HF_VERDICT_REFUSED, 0, a);
     behind_group(release(d, "job", A, a, 0), HF_VERDICT_REFUSED, 0, a);
     assert_int_equal(granted(confirm_shared(d, B, b, true)), b);
-    assert_true(granted(share_for(d, A, TTL, 0)) > b);
+    assert_true(granted(share_for(d, A, TTL_MS, 0)) > b);
     assert_int_equal(inspect(d, "job")->sharers, 2);
 }
 
@@ -285,7 +289,7 @@ static void taken_back_by_a_sharer(void **state)
     assert_int_equal(confirm_shared(d, A, fence, false)->verdict,
                      HF_VERDICT_REFUSED);
     assert_int_equal(granted(confirm_shared(d, A, fence, true)), fence);
-    behind_group(acquire(d, "job", W, TTL, 0), HF_VERDICT_REFUSED, 0, fence);
+    behind_group(acquire(d, "job", W, TTL_MS, 0), HF_VERDICT_REFUSED, 0, fence);
     assert_true(granted(share(d, "job", B, 0)) > fence);
 }
 
@@ -320,8 +324,8 @@ static void yielded(void **state)
     struct driver *d = driver_of(state);
     uint64_t a = granted(share(d, "job", A, 0));
     uint64_t b = granted(share(d, "job", B, 0));
-    struct hf_ask ask = queue_ask("job", B, Q);
-    queue(d, "job", W, Q);
+    struct hf_ask ask = queue_ask("job", B, QUEUE_MS);
+    queue(d, "job", W, QUEUE_MS);
     uint64_t w = d->answer.ticket;
     ask.verb = HF_VERB_YIELD;
     ask.is_shared = true;
@@ -352,7 +356,7 @@ static void broken(void **state)
     /* A new group has no sharers of the one before. */
     assert_int_equal(confirm_shared(d, B, b, true)->verdict,
                      HF_VERDICT_REFUSED);
-    queue(d, "job", W, Q);
+    queue(d, "job", W, QUEUE_MS);
     granted(break_name(d, "job", X, true));
     told(d, W);
 }
@@ -392,12 +396,12 @@ static void a_reader_killed_among_readers(void **state)
 {
     struct driver *d = driver_of(state);
     pid_t pid = sleeper();
-    granted(share_for(d, A, TTL, getpid()));
-    granted(share_for(d, B, TTL, pid));
-    queue(d, "job", W, Q);
+    granted(share_for(d, A, TTL_MS, getpid()));
+    granted(share_for(d, B, TTL_MS, pid));
+    queue(d, "job", W, QUEUE_MS);
     end(pid);
     /* Only the dead sharer is dropped. */
-    assert_int_equal(queue(d, "job", W, Q)->verdict, HF_VERDICT_QUEUED);
+    assert_int_equal(queue(d, "job", W, QUEUE_MS)->verdict, HF_VERDICT_QUEUED);
     assert_int_equal(inspect(d, "job")->sharers, 1);
     granted(release(d, "job", A, 0, 0));
     told(d, W);
@@ -407,11 +411,11 @@ static void all_readers_killed(void **state)
 {
     struct driver *d = driver_of(state);
     pid_t pid = sleeper();
-    uint64_t a = granted(share_for(d, A, TTL, pid));
-    granted(share_for(d, B, TTL, pid));
-    behind_group(acquire(d, "job", W, TTL, 0), HF_VERDICT_REFUSED, 0, a);
+    uint64_t a = granted(share_for(d, A, TTL_MS, pid));
+    granted(share_for(d, B, TTL_MS, pid));
+    behind_group(acquire(d, "job", W, TTL_MS, 0), HF_VERDICT_REFUSED, 0, a);
     end(pid);
-    granted(acquire(d, "job", W, TTL, 0));
+    granted(acquire(d, "job", W, TTL_MS, 0));
 }
 
 int main(void)

@@ -29,8 +29,8 @@
 #define A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:host:1:1"
 #define B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb:host:2:2"
 #define C "cccccccccccccccccccccccccccccccc:host:3:3"
-#define TTL 20000
-#define Q 6000
+#define TTL_MS 20000  /* longer than a test: no lease ends by itself */
+#define QUEUE_MS 6000 /* of a place: the two are told apart */
 
 struct fixture {
     char folder[64];
@@ -139,12 +139,12 @@ static void need(bool is_so, int code)
 /* Waits as B, confirms the pushed grant, and releases. */
 static void wait_and_release(struct driver *d, int line)
 {
-    need(queue(d, "job", B, Q)->verdict == HF_VERDICT_QUEUED, 1);
+    need(queue(d, "job", B, QUEUE_MS)->verdict == HF_VERDICT_QUEUED, 1);
     say(line);
     need(driver_hear(d, 1), 2);
     need(d->n_pushes == 1 && d->pushes[0].cookie >> 32 == 'b', 3);
     uint64_t c = d->pushes[0].counter;
-    need(confirm(d, "job", B, c, TTL, false)->verdict == HF_VERDICT_OK, 4);
+    need(confirm(d, "job", B, c, TTL_MS, false)->verdict == HF_VERDICT_OK, 4);
     need(d->answer.counter == c, 5);
     need(release(d, "job", B, c, 0)->verdict == HF_VERDICT_OK, 6);
 }
@@ -162,10 +162,10 @@ static void there_and_back(void **state)
 {
     struct fixture *f = *state;
     int line;
-    uint64_t a = granted(acquire(&f->d, "job", A, TTL, 0));
+    uint64_t a = granted(acquire(&f->d, "job", A, TTL_MS, 0));
     pid_t pid = start(f, wait_and_release, &line);
     hear(line);
-    queued(queue(&f->d, "job", C, Q));
+    queued(queue(&f->d, "job", C, QUEUE_MS));
     granted(release(&f->d, "job", A, a, 0));
     told(&f->d, C);
     ends_well(pid, line);
@@ -176,10 +176,10 @@ static void killed_at_the_head(void **state)
     struct fixture *f = *state;
     int lines[3];
     pid_t pids[3];
-    granted(acquire(&f->d, "job", A, TTL, 0));
+    granted(acquire(&f->d, "job", A, TTL_MS, 0));
     pids[0] = start(f, wait_for_ever, &lines[0]);
     hear(lines[0]);
-    queued(queue(&f->d, "job", C, Q));
+    queued(queue(&f->d, "job", C, QUEUE_MS));
     assert_int_equal(f->d.answer.ahead, 1);
     kill_now(pids[0], lines[0]);
     granted(release(&f->d, "job", A, 0, 0));
@@ -206,10 +206,10 @@ static void hundreds_killed(void **state)
 {
     struct fixture *f = *state;
     int line;
-    granted(acquire(&f->d, "job", A, TTL, 0));
+    granted(acquire(&f->d, "job", A, TTL_MS, 0));
     pid_t pid = start(f, wait_as_many, &line);
     hear(line);
-    queued(queue(&f->d, "job", C, Q));
+    queued(queue(&f->d, "job", C, QUEUE_MS));
     kill_now(pid, line);
     granted(release(&f->d, "job", A, 0, 0));
     told(&f->d, C);
@@ -224,8 +224,9 @@ static void wait_shortly(struct driver *d, int line)
     raise(SIGSTOP);
     need(driver_hear(d, 1), 2); /* messages that arrived meanwhile */
     uint64_t c = d->pushes[0].counter;
-    need(confirm(d, "job", B, c, TTL, false)->verdict == HF_VERDICT_REFUSED, 3);
-    need(queue(d, "job", B, Q)->verdict == HF_VERDICT_QUEUED, 4);
+    need(confirm(d, "job", B, c, TTL_MS, false)->verdict == HF_VERDICT_REFUSED,
+         3);
+    need(queue(d, "job", B, QUEUE_MS)->verdict == HF_VERDICT_QUEUED, 4);
     say(line);
     driver_forget(d);
     need(driver_hear(d, 1), 5);
@@ -236,18 +237,18 @@ static void stopped_at_the_head(void **state)
 {
     struct fixture *f = *state;
     int line, status = 0;
-    granted(acquire(&f->d, "job", A, TTL, 0));
+    granted(acquire(&f->d, "job", A, TTL_MS, 0));
     pid_t pid = start(f, wait_shortly, &line);
     hear(line);
     assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
     assert_true(WIFSTOPPED(status));
-    queued(queue(&f->d, "job", C, Q));
+    queued(queue(&f->d, "job", C, QUEUE_MS));
     granted(release(&f->d, "job", A, 0, 0));
-    queued(queue(&f->d, "job", C, Q));
+    queued(queue(&f->d, "job", C, QUEUE_MS));
     assert_string_equal(f->d.owner, B);
     assert_in_range(f->d.answer.left_ms, 1, 2000);
     jump_ms(f->d.answer.left_ms + 1);
-    granted(queue(&f->d, "job", C, Q));
+    granted(queue(&f->d, "job", C, QUEUE_MS));
     kill(pid, SIGCONT);
     hear(line);
     granted(release(&f->d, "job", C, 0, 0));
@@ -281,7 +282,7 @@ static void deaf(void **state)
     char name[20];
     for (unsigned i = 0; i < FULL; i++) {
         snprintf(name, sizeof(name), "job-%u", i);
-        granted(acquire(&f->d, name, A, TTL, 0));
+        granted(acquire(&f->d, name, A, TTL_MS, 0));
     }
     pid_t pid = start(f, wait_for_names, &line);
     hear(line);
@@ -299,7 +300,7 @@ static void deaf(void **state)
 /* The first waiter notices the holder's death before the lease ends. */
 static void hold_for_ever(struct driver *d, int line)
 {
-    need(acquire(d, "job", B, TTL, getpid())->verdict == HF_VERDICT_OK, 1);
+    need(acquire(d, "job", B, TTL_MS, getpid())->verdict == HF_VERDICT_OK, 1);
     say(line);
     for (;;) {
         pause();
@@ -312,13 +313,13 @@ static void the_holder_killed(void **state)
     int line;
     pid_t pid = start(f, hold_for_ever, &line);
     hear(line);
-    queued(queue(&f->d, "job", A, Q));
-    queued(queue(&f->d, "job", C, Q));
+    queued(queue(&f->d, "job", A, QUEUE_MS));
+    queued(queue(&f->d, "job", C, QUEUE_MS));
     kill_now(pid, line);
-    queued(queue(&f->d, "job", C, Q)); /* polls too, for the first waiter */
+    queued(queue(&f->d, "job", C, QUEUE_MS)); /* polls for A, too */
     assert_string_equal(f->d.owner, A);
     told(&f->d, A);
-    granted(queue(&f->d, "job", A, Q));
+    granted(queue(&f->d, "job", A, QUEUE_MS));
 }
 
 /* Closed without a RELEASE: the closed socket shows it. */
@@ -332,7 +333,7 @@ static void the_waiter_closed(void **state)
 {
     struct fixture *f = *state;
     int line;
-    granted(acquire(&f->d, "job", A, TTL, 0));
+    granted(acquire(&f->d, "job", A, TTL_MS, 0));
     pid_t pid = start(f, wait_and_close, &line);
     hear(line);
     ends_well(pid, line);
@@ -345,8 +346,8 @@ static void the_waiter_closed(void **state)
 static void a_child_closes_its_copy(void **state)
 {
     struct fixture *f = *state;
-    granted(acquire(&f->d, "job", A, TTL, 0));
-    queued(queue(&f->d, "job", B, Q));
+    granted(acquire(&f->d, "job", A, TTL_MS, 0));
+    queued(queue(&f->d, "job", B, QUEUE_MS));
     pid_t pid = fork();
     if (pid == 0) {
         f->d.store->ops->close(f->d.store, true);
@@ -418,8 +419,8 @@ static void strangers_are_not_heard(void **state)
 
 /* ---- All at once ------------------------------------------------------- */
 
-#define N_WORKERS 5
-#define N_KILLS 150
+#define N_WORKERS 5 /* that wait for one name: a queue of four */
+#define N_KILLS 150 /* one after each pause of up to 3 ms, and a grant */
 
 struct world {
     atomic_int holder; /* pid of the holder; 0: none */
@@ -430,26 +431,11 @@ struct world {
     atomic_int is_over;
 };
 
-/* Running, and not a zombie that waits to be reaped. */
-static bool is_alive(int pid)
-{
-    char path[40], text[400] = "";
-    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-    FILE *file = fopen(path, "r");
-    if (file == NULL) {
-        return false;
-    }
-    bool has_line = fgets(text, sizeof(text), file) != NULL;
-    fclose(file);
-    return has_line && strstr(text, ") Z") == NULL &&
-           strstr(text, ") X") == NULL;
-}
-
 static void be_inside(struct world *world, uint64_t fence)
 {
     int before = atomic_exchange(&world->holder, (int)getpid());
     int own = (int)getpid();
-    if (before != 0 && before != own && is_alive(before)) {
+    if (before != 0 && before != own && process_is_alive(before)) {
         atomic_fetch_add(&world->overlaps, 1);
     }
     if (atomic_exchange(&world->fence, fence) >= fence) {
@@ -574,7 +560,7 @@ static void killed_at_any_instruction(void **state)
     assert_true(atomic_load(&world->grants) > N_KILLS);
     assert_true(atomic_load(&world->pushes) > N_KILLS / 2);
     jump_ms(301); /* records of the last killed processes */
-    granted(queue(&f->d, "job", A, Q));
+    granted(queue(&f->d, "job", A, QUEUE_MS));
     granted(release(&f->d, "job", A, 0, 0));
     assert_int_equal(queue_entries(&f->d, "job")->n_seats, 0);
     assert_int_equal(inspect(&f->d, "job")->waiting, 0);

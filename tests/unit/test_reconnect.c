@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#define SEEDS 500
+#define SEEDS 500 /* clients of a fleet: a half of them is 200 to 300 */
 
 static struct hf_instant at_ms(int64_t ms)
 {

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#define ARGS_MAX 8
-#define UNTOUCHED '\x5a'
+#define ARGS_MAX 8       /* of a request: asserted */
+#define UNTOUCHED '\x5a' /* the byte before the digits: it must stay */
 
 struct request {
     int argc;

@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#define TTL_MS 60000
-#define TIMEOUT_MS 500
+#define TTL_MS 60000   /* max_ttl of the store: see its URL */
+#define TIMEOUT_MS 500 /* node_timeout: the same */
 
 static int64_t patience_ms(int64_t node_timeout_ms, bool holds)
 {

@@ -18,7 +18,8 @@
 
 #include <cmocka.h>
 
-#define READ_BYTES 16384
+#define READ_BYTES 16384 /* of one read: those of store/redis/connection.c */
+/* Bytes: more than a turn reads, less than two. */
 #define PLENTY (3 * HF_SOCKET_TURN_BYTES / 2)
 
 struct peer {

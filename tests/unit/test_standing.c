@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#define NODE 3
+#define NODE 3 /* of all reports; not the first, which is 0 */
 
 static struct {
     int reports;

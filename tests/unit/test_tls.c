@@ -24,6 +24,7 @@
 
 extern const struct hf_tls_ops hf_tls_module;
 
+/* Until a peer in this process must have sent: for hangs. */
 #define DEADLINE_MS 20000
 
 struct world {

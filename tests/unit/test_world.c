@@ -10,11 +10,11 @@
 #include <cmocka.h>
 
 #ifdef HF_SANITIZED /* the runs are the same, but ten times as long */
-#define SEEDS 40
+#define SEEDS 40    /* fewer, so that the tests take as long */
 #else
-#define SEEDS 300
+#define SEEDS 300 /* runs of each plan: some seconds */
 #endif
-#define EVENTS 3000
+#define EVENTS 3000 /* of a run: clients get some dozen locks in it */
 
 static struct world_report run_seeds(struct world_plan plan)
 {

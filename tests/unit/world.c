@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CLIENTS_MAX 6
-#define WIRE_MAX 64
-#define HISTORY_MAX 4096
+#define CLIENTS_MAX 6    /* one more than any plan has */
+#define WIRE_MAX 64      /* messages of a connection: a further one is lost */
+#define HISTORY_MAX 4096 /* fences: more than a run has events */
 
 /* A request in flight; later, the reply to it in flight. */
 struct letter {

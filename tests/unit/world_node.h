@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Sharers or waiters: attempts whose place has not ended. */
 #define NODE_PLACES_MAX 64
 
 /* The arguments of a request. */
