@@ -9,7 +9,7 @@ capture scripts/checks/constants
 is "$code:$out$err" 0: "the tree as it is passes"
 
 mkdir -p "$W/tree/src/core" "$W/tree/include/holdfast" "$W/tree/cli" \
-    "$W/tree/src/store/postgres/schema"
+    "$W/tree/src/store/postgres/schema" "$W/tree/tests/unit"
 cd "$W/tree" || exit
 git init -q .
 cat >src/core/some.c <<'END'
@@ -58,6 +58,10 @@ cat >cli/some.c <<'END'
         .min = 1                                                               \
     }
 END
+cat >tests/unit/some.c <<'END'
+#define SEEDS 300
+#define STEPS 400 /* requests of a run: a reason */
+END
 cat >src/store/postgres/schema/12-constants.sql <<'END'
 --   FENCE_MAX = 9007199254740991      greatest counter
 --   BARE_MAX = 70000
@@ -71,7 +75,7 @@ git add .
 capture "$HF_SOURCE/scripts/checks/constants"
 is "$code" 1 "a tree with bare constants fails"
 is "$(sed -n 's/.*some.[ch]:[0-9]*: \(.*\): write.*/\1/p' <<<"$out" | tr '\n' ' ')" \
-    "ROOM PUBLIC_BARE_MAX BARE_MS AFTER_BLOCK_MS AFTER_CODE BROKEN_LINE COMPUTED_WITH " \
+    "ROOM PUBLIC_BARE_MAX BARE_MS AFTER_BLOCK_MS AFTER_CODE BROKEN_LINE COMPUTED_WITH SEEDS " \
     "these are the bare ones"
 like "$out" 'include/holdfast/some\.h:3: PUBLIC_BARE_MAX: write its unit and reason' \
     "with file and line"
