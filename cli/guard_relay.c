@@ -108,16 +108,16 @@ static int64_t now_ms(void)
  * handshake(). */
 static int finish_handshake(struct crossing *crossing)
 {
-    int64_t end = now_ms() + PATIENCE_S * 1000;
+    int64_t end_ms = now_ms() + PATIENCE_S * 1000;
     struct pollfd server = {.fd = crossing->server, .events = POLLIN};
     int done = 0;
-    for (int64_t left = PATIENCE_S * 1000; done == 0 && left > 0;
-         left = end - now_ms()) {
+    for (int64_t left_ms = PATIENCE_S * 1000; done == 0 && left_ms > 0;
+         left_ms = end_ms - now_ms()) {
         crossing->ops->turn(crossing->tls, SIZE_MAX);
         done = crossing->ops->handshake(crossing->tls, crossing->why,
                                         sizeof(crossing->why));
         if (done == 0) {
-            (void)poll(&server, 1, (int)left);
+            (void)poll(&server, 1, (int)left_ms);
         }
     }
     return done;

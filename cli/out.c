@@ -46,8 +46,8 @@ static bool wait_writable(int fd)
 static bool has_reader(const struct cli_out *out)
 {
     struct pollfd ready = {.fd = out->fd, .events = POLLOUT};
-    int64_t left = (out->until_ns - cli_time_now_ns()) / CLI_NS_PER_MS + 1;
-    return poll(&ready, 1, left > 0 ? (int)left : 0) != 0;
+    int64_t left_ms = (out->until_ns - cli_time_now_ns()) / CLI_NS_PER_MS + 1;
+    return poll(&ready, 1, left_ms > 0 ? (int)left_ms : 0) != 0;
 }
 
 bool cli_out_flush(struct cli_out *out)

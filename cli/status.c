@@ -69,7 +69,7 @@ void cli_status_lock(struct cli_status *status, const char *event,
     if (status->fd < 0 || !cli_message_fits(status->fd)) {
         return;
     }
-    int64_t left = hf_lock_remaining_ms(lock);
+    int64_t left_ms = hf_lock_remaining_ms(lock);
     hf_lock_owner(lock, owner);
     begin(&out, status, event);
     put_fences(&out, lock);
@@ -77,7 +77,7 @@ void cli_status_lock(struct cli_status *status, const char *event,
         cli_out_json_int(&out, "slot", hf_lock_slot(lock));
     }
     cli_out_json_text(&out, "owner", owner);
-    cli_out_json_int(&out, "deadline_ms", cli_time_wall_ms() + left);
-    cli_out_json_int(&out, "remaining_ms", left);
+    cli_out_json_int(&out, "deadline_ms", cli_time_wall_ms() + left_ms);
+    cli_out_json_int(&out, "remaining_ms", left_ms);
     end(&out, status);
 }

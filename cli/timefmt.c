@@ -29,21 +29,21 @@ const char *cli_duration_text(int64_t ms, char text[CLI_DURATION_TEXT])
     struct cli_out out;
     char exact[HF_DURATION_TEXT_MAX];
     cli_out_init_text(&out, text, CLI_DURATION_TEXT);
-    int64_t left = ms < 0 ? 0 : ms;
+    int64_t left_ms = ms < 0 ? 0 : ms;
     /* Beyond a minute milliseconds are noise, beyond a day seconds. */
-    if (left >= 86400000) {
-        left -= left % 60000;
-    } else if (left >= 60000) {
-        left -= left % 1000;
+    if (left_ms >= 86400000) {
+        left_ms -= left_ms % 60000;
+    } else if (left_ms >= 60000) {
+        left_ms -= left_ms % 1000;
     }
-    if (left < 60000 && left > 1000 && left % 1000 != 0) {
-        cli_out_int(&out, left / 1000);
+    if (left_ms < 60000 && left_ms > 1000 && left_ms % 1000 != 0) {
+        cli_out_int(&out, left_ms / 1000);
         cli_out_text(&out, ".");
-        cli_out_int(&out, left % 1000 / 100);
+        cli_out_int(&out, left_ms % 1000 / 100);
         cli_out_text(&out, "s");
         return text;
     }
-    hf_duration_emit(exact, left);
+    hf_duration_emit(exact, left_ms);
     cli_out_text(&out, exact);
     return text;
 }

@@ -64,8 +64,9 @@ int cli_line_timeout(const struct cli_line *line)
     if (!line->is_wanted) {
         return -1;
     }
-    int64_t left = line->next_ns - cli_time_now_ns();
-    return left <= 0 ? 0 : (int)((left + CLI_NS_PER_MS - 1) / CLI_NS_PER_MS);
+    int64_t left_ns = line->next_ns - cli_time_now_ns();
+    return left_ns <= 0 ? 0
+                        : (int)((left_ns + CLI_NS_PER_MS - 1) / CLI_NS_PER_MS);
 }
 
 /* ---- The terminal ------------------------------------------------------ */

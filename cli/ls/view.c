@@ -268,8 +268,8 @@ bool cli_view_pause(struct hf_client *client, int64_t ms, int wake_fd,
         if (ms >= 0 && left_ns <= 0) {
             return true;
         }
-        int timeout = left_ms < INT_MAX ? (int)left_ms : INT_MAX;
-        int n = poll(fds, 3, ms < 0 ? -1 : timeout);
+        int timeout_ms = left_ms < INT_MAX ? (int)left_ms : INT_MAX;
+        int n = poll(fds, 3, ms < 0 ? -1 : timeout_ms);
         hf_client_process(client);
         if (n < 0 || fds[1].revents != 0 || fds[2].revents != 0) {
             return n < 0 || fds[2].revents == 0;

@@ -47,7 +47,7 @@ struct follow {
     int64_t interval_ms;
     struct cli_out out;
     struct cli_view views[2];
-    int now; /* which of them is the latest */
+    int latest; /* its index in views */
     bool has_view;
     int64_t seen_ns;
 };
@@ -323,8 +323,8 @@ static void put_store(struct follow *follow, const char *event,
 static void compare(struct follow *follow)
 {
     int64_t now_ns = cli_time_now_ns();
-    struct cli_view *now = &follow->views[follow->now];
-    struct cli_view *before = &follow->views[1 - follow->now];
+    struct cli_view *now = &follow->views[follow->latest];
+    struct cli_view *before = &follow->views[1 - follow->latest];
     if (follow->is_away) {
         put_store(follow, "back", "");
     }
@@ -349,13 +349,13 @@ static bool is_outage(const struct follow *follow, enum hf_status status)
 static int look(struct follow *follow)
 {
     struct hf_error error = {.text = ""};
-    struct cli_view *view = &follow->views[1 - follow->now];
+    struct cli_view *view = &follow->views[1 - follow->latest];
     enum hf_status status =
         follow->name != NULL
             ? cli_view_look_name(view, follow->client, follow->name, &error)
             : cli_view_look(view, follow->client, follow->pattern, &error);
     if (status == HF_OK) {
-        follow->now = 1 - follow->now;
+        follow->latest = 1 - follow->latest;
         compare(follow);
         return 0;
     }

@@ -193,10 +193,10 @@ static int start_command(struct cli_keeper *keeper)
 
 static void set_timer(struct cli_keeper *keeper)
 {
-    int64_t at = cli_keeper_next(keeper);
-    if (at != keeper->timer_ns) {
-        keeper->timer_ns = at;
-        cli_time_set_timer(keeper->timer, at);
+    int64_t at_ns = cli_keeper_next(keeper);
+    if (at_ns != keeper->timer_ns) {
+        keeper->timer_ns = at_ns;
+        cli_time_set_timer(keeper->timer, at_ns);
     }
 }
 
@@ -276,9 +276,9 @@ static void watch(struct cli_keeper *keeper)
 /* Length of the reservation: --min-hold counts from the start. */
 static int64_t keep_ms(const struct cli_keeper *keeper)
 {
-    int64_t hold = keeper->args->min_hold_ms;
-    int64_t gone = (cli_time_now_ns() - keeper->started_ns) / CLI_NS_PER_MS;
-    return hold > gone ? hold - gone : 0;
+    int64_t hold_ms = keeper->args->min_hold_ms;
+    int64_t gone_ms = (cli_time_now_ns() - keeper->started_ns) / CLI_NS_PER_MS;
+    return hold_ms > gone_ms ? hold_ms - gone_ms : 0;
 }
 
 /* The lease alone keeps the name now, or nothing. */
@@ -301,11 +301,12 @@ static bool give_back(struct cli_keeper *keeper, bool has_run)
     }
     cli_keeper_unmark(keeper, has_run);
     keeper->lock = NULL;
-    int64_t keep = has_run && !keeper->is_lost ? keep_ms(keeper) : 0;
-    enum hf_status status =
-        keep > 0 ? hf_lock_release_reserved(lock, keep) : hf_lock_release(lock);
+    int64_t reserve_ms = has_run && !keeper->is_lost ? keep_ms(keeper) : 0;
+    enum hf_status status = reserve_ms > 0
+                                ? hf_lock_release_reserved(lock, reserve_ms)
+                                : hf_lock_release(lock);
     keeper->is_denied = status == HF_DENIED;
-    if (keep > 0 && status != HF_OK && status != HF_LOST) {
+    if (reserve_ms > 0 && status != HF_OK && status != HF_LOST) {
         say_free(keeper);
     }
     if (!keeper->is_lost) {

@@ -60,10 +60,10 @@ static int pause_for(struct cli_keeper *keeper, int64_t ms)
         {.fd = keeper->link, .events = POLLIN},
         {.fd = hf_client_fd(keeper->client), .events = POLLIN},
     };
-    int64_t until = cli_time_now_ns() + ms * CLI_NS_PER_MS;
-    int64_t left;
-    while ((left = until - cli_time_now_ns()) > 0) {
-        int n = poll(fds, 2, (int)(left / CLI_NS_PER_MS) + 1);
+    int64_t until_ns = cli_time_now_ns() + ms * CLI_NS_PER_MS;
+    int64_t left_ns;
+    while ((left_ns = until_ns - cli_time_now_ns()) > 0) {
+        int n = poll(fds, 2, (int)(left_ns / CLI_NS_PER_MS) + 1);
         int stop = n > 0 && fds[0].revents != 0 ? cli_keeper_stop(keeper) : 0;
         if (stop != 0) {
             return stop;

@@ -123,22 +123,23 @@ void cli_keeper_look(struct cli_keeper *keeper)
         return;
     }
     enum hf_state before = keeper->state;
-    int64_t now = cli_time_now_ns();
+    int64_t now_ns = cli_time_now_ns();
     keeper->state = hf_lock_state(keeper->lock);
     if (keeper->state == HF_STATE_LOST) {
-        keeper->is_lost_by_reply = now < keeper->deadline_ns;
+        keeper->is_lost_by_reply = now_ns < keeper->deadline_ns;
         set_lost(keeper);
         if (is_enforced(keeper)) {
             cli_keeper_end(keeper, CLI_WHY_LOST);
         }
         cli_lost_look(&keeper->lost, keeper->client, keeper->lock, keeper->args,
-                      (keeper->deadline_ns - now) / CLI_NS_PER_MS);
+                      (keeper->deadline_ns - now_ns) / CLI_NS_PER_MS);
         return;
     }
     /* The clock was read first, so the deadline can only be early. */
-    int64_t deadline = now + hf_lock_remaining_ms(keeper->lock) * CLI_NS_PER_MS;
-    if (deadline > keeper->deadline_ns + SAME_NS) {
-        set_deadline(keeper, deadline);
+    int64_t deadline_ns =
+        now_ns + hf_lock_remaining_ms(keeper->lock) * CLI_NS_PER_MS;
+    if (deadline_ns > keeper->deadline_ns + SAME_NS) {
+        set_deadline(keeper, deadline_ns);
         cli_status_lock(&keeper->status, "renewed", keeper->lock);
         cli_keeper_cover(keeper);
     }
@@ -163,19 +164,19 @@ void cli_keeper_end(struct cli_keeper *keeper, enum cli_why why)
 
 void cli_keeper_kill(struct cli_keeper *keeper)
 {
-    int64_t now = cli_time_now_ns();
-    int64_t until = now + KILL_MS * CLI_NS_PER_MS;
+    int64_t now_ns = cli_time_now_ns();
+    int64_t until_ns = now_ns + KILL_MS * CLI_NS_PER_MS;
     if (keeper->drain_ns != 0 &&
-        now < keeper->deadline_ns - keeper->margin_ns) {
+        now_ns < keeper->deadline_ns - keeper->margin_ns) {
         /* Nothing is renewed meanwhile, and the release needs time, too. */
-        until = least(until, now + (keeper->deadline_ns - now) / 2);
+        until_ns = least(until_ns, now_ns + (keeper->deadline_ns - now_ns) / 2);
     }
     pid_t group = keeper->child.is_over ? 0 : keeper->child.pid;
     if (keeper->child.is_over) {
         cli_keeper_signal(keeper, SIGKILL); /* what is left of its group */
     }
     keeper->survivor =
-        cli_kill_tree_end(&keeper->run->kill_tree, group, 0, until);
+        cli_kill_tree_end(&keeper->run->kill_tree, group, 0, until_ns);
     if (keeper->survivor == 0) {
         /* Not before: the keeper may be stopped while it kills. */
         cli_ipc_set_guard(&keeper->run->link, CLI_LINK_NEVER);
@@ -186,14 +187,15 @@ void cli_keeper_kill(struct cli_keeper *keeper)
 
 static int64_t kill_at(const struct cli_keeper *keeper)
 {
-    int64_t end = is_enforced(keeper) ? keeper->deadline_ns - keeper->margin_ns
-                                      : INT64_MAX;
+    int64_t end_ns = is_enforced(keeper)
+                         ? keeper->deadline_ns - keeper->margin_ns
+                         : INT64_MAX;
     if (keeper->drain_ns != 0) {
-        end = least(end, keeper->drain_ns);
+        end_ns = least(end_ns, keeper->drain_ns);
     }
     return keeper->why == CLI_WHY_NONE
-               ? end
-               : least(end, keeper->ending_ns + keeper->grace_ns);
+               ? end_ns
+               : least(end_ns, keeper->ending_ns + keeper->grace_ns);
 }
 
 static int64_t term_at(const struct cli_keeper *keeper)
@@ -213,22 +215,22 @@ static int64_t max_hold_at(const struct cli_keeper *keeper)
 
 int64_t cli_keeper_next(const struct cli_keeper *keeper)
 {
-    int64_t next = kill_at(keeper);
+    int64_t next_ns = kill_at(keeper);
     if (keeper->why == CLI_WHY_NONE) {
-        next = least(next, least(term_at(keeper), max_hold_at(keeper)));
+        next_ns = least(next_ns, least(term_at(keeper), max_hold_at(keeper)));
     }
     if (keeper->lock != NULL && !keeper->is_lost) {
-        next = least(next, keeper->deadline_ns);
+        next_ns = least(next_ns, keeper->deadline_ns);
     }
-    return next;
+    return next_ns;
 }
 
 bool cli_keeper_enforce(struct cli_keeper *keeper)
 {
-    int64_t now = cli_time_now_ns();
-    bool is_late =
-        is_enforced(keeper) && now >= keeper->deadline_ns - keeper->margin_ns;
-    if (now >= kill_at(keeper)) {
+    int64_t now_ns = cli_time_now_ns();
+    bool is_late = is_enforced(keeper) &&
+                   now_ns >= keeper->deadline_ns - keeper->margin_ns;
+    if (now_ns >= kill_at(keeper)) {
         keeper->was_asleep =
             keeper->why == CLI_WHY_NONE && (keeper->drain_ns == 0 || is_late);
         cli_keeper_kill(keeper);
@@ -238,17 +240,17 @@ bool cli_keeper_enforce(struct cli_keeper *keeper)
         }
         return true;
     }
-    if (keeper->lock != NULL && now >= keeper->deadline_ns) {
+    if (keeper->lock != NULL && now_ns >= keeper->deadline_ns) {
         set_lost(keeper);
     }
-    if (now >= max_hold_at(keeper)) {
+    if (now_ns >= max_hold_at(keeper)) {
         cli_keeper_end(keeper, CLI_WHY_MAX_HOLD);
     }
-    if (keeper->why == CLI_WHY_NONE && now >= term_at(keeper)) {
+    if (keeper->why == CLI_WHY_NONE && now_ns >= term_at(keeper)) {
         /* A renewal may have succeeded in this moment. */
         hf_client_process(keeper->client);
         cli_keeper_look(keeper);
-        if (now >= term_at(keeper)) {
+        if (now_ns >= term_at(keeper)) {
             cli_keeper_end(keeper, CLI_WHY_LOST);
         }
     }

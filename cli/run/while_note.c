@@ -184,11 +184,11 @@ static bool read_answer(const struct keeper *keeper, int *status)
 static int await_answer(const struct keeper *keeper)
 {
     struct pollfd ended = {.fd = keeper->process, .events = POLLIN};
-    int64_t until = cli_time_now_ns() + ANSWER_NS;
+    int64_t until_ns = cli_time_now_ns() + ANSWER_NS;
     int status = CLI_NOTE_SILENT;
     bool is_over = false;
     while (!read_answer(keeper, &status) && !is_over) {
-        is_over = poll(&ended, 1, LOOK_MS) > 0 || cli_time_now_ns() >= until;
+        is_over = poll(&ended, 1, LOOK_MS) > 0 || cli_time_now_ns() >= until_ns;
     }
     (void)read_answer(keeper, &status);
     return status;
