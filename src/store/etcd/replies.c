@@ -428,11 +428,11 @@ static bool take_renewal(const json_t *body, struct hf_wire_reply *reply)
 
 static bool take_lease(const json_t *body, struct hf_wire_reply *reply)
 {
-    uint64_t ttl = hf_etcd_number(body, "TTL");
+    uint64_t ttl_s = hf_etcd_number(body, "TTL");
     uint64_t lease = hf_etcd_number(body, "ID");
     hf_wire_session_of(lease, reply->session);
-    reply->ttl_ms = ttl > INT32_MAX ? INT32_MAX : (int64_t)ttl * 1000;
-    return lease != 0 && ttl != 0;
+    reply->ttl_ms = ttl_s > INT32_MAX ? INT32_MAX : (int64_t)ttl_s * 1000;
+    return lease != 0 && ttl_s != 0;
 }
 
 static bool take_body(struct hf_etcd *etcd,

@@ -213,14 +213,15 @@ static void find_skew(struct hf_redis_node *node)
             hf_span_ms_floor(hf_instant_until(other->clock_at, node->clock_at));
         int64_t earlier_ms =
             hf_span_ms_floor(hf_instant_until(node->clock_at, other->clock_at));
-        int64_t apart = node->time_ms - other->time_ms - later_ms + earlier_ms;
-        if (apart > SKEW_MS_MAX || apart < -SKEW_MS_MAX) {
+        int64_t apart_ms =
+            node->time_ms - other->time_ms - later_ms + earlier_ms;
+        if (apart_ms > SKEW_MS_MAX || apart_ms < -SKEW_MS_MAX) {
             hf_jobs_find(
                 &node->jobs, HF_FINDING_WARNING,
                 "its clock is %" PRId64 " ms %s that of %s: fences that "
                 "survive lost data need clocks that agree; run NTP on both",
-                apart < 0 ? -apart : apart, apart < 0 ? "behind" : "ahead of",
-                other->address);
+                apart_ms < 0 ? -apart_ms : apart_ms,
+                apart_ms < 0 ? "behind" : "ahead of", other->address);
         }
     }
 }
