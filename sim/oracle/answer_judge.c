@@ -461,7 +461,8 @@ static bool was_given_back(const struct sim_oracle *oracle,
                            const struct sim_part *part)
 {
     int64_t at_ns = broken_ns(oracle, part->lock);
-    return at_ns > 0 && sim_process_clock(process, at_ns).ns >= part->round_at;
+    return at_ns > 0 &&
+           sim_process_clock(process, at_ns).ns >= part->round_at_ns;
 }
 
 /* A lock may be LOST before the deadline that its user has seen only if no
@@ -474,7 +475,7 @@ void sim_answer_lost(struct sim_oracle *oracle, const struct sim_live *live)
     for (unsigned i = 0; i < live->n_parts; i++) {
         const struct sim_part *part = &live->parts[i];
         bool is_early = atomic_load(&part->lock->state) == HF_STATE_LOST &&
-                        part->deadline > now_ns &&
+                        part->deadline_ns > now_ns &&
                         part->until_ns > oracle->world->now_ns;
         if (is_early && is_memory_true(oracle, live->begun_ns) &&
             !was_given_back(oracle, process, part) &&
@@ -484,7 +485,7 @@ void sim_answer_lost(struct sim_oracle *oracle, const struct sim_live *live)
                               "p%d was told that \"%s\" is lost %.3f ms before "
                               "its deadline, and a majority has it still",
                               live->process + 1, part->chain->text,
-                              (double)(part->deadline - now_ns) / 1e6);
+                              (double)(part->deadline_ns - now_ns) / 1e6);
         }
     }
 }

@@ -21,12 +21,12 @@ static int64_t deadline_of(const struct sim_part *part)
 int64_t sim_part_until(const struct sim_oracle *oracle,
                        const struct sim_live *live, const struct sim_part *part)
 {
-    int64_t deadline = deadline_of(part);
-    if (deadline == HF_LONG_AGO.ns) {
+    int64_t deadline_ns = deadline_of(part);
+    if (deadline_ns == HF_LONG_AGO.ns) {
         return HF_LONG_AGO.ns;
     }
     return sim_process_when(&oracle->world->processes[live->process],
-                            (struct hf_instant){deadline});
+                            (struct hf_instant){deadline_ns});
 }
 
 static bool is_compatible(const struct sim_part *a, const struct sim_part *b)
@@ -121,7 +121,7 @@ void sim_beliefs_begin(struct sim_oracle *oracle, struct sim_live *live)
 {
     for (unsigned i = 0; i < live->n_parts; i++) {
         struct sim_part *part = &live->parts[i];
-        part->deadline = deadline_of(part);
+        part->deadline_ns = deadline_of(part);
         part->until_ns = sim_part_until(oracle, live, part);
         if (part->until_ns > oracle->world->now_ns) {
             check_part(oracle, live, part);
@@ -136,10 +136,10 @@ void sim_beliefs_look(struct sim_oracle *oracle, struct sim_live *live)
     bool is_new = false;
     for (unsigned i = 0; i < live->n_parts; i++) {
         struct sim_part *part = &live->parts[i];
-        int64_t deadline = deadline_of(part);
-        if (deadline != part->deadline) {
+        int64_t deadline_ns = deadline_of(part);
+        if (deadline_ns != part->deadline_ns) {
             is_new |= part->until_ns <= oracle->world->now_ns;
-            part->deadline = deadline;
+            part->deadline_ns = deadline_ns;
             part->until_ns = sim_part_until(oracle, live, part);
         }
     }

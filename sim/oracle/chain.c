@@ -170,13 +170,13 @@ void sim_part_look(struct sim_oracle *oracle, const struct sim_live *live,
     if (lease->phase != HF_PHASE_HOLDING) {
         return;
     }
-    if (hf_lease_confirmed(lease).ns > part->confirmed) {
+    if (hf_lease_confirmed(lease).ns > part->confirmed_ns) {
         const struct sim_chain *chain = part->chain;
         uint64_t before = sim_series_at(
             part->lock->is_shared ? &chain->writer_tops : &chain->tops,
             part->round_done);
         oracle->verdict.renewals++;
-        part->confirmed = hf_lease_confirmed(lease).ns;
+        part->confirmed_ns = hf_lease_confirmed(lease).ns;
         if (before > part->fence) {
             sim_oracle_breach(oracle, SIM_E1,
                               "p%d renewed \"%s\" with fence %" PRIu64
@@ -186,8 +186,8 @@ void sim_part_look(struct sim_oracle *oracle, const struct sim_live *live,
                               before);
         }
     }
-    if (lease->round_at.ns != part->round_at) {
-        part->round_at = lease->round_at.ns;
+    if (lease->round_at.ns != part->round_at_ns) {
+        part->round_at_ns = lease->round_at.ns;
         part->round_done = oracle->done;
     }
 }

@@ -258,8 +258,8 @@ static void take_parts(struct sim_oracle *oracle, struct sim_live *live,
             (struct sim_part){.chain = chain,
                               .lock = lock,
                               .fence = hf_lease_fence(lease),
-                              .confirmed = hf_lease_confirmed(lease).ns,
-                              .round_at = lease->round_at.ns,
+                              .confirmed_ns = hf_lease_confirmed(lease).ns,
+                              .round_at_ns = lease->round_at.ns,
                               .round_done = live->done};
         sim_spread_begin(oracle, &live->parts[live->n_parts - 1]);
         sim_risk_begin(oracle, live, &live->parts[live->n_parts - 1]);

@@ -31,19 +31,19 @@ static int64_t deadline_of(const struct sim_part *part)
     return atomic_load_explicit(&part->lock->deadline_ns, memory_order_relaxed);
 }
 
-static int64_t ttl_ns(const struct sim_oracle *oracle,
+static int64_t ttl_of(const struct sim_oracle *oracle,
                       const struct sim_live *live)
 {
     return oracle->records[live->turn - 1].turn->ttl_ms * SIM_MS;
 }
 
 /* The lock must be AT_RISK when no more than this is left. */
-static int64_t margin_ns(const struct sim_oracle *oracle,
+static int64_t margin_of(const struct sim_oracle *oracle,
                          const struct sim_live *live,
                          const struct sim_risk *risk)
 {
-    int64_t ttl = ttl_ns(oracle, live);
-    int64_t half_ns = ttl / 2 - ttl / 100 - 2 * SIM_MS;
+    int64_t ttl_ns = ttl_of(oracle, live);
+    int64_t half_ns = ttl_ns / 2 - ttl_ns / 100 - 2 * SIM_MS;
     int64_t claim_ns = risk->span_ns / 2;
     return risk->is_renewed || half_ns < claim_ns ? half_ns : claim_ns;
 }
@@ -55,24 +55,24 @@ static void plan(struct sim_oracle *oracle, const struct sim_live *live,
 {
     const struct sim_process *process =
         &oracle->world->processes[live->process];
-    int64_t margin = margin_ns(oracle, live, risk);
+    int64_t margin_ns = margin_of(oracle, live, risk);
     risk->end_ns =
-        sim_process_when(process, (struct hf_instant){risk->deadline});
-    risk->risk_ns =
-        sim_process_when(process, (struct hf_instant){risk->deadline - margin});
+        sim_process_when(process, (struct hf_instant){risk->deadline_ns});
+    risk->risk_ns = sim_process_when(
+        process, (struct hf_instant){risk->deadline_ns - margin_ns});
 }
 
 static void note_deadline(struct sim_oracle *oracle,
                           const struct sim_live *live, struct sim_part *part)
 {
     struct sim_risk *risk = &part->risk;
-    int64_t deadline = deadline_of(part);
-    if (deadline != risk->deadline && deadline != HF_LONG_AGO.ns) {
+    int64_t deadline_ns = deadline_of(part);
+    if (deadline_ns != risk->deadline_ns && deadline_ns != HF_LONG_AGO.ns) {
         struct hf_instant now = sim_process_clock(
             &oracle->world->processes[live->process], oracle->world->now_ns);
-        risk->is_renewed = risk->deadline != 0;
-        risk->deadline = deadline;
-        risk->span_ns = deadline - now.ns;
+        risk->is_renewed = risk->deadline_ns != 0;
+        risk->deadline_ns = deadline_ns;
+        risk->span_ns = deadline_ns - now.ns;
     }
     plan(oracle, live, risk);
 }
@@ -110,7 +110,7 @@ void sim_risk_begin(struct sim_oracle *oracle, const struct sim_live *live,
 static bool is_judged(const struct sim_oracle *oracle,
                       const struct sim_live *live, const struct sim_part *part)
 {
-    return hf_lock_lease_const(part->lock)->ttl.ns == ttl_ns(oracle, live) &&
+    return hf_lock_lease_const(part->lock)->ttl.ns == ttl_of(oracle, live) &&
            oracle->records[live->turn - 1].turn->extends == 0;
 }
 

@@ -88,7 +88,7 @@ static enum place place_at(struct sim_oracle *oracle,
 void sim_spread_begin(struct sim_oracle *oracle, struct sim_part *part)
 {
     int64_t now_ns = oracle->world->now_ns;
-    part->spread.confirmed =
+    part->spread.confirmed_ns =
         hf_lease_confirmed(hf_lock_lease_const(part->lock)).ns;
     part->spread.renewed_ns = now_ns;
     for (unsigned i = 0; i < SIM_NODES_MAX; i++) {
@@ -136,10 +136,10 @@ void sim_spread_look(struct sim_oracle *oracle, const struct sim_live *live,
     const struct hf_lease *lease = hf_lock_lease_const(part->lock);
     struct sim_spread *spread = &part->spread;
     if (lease->phase != HF_PHASE_HOLDING || part->lock->is_shared ||
-        hf_lease_confirmed(lease).ns <= spread->confirmed) {
+        hf_lease_confirmed(lease).ns <= spread->confirmed_ns) {
         return;
     }
-    spread->confirmed = hf_lease_confirmed(lease).ns;
+    spread->confirmed_ns = hf_lease_confirmed(lease).ns;
     for (unsigned i = 0; i < oracle->world->story->n_nodes; i++) {
         count_round(oracle, live, part, i);
         check(oracle, live, part, i);

@@ -95,7 +95,7 @@ struct sim_chain {
 
 /* SPREAD: the renewals of one lock, at each node. */
 struct sim_spread {
-    int64_t confirmed; /* by the last renewal; on its process' clock */
+    int64_t confirmed_ns; /* by the last renewal; on its process' clock */
     int64_t renewed_ns;
     int64_t others_ns[SIM_NODES_MAX]; /* last time with another owner there */
     int64_t first_ns[SIM_NODES_MAX];  /* the first counted round began later */
@@ -104,8 +104,8 @@ struct sim_spread {
 
 /* RISK: the states that a lock must report, and the times when they are due. */
 struct sim_risk {
-    int64_t deadline; /* by the clock of its process */
-    int64_t span_ns;  /* the time left when the deadline was set */
+    int64_t deadline_ns; /* by the clock of its process */
+    int64_t span_ns;     /* the time left when the deadline was set */
     bool is_renewed;
     int64_t risk_ns, end_ns; /* by the world's clock, as of the last look */
     uint8_t state;           /* as of the last look */
@@ -116,10 +116,10 @@ struct sim_part {
     struct sim_chain *chain;
     struct hf_lock *lock;
     uint64_t fence;
-    int64_t deadline;  /* as last seen, by the clock of its process */
-    int64_t until_ns;  /* the same by the world's clock, computed then */
-    int64_t confirmed; /* E1: as last seen */
-    int64_t round_at;
+    int64_t deadline_ns;  /* as last seen, by the clock of its process */
+    int64_t until_ns;     /* the same by the world's clock, computed then */
+    int64_t confirmed_ns; /* E1: as last seen */
+    int64_t round_at_ns;
     uint64_t round_done; /* completions before the round began */
     struct sim_spread spread;
     struct sim_risk risk;

@@ -265,11 +265,11 @@ static void print_key(struct sim_text *text, const struct sim_redis *redis,
 {
     static const char *const types[] = {
         [SIM_STRING] = "string", [SIM_HASH] = "hash", [SIM_ZSET] = "zset"};
-    int64_t left = key->expires_ms == SIM_FOREVER
-                       ? -1
-                       : key->expires_ms - redis->keys.now_ms;
+    int64_t left_ms = key->expires_ms == SIM_FOREVER
+                          ? -1
+                          : key->expires_ms - redis->keys.now_ms;
     sim_text_quote(text, key->name->data, key->name->len);
-    sim_text_print(text, " %s %" PRId64, types[key->type], left);
+    sim_text_print(text, " %s %" PRId64, types[key->type], left_ms);
     switch (key->type) {
     case SIM_STRING:
         quote(text, key->text);

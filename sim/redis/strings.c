@@ -104,39 +104,39 @@ static bool read_conditions(struct sim_call *call, struct conditions *out)
 }
 
 /* A key without expiry counts as expiring later than any time. */
-static bool are_met(const struct conditions *conditions, int64_t current,
-                    int64_t when)
+static bool are_met(const struct conditions *conditions, int64_t current_ms,
+                    int64_t when_ms)
 {
-    bool is_forever = current == SIM_FOREVER;
+    bool is_forever = current_ms == SIM_FOREVER;
     return !(conditions->nx && !is_forever) &&
            !(conditions->xx && is_forever) &&
-           !(conditions->gt && (is_forever || when <= current)) &&
-           !(conditions->lt && !is_forever && when >= current);
+           !(conditions->gt && (is_forever || when_ms <= current_ms)) &&
+           !(conditions->lt && !is_forever && when_ms >= current_ms);
 }
 
 static void expire(struct sim_call *call, int64_t base_ms)
 {
     struct conditions conditions;
-    int64_t when;
+    int64_t when_ms;
     if (!read_conditions(call, &conditions) ||
-        !sim_call_integer(call, 2, &when)) {
+        !sim_call_integer(call, 2, &when_ms)) {
         return;
     }
-    if (when > INT64_MAX - base_ms) {
+    if (when_ms > INT64_MAX - base_ms) {
         sim_reply_error(call->out, "ERR invalid expire time in '%s' command",
                         call->command->name);
         return;
     }
-    when += base_ms;
+    when_ms += base_ms;
     struct sim_key *key = find(call, 1);
-    if (key == NULL || !are_met(&conditions, key->expires_ms, when)) {
+    if (key == NULL || !are_met(&conditions, key->expires_ms, when_ms)) {
         sim_reply_integer(call->out, 0);
         return;
     }
-    if (when <= now_ms(call)) {
+    if (when_ms <= now_ms(call)) {
         sim_keyspace_remove(&call->redis->keys, key);
     } else {
-        key->expires_ms = when;
+        key->expires_ms = when_ms;
     }
     sim_reply_integer(call->out, 1);
 }

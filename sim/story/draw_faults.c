@@ -72,24 +72,24 @@ int sim_plan_node(struct sim_plan *plan)
 
 int64_t sim_plan_time(struct sim_plan *plan)
 {
-    int64_t end = plan->story->calm_ns * 9 / 10;
+    int64_t end_ns = plan->story->calm_ns * 9 / 10;
     if (sim_plan_chance(plan, 50)) {
-        return sim_plan_between(plan, 0, end);
+        return sim_plan_between(plan, 0, end_ns);
     }
-    int64_t centre = plan->centres_ns[sim_plan_between(plan, 0, 3)];
-    return sim_plan_between(plan, centre, centre + plan->ttl_ns);
+    int64_t centre_ns = plan->centres_ns[sim_plan_between(plan, 0, 3)];
+    return sim_plan_between(plan, centre_ns, centre_ns + plan->ttl_ns);
 }
 
 /* Near a third of a lease, where renewals are due, or past its end. */
 int64_t sim_plan_span(struct sim_plan *plan)
 {
-    int64_t ttl = plan->ttl_ns;
+    int64_t ttl_ns = plan->ttl_ns;
     int64_t kind = sim_plan_between(plan, 0, 9);
     if (kind < 4) {
-        return sim_plan_between(plan, ttl / 100, ttl / 3);
+        return sim_plan_between(plan, ttl_ns / 100, ttl_ns / 3);
     }
-    return kind < 8 ? sim_plan_between(plan, ttl / 3, ttl * 6 / 5)
-                    : sim_plan_between(plan, ttl, 3 * ttl);
+    return kind < 8 ? sim_plan_between(plan, ttl_ns / 3, ttl_ns * 6 / 5)
+                    : sim_plan_between(plan, ttl_ns, 3 * ttl_ns);
 }
 
 /* Shorten the fault to end before the calm; if it is then too short, leave it
@@ -138,10 +138,11 @@ static int64_t a_jump(struct sim_plan *plan, enum sim_fault_kind kind)
     bool is_long = sim_plan_chance(plan, 20);
     bool is_back = sim_plan_chance(plan, 50);
     is_long = is_long && !(is_back && kind == SIM_FAULT_PROCESS_CLOCK);
-    int64_t jump = sim_draw_log(&plan->random, SIM_MS,
-                                is_long ? 3600 * SIM_S : 3 * plan->ttl_ns);
-    int64_t most_back = 120 * plan->ttl_ns;
-    return is_back ? -(jump < most_back ? jump : most_back) : jump;
+    int64_t jump_ns = sim_draw_log(&plan->random, SIM_MS,
+                                   is_long ? 3600 * SIM_S : 3 * plan->ttl_ns);
+    int64_t most_back_ns = 120 * plan->ttl_ns;
+    return is_back ? -(jump_ns < most_back_ns ? jump_ns : most_back_ns)
+                   : jump_ns;
 }
 
 int64_t sim_plan_amount(struct sim_plan *plan, enum sim_fault_kind kind)

@@ -106,8 +106,8 @@ static int64_t draw_ttl_ms(struct sim_random *random, enum sim_regime regime)
 static void draw_network(struct sim_story *story, struct sim_random *random,
                          int64_t ttl_ms)
 {
-    int64_t slowest = least(3 * SIM_MS, ttl_ms * SIM_MS / 40);
-    story->delay_ns = sim_draw_log(random, 50000, slowest) / 1000 * 1000;
+    int64_t slowest_ns = least(3 * SIM_MS, ttl_ms * SIM_MS / 40);
+    story->delay_ns = sim_draw_log(random, 50000, slowest_ns) / 1000 * 1000;
     story->jitter_ns =
         sim_draw_log(random, 10000, 2 * story->delay_ns) / 1000 * 1000;
     int64_t trip_ms = 4 * (story->delay_ns + story->jitter_ns) / SIM_MS + 4;
@@ -329,11 +329,11 @@ static void draw_pace(struct sim_story *story, struct swarm *swarm,
     unsigned lanes = story->n_processes * swarm->lanes;
     swarm->turns = (unsigned)least(40, most(5, turns / lanes));
     story->calm_ns = draw_period(story, swarm, random);
-    int64_t cycle = story->calm_ns / swarm->turns;
-    int64_t load = sim_draw_log(random, 20, 200);
-    int64_t share = least(90, load * swarm->n_names / lanes);
-    swarm->hold_ns = cycle * share / 100;
-    swarm->think_ns = cycle - swarm->hold_ns;
+    int64_t cycle_ns = story->calm_ns / swarm->turns;
+    int64_t load_percent = sim_draw_log(random, 20, 200);
+    int64_t share_percent = least(90, load_percent * swarm->n_names / lanes);
+    swarm->hold_ns = cycle_ns * share_percent / 100;
+    swarm->think_ns = cycle_ns - swarm->hold_ns;
 }
 
 static int64_t draw_hold(const struct swarm *swarm, struct sim_random *random)

@@ -9,42 +9,43 @@ enum { STREAM_PLOTS = 0x51200 };
 static void plot_renewal(struct sim_plan *plan)
 {
     int process = sim_plan_process(plan);
-    int64_t third = plan->ttl_ns / 3;
+    int64_t third_ns = plan->ttl_ns / 3;
     enum sim_fault_kind kind = sim_plan_chance(plan, 50)   ? SIM_FAULT_PAUSE
                                : sim_plan_chance(plan, 50) ? SIM_FAULT_SILENCE
                                                            : SIM_FAULT_DEAFNESS;
-    int64_t at = sim_plan_time(plan);
+    int64_t at_ns = sim_plan_time(plan);
     for (int64_t i = sim_plan_between(plan, 2, 6); i > 0; i--) {
-        int64_t span = third * sim_plan_between(plan, 1, 3) +
-                       sim_plan_between(plan, -third / 10, third / 10);
+        int64_t span_ns = third_ns * sim_plan_between(plan, 1, 3) +
+                          sim_plan_between(plan, -third_ns / 10, third_ns / 10);
         sim_plan_add(plan, (struct sim_fault){.kind = kind,
-                                              .at_ns = at,
+                                              .at_ns = at_ns,
                                               .process = process,
                                               .node = -1,
-                                              .span_ns = span});
-        at += span + sim_plan_between(plan, 0, plan->ttl_ns);
+                                              .span_ns = span_ns});
+        at_ns += span_ns + sim_plan_between(plan, 0, plan->ttl_ns);
     }
 }
 
 /* Nodes become unreachable one after another, and return in another order. */
 static void plot_rolling_partition(struct sim_plan *plan)
 {
-    int64_t ttl = plan->ttl_ns;
-    int64_t at = sim_plan_time(plan);
-    int64_t heal = at + sim_plan_between(plan, ttl / 4, ttl * 3 / 2);
+    int64_t ttl_ns = plan->ttl_ns;
+    int64_t at_ns = sim_plan_time(plan);
+    int64_t heal_ns =
+        at_ns + sim_plan_between(plan, ttl_ns / 4, ttl_ns * 3 / 2);
     bool is_stop = sim_plan_chance(plan, 50);
     for (unsigned i = 0; i < plan->story->n_nodes; i++) {
         if (sim_plan_chance(plan, 75)) {
-            int64_t end = heal + sim_plan_between(plan, 0, ttl);
+            int64_t end_ns = heal_ns + sim_plan_between(plan, 0, ttl_ns);
             sim_plan_add(
                 plan, (struct sim_fault){.kind = is_stop ? SIM_FAULT_STOP
                                                          : SIM_FAULT_DEAFNESS,
-                                         .at_ns = at,
+                                         .at_ns = at_ns,
                                          .process = -1,
                                          .node = (int)i,
-                                         .span_ns = end - at});
+                                         .span_ns = end_ns - at_ns});
         }
-        at += sim_plan_between(plan, 0, ttl / 4);
+        at_ns += sim_plan_between(plan, 0, ttl_ns / 4);
     }
 }
 
@@ -60,20 +61,20 @@ static void add_cut(struct sim_plan *plan, int64_t at_ns)
  * connections end before they resume. */
 static void plot_stale_requests(struct sim_plan *plan)
 {
-    int64_t at = sim_plan_time(plan);
-    int64_t span = sim_plan_span(plan);
+    int64_t at_ns = sim_plan_time(plan);
+    int64_t span_ns = sim_plan_span(plan);
     for (unsigned i = 0; i < plan->story->n_nodes; i++) {
         sim_plan_add(plan, (struct sim_fault){.kind = SIM_FAULT_STOP,
-                                              .at_ns = at,
+                                              .at_ns = at_ns,
                                               .node = (int)i,
-                                              .span_ns = span});
+                                              .span_ns = span_ns});
         if (sim_plan_chance(plan, 60)) {
-            sim_plan_add(plan,
-                         (struct sim_fault){
-                             .kind = SIM_FAULT_CUT,
-                             .at_ns = at + sim_plan_between(plan, 0, span),
-                             .process = sim_plan_process(plan),
-                             .node = (int)i});
+            sim_plan_add(
+                plan, (struct sim_fault){
+                          .kind = SIM_FAULT_CUT,
+                          .at_ns = at_ns + sim_plan_between(plan, 0, span_ns),
+                          .process = sim_plan_process(plan),
+                          .node = (int)i});
         }
     }
 }
@@ -98,24 +99,24 @@ static void add_ghost(struct sim_plan *plan, int64_t at_ns, int process,
 static void plot_late_requests(struct sim_plan *plan)
 {
     int process = sim_plan_chance(plan, 30) ? -1 : sim_plan_process(plan);
-    int64_t at = sim_plan_time(plan);
+    int64_t at_ns = sim_plan_time(plan);
     for (int64_t i = sim_plan_between(plan, 2, 6); i > 0; i--) {
         for (unsigned n = 0; n < plan->story->n_nodes; n++) {
             if (sim_plan_chance(plan, 75)) {
-                add_ghost(plan, at, process, (int)n, plan->ttl_ns);
+                add_ghost(plan, at_ns, process, (int)n, plan->ttl_ns);
             }
         }
-        at += sim_plan_between(plan, 0, plan->ttl_ns / 2);
+        at_ns += sim_plan_between(plan, 0, plan->ttl_ns / 2);
     }
 }
 
 /* Connections end repeatedly, with data in flight. */
 static void plot_flaky(struct sim_plan *plan)
 {
-    int64_t at = sim_plan_time(plan);
+    int64_t at_ns = sim_plan_time(plan);
     for (int64_t i = sim_plan_between(plan, 5, 30); i > 0; i--) {
-        add_cut(plan, at);
-        at += sim_plan_between(plan, 0, plan->ttl_ns / 10);
+        add_cut(plan, at_ns);
+        at_ns += sim_plan_between(plan, 0, plan->ttl_ns / 10);
     }
 }
 
@@ -151,18 +152,18 @@ static bool has_restarts(const struct sim_plan *plan)
 /* All nodes restart, one after another. */
 static void plot_rolling(struct sim_plan *plan)
 {
-    int64_t at = sim_plan_time(plan);
+    int64_t at_ns = sim_plan_time(plan);
     for (unsigned i = 0; has_restarts(plan) && i < plan->story->n_nodes; i++) {
-        int64_t down =
+        int64_t down_ns =
             sim_plan_between(plan, SIM_MS, plan->ttl_ns / 2 + SIM_MS);
         enum sim_fault_kind kind = a_restart(plan);
         sim_plan_add(plan,
                      (struct sim_fault){.kind = kind,
-                                        .at_ns = at,
+                                        .at_ns = at_ns,
                                         .node = (int)i,
-                                        .span_ns = down,
+                                        .span_ns = down_ns,
                                         .amount = sim_plan_amount(plan, kind)});
-        at += down + sim_plan_between(plan, 0, plan->ttl_ns / 2);
+        at_ns += down_ns + sim_plan_between(plan, 0, plan->ttl_ns / 2);
     }
 }
 
@@ -170,20 +171,20 @@ static void plot_rolling(struct sim_plan *plan)
  * off, and believes that it holds it until its lease ends. */
 static void plot_data_loss(struct sim_plan *plan)
 {
-    int64_t ttl = plan->ttl_ns;
-    int64_t at = sim_plan_time(plan);
+    int64_t ttl_ns = plan->ttl_ns;
+    int64_t at_ns = sim_plan_time(plan);
     bool is_pause = sim_plan_chance(plan, 50);
     int victim = sim_plan_process(plan);
     if (!has_restarts(plan)) {
         return;
     }
-    sim_plan_add(plan,
-                 (struct sim_fault){
-                     .kind = is_pause ? SIM_FAULT_PAUSE : SIM_FAULT_SILENCE,
-                     .at_ns = at,
-                     .process = victim,
-                     .node = -1,
-                     .span_ns = sim_plan_between(plan, ttl / 2, ttl * 2)});
+    sim_plan_add(
+        plan, (struct sim_fault){
+                  .kind = is_pause ? SIM_FAULT_PAUSE : SIM_FAULT_SILENCE,
+                  .at_ns = at_ns,
+                  .process = victim,
+                  .node = -1,
+                  .span_ns = sim_plan_between(plan, ttl_ns / 2, ttl_ns * 2)});
     for (unsigned i = 0; i < plan->story->n_nodes; i++) {
         if (!sim_plan_chance(plan, 80)) {
             continue;
@@ -193,9 +194,9 @@ static void plot_data_loss(struct sim_plan *plan)
             plan,
             (struct sim_fault){
                 .kind = kind,
-                .at_ns = at + sim_plan_between(plan, 0, ttl / 10),
+                .at_ns = at_ns + sim_plan_between(plan, 0, ttl_ns / 10),
                 .node = (int)i,
-                .span_ns = sim_plan_between(plan, SIM_MS, ttl / 10 + SIM_MS),
+                .span_ns = sim_plan_between(plan, SIM_MS, ttl_ns / 10 + SIM_MS),
                 .amount = sim_plan_amount(plan, kind)});
     }
 }
@@ -251,47 +252,48 @@ static int64_t until_set_right(struct sim_plan *plan)
  * soon after. */
 static void plot_boot_clock(struct sim_plan *plan)
 {
-    int64_t at = sim_plan_time(plan);
-    int64_t down = sim_plan_between(plan, 2 * SIM_MS, plan->ttl_ns / 4);
+    int64_t at_ns = sim_plan_time(plan);
+    int64_t down_ns = sim_plan_between(plan, 2 * SIM_MS, plan->ttl_ns / 4);
     int node = sim_plan_node(plan);
-    int64_t off = a_wrong_wall(plan) / SIM_MS * SIM_MS;
-    int64_t right = at + down + until_set_right(plan);
+    int64_t off_ns = a_wrong_wall(plan) / SIM_MS * SIM_MS;
+    int64_t right_ns = at_ns + down_ns + until_set_right(plan);
     if (plan->story->regime != SIM_BOOT_CLOCKS ||
-        right >= plan->story->calm_ns * 9 / 10) {
+        right_ns >= plan->story->calm_ns * 9 / 10) {
         return;
     }
-    add_to_node(plan, SIM_FAULT_NODE_CLOCK, node, at + 1000, 0, off);
-    add_to_node(plan, SIM_FAULT_NODE_CLOCK, node, right, 0, -off);
+    add_to_node(plan, SIM_FAULT_NODE_CLOCK, node, at_ns + 1000, 0, off_ns);
+    add_to_node(plan, SIM_FAULT_NODE_CLOCK, node, right_ns, 0, -off_ns);
     enum sim_fault_kind kind =
         sim_plan_chance(plan, 70) ? SIM_FAULT_EMPTY : SIM_FAULT_AGE;
-    add_to_node(plan, kind, node, at, down, sim_plan_amount(plan, kind));
+    add_to_node(plan, kind, node, at_ns, down_ns, sim_plan_amount(plan, kind));
 }
 
 /* A durable server is configured to sync seldom, and loses its last seconds. */
 static void plot_unsynced(struct sim_plan *plan)
 {
-    int64_t at = sim_plan_time(plan);
-    int64_t lost = sim_draw_log(&plan->random, SIM_MS, 2 * SIM_S);
-    int64_t down = sim_plan_between(plan, SIM_MS, plan->ttl_ns / 4 + SIM_MS);
+    int64_t at_ns = sim_plan_time(plan);
+    int64_t lost_ns = sim_draw_log(&plan->random, SIM_MS, 2 * SIM_S);
+    int64_t down_ns = sim_plan_between(plan, SIM_MS, plan->ttl_ns / 4 + SIM_MS);
     int node = sim_plan_node(plan);
     enum sim_fault_kind kind =
         sim_plan_chance(plan, 50) ? SIM_FAULT_EVERYSEC : SIM_FAULT_UNSYNCED;
     if (plan->story->regime != SIM_RESTART_DURABLE) {
         return;
     }
-    int64_t loss = at + sim_plan_between(plan, 0, 2 * plan->ttl_ns);
-    if (lost > loss - at) {
-        lost = loss - at; /* earlier writes are on the disk */
+    int64_t loss_ns = at_ns + sim_plan_between(plan, 0, 2 * plan->ttl_ns);
+    if (lost_ns > loss_ns - at_ns) {
+        lost_ns = loss_ns - at_ns; /* earlier writes are on the disk */
     }
-    if (loss + down < plan->story->calm_ns * 9 / 10) {
+    if (loss_ns + down_ns < plan->story->calm_ns * 9 / 10) {
         sim_story_add_fault(
             plan->story,
             &(struct sim_fault){.kind = kind,
-                                .at_ns = at / 1000 * 1000,
+                                .at_ns = at_ns / 1000 * 1000,
                                 .process = -1,
                                 .node = node,
-                                .span_ns = plan->story->calm_ns - at});
-        add_to_node(plan, SIM_FAULT_AGE, node, loss, down, lost / 1000 * 1000);
+                                .span_ns = plan->story->calm_ns - at_ns});
+        add_to_node(plan, SIM_FAULT_AGE, node, loss_ns, down_ns,
+                    lost_ns / 1000 * 1000);
     }
 }
 

@@ -260,20 +260,21 @@ static bool read_line(struct sim_reader *reader)
 static bool complete(struct sim_reader *reader)
 {
     struct sim_story *story = reader->story;
-    int64_t longest = 0;
+    int64_t longest_ms = 0;
     reader->line = 0;
     if (story->n_nodes == 0 || story->n_processes == 0) {
         return sim_reader_fail(reader, "\"%s\" is not told",
                                story->n_nodes == 0 ? "nodes" : "processes");
     }
     for (size_t i = 0; i < story->n_turns; i++) {
-        longest =
-            story->turns[i].ttl_ms > longest ? story->turns[i].ttl_ms : longest;
+        longest_ms = story->turns[i].ttl_ms > longest_ms
+                         ? story->turns[i].ttl_ms
+                         : longest_ms;
     }
     if (story->max_ttl_ms == 0) {
-        story->max_ttl_ms = longest > 0 ? longest : HF_MAX_TTL_MS_DEFAULT;
+        story->max_ttl_ms = longest_ms > 0 ? longest_ms : HF_MAX_TTL_MS_DEFAULT;
     }
-    return longest <= story->max_ttl_ms ||
+    return longest_ms <= story->max_ttl_ms ||
            sim_reader_fail(reader, "a ttl is longer than max_ttl");
 }
 

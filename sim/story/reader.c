@@ -83,8 +83,8 @@ bool sim_time_read(const char *text, int64_t *ns)
     return false;
 }
 
-bool sim_reader_time(struct sim_reader *reader, const char *what, int64_t least,
-                     int64_t *ns)
+bool sim_reader_time(struct sim_reader *reader, const char *what,
+                     int64_t least_ns, int64_t *ns)
 {
     char *word = sim_reader_need(reader, what);
     if (word == NULL) {
@@ -94,7 +94,7 @@ bool sim_reader_time(struct sim_reader *reader, const char *what, int64_t least,
         return sim_reader_fail(
             reader, "%s: \"%.40s\" is no time (write 20ms, 1.5s)", what, word);
     }
-    return *ns >= least ||
+    return *ns >= least_ns ||
            sim_reader_fail(reader, "%s: \"%.40s\" is too short", what, word);
 }
 

@@ -27,8 +27,8 @@ bool sim_reader_fail_who(const struct sim_reader *reader, const char *word);
 char *sim_reader_word(struct sim_reader *reader);
 char *sim_reader_need(struct sim_reader *reader, const char *what);
 
-bool sim_reader_time(struct sim_reader *reader, const char *what, int64_t least,
-                     int64_t *ns);
+bool sim_reader_time(struct sim_reader *reader, const char *what,
+                     int64_t least_ns, int64_t *ns);
 
 /* A whole number of milliseconds. */
 bool sim_reader_ms(struct sim_reader *reader, const char *what, int64_t *ms);
