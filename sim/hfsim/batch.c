@@ -8,6 +8,7 @@
 #include "base/assert.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,18 +18,15 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Processes at a time: more than the processors of a test machine. */
-#define JOBS_MAX 64
-
 /* Memory shared by all workers. Seeds are handed out in order: when one fails,
  * all smaller ones are running or done. */
 struct board {
     atomic_uint_fast64_t next;
     atomic_bool stops;
-    atomic_uint_fast64_t at[JOBS_MAX]; /* the seed that each worker runs */
+    atomic_uint_fast64_t at[SIM_JOBS_MAX]; /* the seed that each worker runs */
 };
 
-_Static_assert(sizeof(struct sim_outcome) <= 4096,
+_Static_assert(sizeof(struct sim_outcome) <= PIPE_BUF,
                "written to a pipe in one piece");
 
 static int64_t now_ns(clockid_t clock)
@@ -175,8 +173,8 @@ static pid_t start(const struct sim_batch *plan, struct board *board,
 void sim_batch_run(const struct sim_batch *plan, struct sim_tally *tally)
 {
     int ends[2];
-    pid_t pids[JOBS_MAX] = {0};
-    unsigned jobs = plan->jobs < JOBS_MAX ? plan->jobs : JOBS_MAX;
+    pid_t pids[SIM_JOBS_MAX] = {0};
+    unsigned jobs = plan->jobs < SIM_JOBS_MAX ? plan->jobs : SIM_JOBS_MAX;
     struct board *board =
         mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE,
              /* cppcheck-suppress invalidFunctionArg; no file */

@@ -17,6 +17,9 @@
 #include "hfsim/coverage.h"
 #include "oracle/oracle.h"
 
+/* Processes at a time: more than the processors of a test machine. */
+#define SIM_JOBS_MAX 64
+
 struct sim_batch {
     uint64_t first, last;
     int regime; /* < 0: drawn */

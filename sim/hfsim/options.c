@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hfsim/options.h"
 
+#include "hfsim/batch.h"
+
 #include "base/nearest.h"
 
 #include <ctype.h>
@@ -119,6 +121,9 @@ static void list(const char *what, const char *(*at)(size_t i))
     putchar('\n');
 }
 
+/* The longest run, eleven days: more is a slip of the keyboard. */
+#define SECONDS_MAX 1000000
+
 /* More than the rules, which are the longest list. */
 #define NAMES_MAX 64
 
@@ -200,8 +205,7 @@ static bool read_small(const char *what, const char *text, uint64_t most,
     return true;
 }
 
-/* ---- The whole
- * --------------------------------------------------------------- */
+/* ---- The whole ----------------------------------------------------------- */
 
 static bool show_list(struct sim_options *options)
 {
@@ -224,11 +228,11 @@ static bool read_value(struct sim_options *options, int option)
     case OPT_SEEDS:
         return read_seeds(options, optarg);
     case OPT_JOBS:
-        is_well = read_small("jobs", optarg, 64, &number);
+        is_well = read_small("jobs", optarg, SIM_JOBS_MAX, &number);
         options->jobs = (unsigned)number;
         return is_well;
     case OPT_SECONDS:
-        is_well = read_small("seconds", optarg, 1000000, &number);
+        is_well = read_small("seconds", optarg, SECONDS_MAX, &number);
         options->seconds = (int64_t)number;
         return is_well;
     case OPT_REGIME:

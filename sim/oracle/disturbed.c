@@ -188,5 +188,5 @@ int64_t sim_reach_way_ns(const struct sim_world *world)
 bool sim_reach_is_fast(const struct sim_story *story, int64_t ttl_ms)
 {
     int64_t trip_ns = 2 * (story->delay_ns + 2 * story->jitter_ns);
-    return ttl_ms * 1000000 > 6 * trip_ns;
+    return ttl_ms * SIM_MS > 6 * trip_ns;
 }

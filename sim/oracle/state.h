@@ -22,7 +22,7 @@
 
 static inline int64_t sim_claim_ns(int64_t ttl_ms)
 {
-    int64_t ttl_ns = ttl_ms * 1000000;
+    int64_t ttl_ns = ttl_ms * SIM_MS;
     return ttl_ns < SIM_CLAIM_NS_MAX ? ttl_ns : SIM_CLAIM_NS_MAX;
 }
 

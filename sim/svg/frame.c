@@ -112,7 +112,7 @@ static int64_t step_of(int64_t span_ns)
 static void say_time(int64_t ns, bool in_s, char *text, size_t size)
 {
     char digits[32];
-    int64_t unit = in_s ? 1000000000 : 1000000;
+    int64_t unit = in_s ? SIM_S : SIM_MS;
     snprintf(digits, sizeof(digits), "%" PRId64 ".%03d", ns / unit,
              (int)(ns % unit / (unit / 1000)));
     size_t len = strlen(digits);

@@ -37,7 +37,7 @@ static int64_t longest_ttl_ns(const struct sim_story *story)
     for (size_t i = 0; i < story->n_turns; i++) {
         ms = ms < story->turns[i].ttl_ms ? story->turns[i].ttl_ms : ms;
     }
-    return ms * 1000000;
+    return ms * SIM_MS;
 }
 
 static bool are_turns_over(const struct sim_world *world)

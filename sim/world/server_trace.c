@@ -190,12 +190,12 @@ static void see_lease(struct sim_told *told, struct told_one *one,
     size_t mode = is_acquire ? ARG(6) : ARG(7);
     one->is_shared = mode < run->argc && run->argv[mode].data[0] == 's';
     if (begins(one->result, "yours")) {
-        one->lease_ns = (int64_t)number_at(run, ARG(2)) * 1000000;
+        one->lease_ns = (int64_t)number_at(run, ARG(2)) * SIM_MS;
     }
     if (is_acquire && strcmp(one->result, "queued") == 0 && one->name >= 0 &&
         one->link->peer >= 0) {
         place_of(told, one->link->peer, run->argv[KEY].data + PREFIX_LEN)
-            ->keep_ns = (int64_t)number_at(run, ARG(8)) * 1000000;
+            ->keep_ns = (int64_t)number_at(run, ARG(8)) * SIM_MS;
     }
 }
 

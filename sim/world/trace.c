@@ -30,7 +30,7 @@ static const char *verb_of(enum sim_note_kind kind)
 
 static void put_ms(FILE *out, int width, int64_t ns)
 {
-    fprintf(out, "%*" PRId64 ".%03d", width, ns / 1000000,
+    fprintf(out, "%*" PRId64 ".%03d", width, ns / SIM_MS,
             (int)(ns / 1000 % 1000));
 }
 

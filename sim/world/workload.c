@@ -264,7 +264,7 @@ static void work_step(struct sim_workload *lane)
     int64_t left_ns = lane->end_ns - now_of(lane);
     unsigned steps = lane->writes + lane->extends + 1;
     if (lane->end_ns == SIM_NEVER) {
-        lane->due_ns = now_of(lane) + 2 * lane->turn->ttl_ms * 1000000;
+        lane->due_ns = now_of(lane) + 2 * lane->turn->ttl_ms * SIM_MS;
     } else {
         lane->due_ns = now_of(lane) + (left_ns > 0 ? left_ns / steps : 0);
     }
