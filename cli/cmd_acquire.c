@@ -18,6 +18,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+/* Linux has no greater process id (PID_MAX_LIMIT). */
+#define PID_MAX 4194304
+
 static const char *const on_lost[] = {"kill", "warn", NULL};
 
 static const struct cli_opt opts[] = {
@@ -31,7 +34,7 @@ static const struct cli_opt opts[] = {
      .offset = offsetof(struct cli_args, while_pid),
      .meta = "PID",
      .min = 1,
-     .max = 4194304,
+     .max = PID_MAX,
      .help = "renew the lock in the background until that\n"
              "process ends, then release it"},
     {.name = "on-lost",
