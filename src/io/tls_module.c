@@ -424,9 +424,12 @@ static int tls_handshake(void *data, char *reason, size_t size)
     return over;
 }
 
+/* Bytes of one call: OpenSSL takes an int, and a record has 16 KiB. */
+#define CALL_BYTES_MAX 65536
+
 static int clamp(size_t len)
 {
-    return len > 65536 ? 65536 : (int)len;
+    return len > CALL_BYTES_MAX ? CALL_BYTES_MAX : (int)len;
 }
 
 static ssize_t tls_read(void *data, void *to, size_t len, char *reason,

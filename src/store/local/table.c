@@ -39,6 +39,9 @@
 
 #include <linux/fs.h>
 
+/* The map has whole pages: 4 KiB, or a multiple of that. */
+#define MAP_UNIT_BYTES 4096
+
 /* Initial size, for some 2,000 names. */
 #define BYTES_FIRST (UINT64_C(1) << 20)
 
@@ -215,8 +218,8 @@ static enum hf_status check_file(const struct hf_gate *gate, struct stat *about,
     if (status != HF_OK) {
         return status;
     }
-    if (need < BYTES_FIRST || need > HF_TABLE_BYTES_MAX || need % 4096 != 0 ||
-        about->st_size < (off_t)need) {
+    if (need < BYTES_FIRST || need > HF_TABLE_BYTES_MAX ||
+        need % MAP_UNIT_BYTES != 0 || about->st_size < (off_t)need) {
         return hf_fail(error, HF_CONFIG,
                        "%s is damaged: it has %lld bytes of %" PRIu64
                        "; " HF_FOLDER_REMOVE_LOCKS,
@@ -307,7 +310,7 @@ static int follow(struct hf_table *table, uint64_t map_bytes)
     }
     if (number == 0 &&
         (map_bytes < table->map_bytes || map_bytes > HF_TABLE_BYTES_MAX ||
-         map_bytes % 4096 != 0 || about.st_size < (off_t)map_bytes)) {
+         map_bytes % MAP_UNIT_BYTES != 0 || about.st_size < (off_t)map_bytes)) {
         number = MDB_CORRUPTED;
     }
     if (number == 0) {
