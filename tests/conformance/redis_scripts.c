@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each verb, and each branch of each script, on a real server. */
-#include "core/limits.h"
-
 #include "redis_world.h"
 
 /* Microseconds: a step of the clock floor. */

@@ -10,6 +10,7 @@
 #define HF_TESTS_REDIS_WORLD_H
 
 #include "base/time.h"
+#include "core/limits.h"
 #include "io/clock.h"
 #include "io/loop.h"
 #include "store/store.h"
@@ -167,7 +168,7 @@ static inline void server_stand_still(struct server *server)
     }
     int64_t us = (int64_t)time(NULL) * 1000000;
     server->clock_ns = both + 1;
-    *server->clock_ns = (us - us % (1 << 22)) * 1000;
+    *server->clock_ns = (us - us % (1 << HF_FLOOR_BITS)) * 1000;
     snprintf(server->clock_path, sizeof(server->clock_path), "%s", path);
     snprintf(server->clock_shim, sizeof(server->clock_shim), "%s", shim);
 }

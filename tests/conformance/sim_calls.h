@@ -7,6 +7,7 @@
 #include "redis/redis.h"
 #include "story/random.h"
 
+#include "core/limits.h"
 #include "store/redis/scripts.h"
 
 #include <inttypes.h>
@@ -17,7 +18,7 @@
 #define COUNT(array) ((int64_t)(sizeof(array) / sizeof((array)[0])))
 
 /* A node's time and the first instant of a test. */
-#define BUCKET INT64_C(4194304)
+#define BUCKET (INT64_C(1) << HF_FLOOR_BITS)
 #define EPOCH_US INT64_C(1795000000000000)
 
 struct request {
@@ -168,10 +169,10 @@ static inline void add_counter(struct calls *calls, struct request *request)
                                floor - BUCKET,
                                calls->wall_us,
                                calls->wall_us + BUCKET * 3,
-                               calls->wall_us + (INT64_C(1) << 32),
-                               calls->wall_us + (INT64_C(1) << 32) + 1,
-                               INT64_C(9007199254740991),
-                               INT64_C(9007199254740992)};
+                               calls->wall_us + (int64_t)HF_FENCE_AHEAD_MAX,
+                               calls->wall_us + (int64_t)HF_FENCE_AHEAD_MAX + 1,
+                               (int64_t)HF_FENCE_MAX,
+                               (int64_t)HF_FENCE_MAX + 1};
     if (chance(calls, 1)) {
         add(request, "nonsense");
         return;

@@ -109,7 +109,7 @@ static uint64_t any_counter(struct both *both, const struct party *party)
 {
     uint64_t c = both->counter;
     uint64_t us = (uint64_t)both->wall_us;
-    uint64_t floor = us - us % 4194304;
+    uint64_t floor = us - us % FLOOR_STEP_US;
     uint64_t other = both->parties[below(both, PARTIES)].own;
     const uint64_t choices[] = {party->own,
                                 party->own,
@@ -121,9 +121,9 @@ static uint64_t any_counter(struct both *both, const struct party *party)
                                 other,
                                 c > 0 ? c - 1 : 0,
                                 floor,
-                                floor - 4194304,
+                                floor - FLOOR_STEP_US,
                                 us,
-                                us + (UINT64_C(1) << 32) - 5,
+                                us + HF_FENCE_AHEAD_MAX - 5,
                                 us + 5000000000};
     int64_t n = chance(both, 95) ? COUNT(choices) - 2 : COUNT(choices);
     return choices[below(both, n)];

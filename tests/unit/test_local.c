@@ -50,7 +50,7 @@ static void takes_turns(void **state)
 static void fences_begin_at_the_clock(void **state)
 {
     uint64_t c = granted(acquire(driver_of(state), "job", A, TTL_MS, 0));
-    assert_int_equal(c & ((1U << 22) - 1), 0);
+    assert_int_equal(c & ((1U << HF_FLOOR_BITS) - 1), 0);
     assert_true(c <= wall_us() + 1000000);
     assert_true(c >= wall_us() - 6000000);
 }
@@ -128,7 +128,7 @@ static void raising(void **state)
 static void raising_a_name_that_is_not_there(void **state)
 {
     struct driver *d = driver_of(state);
-    uint64_t bucket = wall_us() & ~((UINT64_C(1) << 22) - 1);
+    uint64_t bucket = wall_us() & ~((UINT64_C(1) << HF_FLOOR_BITS) - 1);
     refused(confirm(d, "job", A, 5, TTL_MS, true), NULL);
     assert_true(d->answer.floor >= bucket); /* the reason of the refusal */
     refused(confirm(d, "job", A, wall_us() + 9000000, TTL_MS, false), NULL);
@@ -157,7 +157,7 @@ static void hints_and_bounds(void **state)
     assert_int_equal(
         granted(confirm(d, "job", A, c + (UINT64_C(1) << 33), TTL_MS, true)),
         c);
-    assert_int_equal(d->answer.bound, c + (UINT64_C(1) << 32));
+    assert_int_equal(d->answer.bound, c + HF_FENCE_AHEAD_MAX);
     assert_int_equal(d->answer.floor, 0);
     assert_int_equal(inspect(d, "job")->counter, c);
     granted(release(d, "job", A, 0, 0));

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "world_node.h"
 
-#include "core/limits.h"
-
 #include <string.h>
-
-/* A step of the clock floor. */
-#define FLOOR_STEP_US (UINT64_C(1) << HF_FLOOR_BITS)
 
 /* ---- Places ------------------------------------------------------------ */
 

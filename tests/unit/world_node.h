@@ -7,9 +7,13 @@
 #define HF_TESTS_WORLD_NODE_H
 
 #include "core/lease.h"
+#include "core/limits.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* A step of the clock floor. */
+#define FLOOR_STEP_US (UINT64_C(1) << HF_FLOOR_BITS)
 
 /* Sharers or waiters: attempts whose place has not ended. */
 #define NODE_PLACES_MAX 64
