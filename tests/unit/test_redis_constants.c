@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bounds of counters are equal in C and in each script that uses them
- * (head.lua), and scripts refer to them by name only. */
+/* The bounds of counters, and that of an owner in a reply, are equal in C and
+ * in each script that uses them (head.lua), and scripts refer to them by name
+ * only. */
+#include "client/seize.h"
 #include "core/limits.h"
 #include "store/redis/scripts.h"
 
@@ -24,6 +26,7 @@ static const struct constant constants[] = {
     {"FENCE_MAX", HF_FENCE_MAX},
     {"FLOOR_STEP", UINT64_C(1) << HF_FLOOR_BITS},
     {"AHEAD_MAX", HF_FENCE_AHEAD_MAX},
+    {"TEXT_MAX", HF_SEIZED_TEXT_MAX},
 };
 
 static const struct hf_script *const scripts[] = {
@@ -75,7 +78,7 @@ static void a_constant_has_the_value_that_c_has(void **state)
             unsigned n_lines = occurrences(scripts[i]->text, line);
             if (n_uses == 1 || n_lines != (n_uses > 0)) {
                 fail_msg("%s.lua: %s: %u uses, %u definitions by the value "
-                         "of core/limits.h",
+                         "of C",
                          scripts[i]->name, constants[j].name, n_uses, n_lines);
             }
             defined += n_lines;

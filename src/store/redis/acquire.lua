@@ -80,8 +80,8 @@ if is_simple and owner == ARGV[1] and c > 0 then
 end
 if is_usual and place == 0 and type(owner) == 'string' and
     owner ~= ARGV[1] and string.sub(owner, 1, 7) ~= 'shared:' then
-    return {0, c, redis.call('PTTL', KEYS[1]), string.sub(owner, 1, 512), 0, 0,
-        us}
+    return {0, c, redis.call('PTTL', KEYS[1]),
+        string.sub(owner, 1, TEXT_MAX), 0, 0, us}
 end
 local me = ARGV[1]
 local ttl = tonumber(ARGV[2])

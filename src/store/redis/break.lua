@@ -48,7 +48,6 @@ local keep = ARGV[4]
 --@include queue.lua
 
 local LONG = '-foreign'
-local TEXT_MAX = 512 -- a client keeps less, to return it: HF_SEIZED_TEXT_MAX
 local ID = '^' .. string.rep('[0-9a-f]', 32) .. ':'
 local me = ARGV[1]
 local most = tonumber(ARGV[5])

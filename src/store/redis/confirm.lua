@@ -77,7 +77,7 @@ if owner == ARGV[1] then
     return c
 end
 if owner and string.sub(owner, 1, 7) ~= 'shared:' then
-    return {0, c, redis.call('PTTL', KEYS[1]), string.sub(owner, 1, 512)}
+    return {0, c, redis.call('PTTL', KEYS[1]), string.sub(owner, 1, TEXT_MAX)}
 end
 local mode = ARGV[7] or 'x'
 local me = ARGV[1]

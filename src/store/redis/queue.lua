@@ -243,9 +243,7 @@ end
 -- ---- Reply ---------------------------------------------------------------
 
 -- {verdict, c, left ms, owner, floor, is a type, ticket, ahead, terms, sharers}
--- The owner is cut to 512 bytes, here and in the other scripts: a value written
--- by another program may be of any size, and a client refuses a reply above
--- 4 MiB.
+-- The owner is cut, here and in the other scripts.
 local function answer(verdict, ticket, ahead)
     local text, left, is_type = owner or '', -2, 0
     if owner then
@@ -255,7 +253,7 @@ local function answer(verdict, ticket, ahead)
         text = redis.call('TYPE', KEYS[1]).ok
         is_type = 1
     end
-    text = string.sub(text, 1, 512)
+    text = string.sub(text, 1, TEXT_MAX)
     return {verdict, c, left, text, 0, is_type, ticket or 0, ahead or 0,
         sharers > 0 and terms or 0, sharers}
 end

@@ -98,7 +98,7 @@ if not first[1] and
     end
     if owner and not is_mine then
         return is_ended and c or {0, c, redis.call('PTTL', KEYS[1]),
-            string.sub(owner, 1, 512)}
+            string.sub(owner, 1, TEXT_MAX)}
     end
     if T > c then
         local time = redis.call('TIME')
