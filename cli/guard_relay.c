@@ -127,9 +127,8 @@ static bool shake_hands(struct crossing *crossing,
                         const struct cli_guard_relay *relay)
 {
     crossing->ops = hf_tls_ops(relay->tls);
-    crossing->tls =
-        crossing->ops->open(hf_tls_context(relay->tls), crossing->server,
-                            relay->host, crossing->why, sizeof(crossing->why));
+    crossing->tls = hf_tls_open(relay->tls, crossing->server, relay->host,
+                                crossing->why, sizeof(crossing->why));
     if (crossing->tls == NULL) {
         return false;
     }

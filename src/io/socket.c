@@ -127,9 +127,8 @@ static void secure(struct hf_socket *socket)
     }
     const struct hf_tls_ops *ops = hf_tls_ops(tls);
     if (socket->tls == NULL) {
-        socket->tls = ops->open(hf_tls_context(tls), socket->watch.fd,
-                                socket->target.host, socket->reason,
-                                sizeof(socket->reason));
+        socket->tls = hf_tls_open(tls, socket->watch.fd, socket->target.host,
+                                  socket->reason, sizeof(socket->reason));
         if (socket->tls == NULL) {
             fail(socket, NULL, 0);
             return;

@@ -7,7 +7,7 @@
  *
  *     struct hf_tls *tls = hf_tls_new(&settings, reason, size);   blocks: files
  *     const struct hf_tls_ops *ops = hf_tls_ops(tls);
- *     void *one = ops->open(hf_tls_context(tls), fd, host, reason, size);
+ *     void *one = hf_tls_open(tls, fd, host, reason, size);       blocks: files
  *     each time that the descriptor is ready:
  *         ops->turn(one, HF_SOCKET_TURN_BYTES);
  *         until it returns 1:  ops->handshake(one, reason, size);
@@ -26,7 +26,7 @@
 #include <sys/types.h>
 
 /* Increase it with each change of the interface below. */
-#define HF_TLS_ABI 5
+#define HF_TLS_ABI 6
 
 struct hf_tls_settings {
     const char *ca;     /* file; NULL: the system's authorities */
@@ -45,11 +45,11 @@ struct hf_tls_settings {
 typedef void *hf_tls_context_new_fn(const struct hf_tls_settings *settings,
                                     char *reason, size_t size);
 
-/** Free a context. @param context  its connections are closed. */
+/** Free a context. @param context  its connections may be open: the last of
+ * them frees it. */
 typedef void hf_tls_context_free_fn(void *context);
 
 /** Begin a connection as client; sends nothing yet.
- * @param context  outlives the connection.
  * @param fd    connected, non-blocking; stays the caller's.
  * @param host  the server's certificate must be valid for this name or
  *              address; borrowed for the call.
@@ -119,9 +119,15 @@ struct hf_tls_ops {
 
 struct hf_tls;
 
-/** Load the module and set up a context. @return NULL with a reason. */
+/** Load the module and set up a context.
+ * @param settings  borrowed for the call, but for `scheme`.
+ * @return NULL with a reason. */
 struct hf_tls *hf_tls_new(const struct hf_tls_settings *settings, char *reason,
                           size_t size);
+
+/* May users outside of its group read or write the file? A key that all users
+ * may read does not authenticate the client. NULL, or missing: no. */
+bool hf_tls_is_exposed(const char *key);
 
 /* Is there a module, and of this version? */
 bool hf_tls_is_there(void);
@@ -130,6 +136,12 @@ bool hf_tls_is_there(void);
 void hf_tls_free(struct hf_tls *tls);
 
 const struct hf_tls_ops *hf_tls_ops(const struct hf_tls *tls);
-void *hf_tls_context(const struct hf_tls *tls);
+
+/** Begin a connection, as the module's open(). Files that have been replaced
+ * since they were read are read again. If they cannot be used, as between the
+ * replacement of a certificate and that of its key, those that were read are
+ * used, and the next connection tries again. */
+void *hf_tls_open(struct hf_tls *tls, int fd, const char *host, char *reason,
+                  size_t size);
 
 #endif

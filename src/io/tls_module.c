@@ -26,11 +26,12 @@ struct context {
     SSL_CTX *ssl;
     BIO_METHOD *stream;
     const char *scheme;
+    unsigned users; /* its connections, and its owner */
 };
 
 struct connection {
+    struct context *context;
     SSL *ssl;
-    const char *scheme;
     int fd;
     size_t turn;    /* bytes that may still be read from `fd` */
     bool is_cut;    /* a read was stopped by the end of the turn */
@@ -123,14 +124,11 @@ static int stream_create(BIO *bio)
     return 1;
 }
 
+/* Without a number of its own: a process has 127 of them, and none is given
+ * back, but contexts are made again and again. */
 static BIO_METHOD *stream_new(void)
 {
-    int type = BIO_get_new_index();
-    if (type < 0) {
-        return NULL;
-    }
-    BIO_METHOD *method =
-        BIO_meth_new(type | BIO_TYPE_SOURCE_SINK, "holdfast stream");
+    BIO_METHOD *method = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "holdfast stream");
     if (method != NULL) {
         BIO_meth_set_write(method, stream_write);
         BIO_meth_set_read(method, stream_read);
@@ -174,7 +172,7 @@ static void explain_end(const struct connection *connection, int error,
         snprintf(reason, size,
                  "the server closed the connection at the TLS handshake (a "
                  "plain port? use %s://)",
-                 connection->scheme);
+                 connection->context->scheme);
         return;
     }
     /* The kernel reports a reset once: to the write, if that was first. */
@@ -224,7 +222,7 @@ static int judge(const struct connection *connection, int result,
         if (ERR_GET_REASON(ERR_peek_error()) == SSL_R_WRONG_VERSION_NUMBER) {
             snprintf(reason, size,
                      "answers without TLS (a plain port? use %s://)",
-                     connection->scheme);
+                     connection->context->scheme);
             break;
         }
         explain(failure, reason, size);
@@ -236,9 +234,14 @@ static int judge(const struct connection *connection, int result,
 
 /* ---- Context ----------------------------------------------------------- */
 
+/* Of each user: the last one frees it. */
 static void tls_context_free(void *data)
 {
     struct context *context = data;
+    context->users--;
+    if (context->users > 0) {
+        return;
+    }
     SSL_CTX_free(context->ssl);
     BIO_meth_free(context->stream);
     free(context);
@@ -306,6 +309,7 @@ static void *tls_context_new(const struct hf_tls_settings *settings,
     /* Whether OpenSSL cleans up at exit is for the program to decide. */
     OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL);
     context->scheme = settings->scheme;
+    context->users = 1;
     context->ssl = SSL_CTX_new(TLS_client_method());
     context->stream = stream_new();
     if (context->ssl == NULL || context->stream == NULL) {
@@ -356,7 +360,6 @@ static struct connection *connection_new(struct context *context, int fd)
         return NULL;
     }
     connection->fd = fd;
-    connection->scheme = context->scheme;
     connection->ssl = SSL_new(context->ssl);
     BIO *bio = connection->ssl == NULL ? NULL : BIO_new(context->stream);
     if (bio == NULL) {
@@ -364,11 +367,20 @@ static struct connection *connection_new(struct context *context, int fd)
         free(connection);
         return NULL;
     }
+    connection->context = context;
+    context->users++;
     BIO_set_data(bio, connection);
     SSL_set_bio(connection->ssl, bio, bio);
     SSL_set_app_data(connection->ssl, connection);
     SSL_set_connect_state(connection->ssl);
     return connection;
+}
+
+static void connection_free(struct connection *connection)
+{
+    SSL_free(connection->ssl);
+    tls_context_free(connection->context);
+    free(connection);
 }
 
 static void *tls_open(void *data, int fd, const char *host, char *reason,
@@ -380,8 +392,7 @@ static void *tls_open(void *data, int fd, const char *host, char *reason,
     }
     explain("cannot be set up", reason, size);
     if (connection != NULL) {
-        SSL_free(connection->ssl);
-        free(connection);
+        connection_free(connection);
     }
     return NULL;
 }
@@ -472,8 +483,7 @@ static void tls_close(void *data, bool quiet)
     if (!quiet && SSL_is_init_finished(connection->ssl)) {
         SSL_shutdown(connection->ssl);
     }
-    SSL_free(connection->ssl);
-    free(connection);
+    connection_free(connection);
     ERR_clear_error();
 }
 

@@ -4,22 +4,13 @@
 #include "io/tls.h"
 #include "store/url.h"
 
-#include <sys/stat.h>
-
-/* A key that all users may read does not authenticate the client. Its group is
- * the administrator's choice. hf_tls_new() refuses a missing file. */
-static bool is_exposed(const char *key)
-{
-    struct stat info;
-    return key != NULL && stat(key, &info) == 0 &&
-           (info.st_mode & (S_IROTH | S_IWOTH)) != 0;
-}
-
 enum hf_status hf_url_load_tls(const struct hf_url *url, const char *plain,
                                struct hf_tls **out, struct hf_error *error)
 {
     *out = NULL;
-    if (is_exposed(url->tls_key)) {
+    /* Its group is the administrator's choice. hf_tls_new() refuses a missing
+     * file. */
+    if (hf_tls_is_exposed(url->tls_key)) {
         return hf_fail(
             error, HF_CONFIG,
             "tls_key %s: all users may read or write it; chmod o= it",

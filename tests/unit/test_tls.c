@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -57,6 +58,18 @@ static X509 *certify(EVP_PKEY *key)
     X509_EXTENSION_free(hosts);
     assert_true(X509_sign(cert, key, EVP_sha256()) > 0);
     return cert;
+}
+
+static void write_authority(const char *path)
+{
+    EVP_PKEY *key = EVP_EC_gen("P-256");
+    X509 *cert = certify(key);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(PEM_write_X509(file, cert), 1);
+    fclose(file);
+    X509_free(cert);
+    EVP_PKEY_free(key);
 }
 
 /* A server that trusts no authority at all. */
@@ -106,16 +119,8 @@ static void await(int fd, short events)
 
 /* Until the client's handshake is done: the server has yet to look at its
  * certificate. */
-static void shake_hands(struct world *world, const char *cert)
+static void finish_handshake(struct world *world)
 {
-    struct hf_tls_settings settings = {
-        .ca = world->cert, .cert = cert, .scheme = "redis"};
-    world->context = hf_tls_module.context_new(&settings, world->reason,
-                                               sizeof(world->reason));
-    assert_non_null(world->context);
-    world->client =
-        hf_tls_module.open(world->context, world->client_fd, "127.0.0.1",
-                           world->reason, sizeof(world->reason));
     assert_non_null(world->client);
     hf_tls_module.turn(world->client, 1U << 20);
     assert_int_equal(hf_tls_module.handshake(world->client, world->reason,
@@ -132,6 +137,19 @@ static void shake_hands(struct world *world, const char *cert)
                                        sizeof(world->reason));
     }
     assert_int_equal(done, 1);
+}
+
+static void shake_hands(struct world *world, const char *cert)
+{
+    struct hf_tls_settings settings = {
+        .ca = world->cert, .cert = cert, .scheme = "redis"};
+    world->context = hf_tls_module.context_new(&settings, world->reason,
+                                               sizeof(world->reason));
+    assert_non_null(world->context);
+    world->client =
+        hf_tls_module.open(world->context, world->client_fd, "127.0.0.1",
+                           world->reason, sizeof(world->reason));
+    finish_handshake(world);
 }
 
 static ssize_t send_request(struct world *world)
@@ -207,6 +225,41 @@ static void a_second_write_fails(void **state)
         strstr(world->reason, "the server closed the connection: "));
 }
 
+static void a_connection_outlives_its_context(void **state)
+{
+    struct world *world = *state;
+    shake_hands(world, world->cert);
+    hf_tls_module.context_free(world->context);
+    world->context = NULL;
+    assert_int_equal(send_request(world), 3);
+    server_closes(world);
+    assert_int_equal(send_request(world), 0);
+}
+
+/* The other folder has a file of that name, with another authority. */
+static void a_relative_name_is_of_the_first_folder(void **state)
+{
+    struct world *world = *state;
+    char other[48], file[64];
+    struct hf_tls_settings settings = {.ca = "cert.pem", .scheme = "redis"};
+    assert_int_equal(chdir(world->dir), 0);
+    struct hf_tls *tls =
+        hf_tls_new(&settings, world->reason, sizeof(world->reason));
+    assert_non_null(tls);
+    snprintf(other, sizeof(other), "%s/other", world->dir);
+    snprintf(file, sizeof(file), "%s/cert.pem", other);
+    assert_int_equal(mkdir(other, 0700), 0);
+    write_authority(file);
+    assert_int_equal(chdir(other), 0);
+    world->client = hf_tls_open(tls, world->client_fd, "127.0.0.1",
+                                world->reason, sizeof(world->reason));
+    finish_handshake(world);
+    hf_tls_free(tls);
+    assert_int_equal(chdir("/"), 0);
+    unlink(file);
+    rmdir(other);
+}
+
 static int setup(void **state)
 {
     struct world *world = calloc(1, sizeof(*world));
@@ -224,7 +277,9 @@ static int teardown(void **state)
 {
     struct world *world = *state;
     hf_tls_module.close(world->client, true);
-    hf_tls_module.context_free(world->context);
+    if (world->context != NULL) {
+        hf_tls_module.context_free(world->context);
+    }
     SSL_CTX_free(world->server_context);
     close(world->client_fd);
     unlink(world->cert);
@@ -243,6 +298,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_end_names_what_is_missing, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_second_write_fails, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_connection_outlives_its_context,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_relative_name_is_of_the_first_folder,
+                                        setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
