@@ -19,6 +19,7 @@
 #define CLI_IPC_H
 
 #include "run/interrupt.h"
+#include "status.h"
 #include "wait_line.h"
 
 #include <stdatomic.h>
@@ -60,6 +61,10 @@ struct cli_shared {
     atomic_bool is_lent;       /* the terminal is with the wrapper's group,
                                   until the command wants it */
     atomic_bool frees_at_end;  /* the store watches the run's processes */
+    atomic_bool is_kept;       /* "acquired" is the last of the events, or will
+                                  be: "lost" or "released" is to follow */
+    struct cli_status status;  /* of the keeper; once that is dead, of the
+                                  wrapper */
     struct cli_line_gate line; /* of the status line of a wait */
     struct cli_interrupt interrupt; /* set by the keeper when it ends */
 };

@@ -103,7 +103,7 @@ static int take_lock(struct cli_keeper *keeper,
     struct cli_acquire take = {
         .client = keeper->client,
         .request = request,
-        .status = &keeper->status,
+        .status = keeper->status,
         .stop_fd = keeper->link,
         .stop = cli_keeper_stop,
         .user = keeper,
@@ -312,7 +312,7 @@ static bool give_back(struct cli_keeper *keeper, bool has_run)
     if (!keeper->is_lost) {
         bool is_freed =
             keeper->why == CLI_WHY_LOST ? status == HF_OK : status != HF_LOST;
-        cli_status_say(&keeper->status, is_freed ? "released" : "lost");
+        cli_keeper_say_end(keeper, is_freed ? "released" : "lost");
     }
     return status != HF_LOST;
 }
@@ -422,7 +422,7 @@ void cli_keeper(struct cli_run *run)
         .run = run,
         .args = run->args,
         .link = run->link.fds[1],
-        .status = {.fd = (int)run->args->status_fd, .name = run->args->name},
+        .status = &run->link.shared->status,
         .deadline_ns = INT64_MAX,
     };
     int code = set_up(&keeper);

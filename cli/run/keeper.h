@@ -53,7 +53,7 @@ struct cli_keeper {
     struct hf_client *client;
     struct hf_lock *lock; /* NULL: running without (--on-unreachable run) */
     enum hf_state state;  /* as it was last seen */
-    struct cli_status status;
+    struct cli_status *status; /* shared with the wrapper */
     struct cli_term term;
     struct cli_child child;
     int64_t started_ns;  /* when the lock was acquired */
@@ -89,6 +89,9 @@ int cli_keeper_round(struct cli_keeper *keeper);
 
 /* keeper_end.c: the lock was acquired for @p ttl_ms (or there is none). */
 void cli_keeper_begin(struct cli_keeper *keeper, int64_t ttl_ms);
+
+/* keeper_end.c: write the last event of a lock: "lost" or "released". */
+void cli_keeper_say_end(struct cli_keeper *keeper, const char *event);
 
 /* keeper_end.c: read the lock's state after the client has run. */
 void cli_keeper_look(struct cli_keeper *keeper);

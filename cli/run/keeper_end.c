@@ -72,13 +72,21 @@ static void warn_lost(const struct cli_keeper *keeper)
     (void)cli_message_end(&out, 0);
 }
 
+/* Noted before it is written: a keeper that dies in between writes none, and
+ * none is written twice. */
+void cli_keeper_say_end(struct cli_keeper *keeper, const char *event)
+{
+    atomic_store(&keeper->run->link.shared->is_kept, false);
+    cli_status_say(keeper->status, event);
+}
+
 static void set_lost(struct cli_keeper *keeper)
 {
     if (keeper->is_lost) {
         return;
     }
     keeper->is_lost = true;
-    cli_status_say(&keeper->status, "lost");
+    cli_keeper_say_end(keeper, "lost");
     if (keeper->args->on_lost == CLI_LOST_WARN) {
         warn_lost(keeper);
     }
@@ -105,7 +113,8 @@ void cli_keeper_begin(struct cli_keeper *keeper, int64_t ttl_ms)
     set_deadline(keeper,
                  keeper->started_ns +
                      hf_lock_remaining_ms(keeper->lock) * CLI_NS_PER_MS);
-    cli_status_lock(&keeper->status, "acquired", keeper->lock);
+    atomic_store(&keeper->run->link.shared->is_kept, true);
+    cli_status_lock(keeper->status, "acquired", keeper->lock);
 }
 
 void cli_keeper_cover(struct cli_keeper *keeper)
@@ -140,11 +149,11 @@ void cli_keeper_look(struct cli_keeper *keeper)
         now_ns + hf_lock_remaining_ms(keeper->lock) * CLI_NS_PER_MS;
     if (deadline_ns > keeper->deadline_ns + SAME_NS) {
         set_deadline(keeper, deadline_ns);
-        cli_status_lock(&keeper->status, "renewed", keeper->lock);
+        cli_status_lock(keeper->status, "renewed", keeper->lock);
         cli_keeper_cover(keeper);
     }
     if (keeper->state == HF_STATE_AT_RISK && before == HF_STATE_HELD) {
-        cli_status_lock(&keeper->status, "at-risk", keeper->lock);
+        cli_status_lock(keeper->status, "at-risk", keeper->lock);
     }
 }
 

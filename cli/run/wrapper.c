@@ -70,6 +70,15 @@ static const char *name_of(const struct wrapper *wrapper)
     return wrapper->run->args->name;
 }
 
+/* The keeper is dead, or has a SIGKILL pending: it writes no more. */
+static void say_lost(const struct wrapper *wrapper)
+{
+    struct cli_shared *shared = wrapper->run->link.shared;
+    if (atomic_exchange(&shared->is_kept, false)) {
+        cli_status_say(&shared->status, "lost");
+    }
+}
+
 /* The keeper has died or hangs, so the wrapper kills the command.
  * @return a process of the command that is left; 0: none. */
 static pid_t end_all(struct wrapper *wrapper)
@@ -85,6 +94,7 @@ static pid_t end_all(struct wrapper *wrapper)
         (void)cli_term_move(&term, group, link->wrapper_group);
     }
     cli_term_close(&term);
+    say_lost(wrapper);
     return survivor;
 }
 
@@ -361,6 +371,8 @@ int cli_wrapper(struct cli_run *run)
     if (!cli_ipc_open(&run->link)) {
         return cli_message_errno(CLI_EXIT_INTERNAL, "socketpair", errno);
     }
+    run->link.shared->status = (struct cli_status){
+        .fd = (int)run->args->status_fd, .name = run->args->name};
     cli_signals_block(&run->signals);
     block_reading();
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -61,8 +61,8 @@ beats_after() { # SCENARIO MS
 start() { # SCENARIO [OPTION...]
     mkdir "$W/in/$1"
     mkfifo "$W/in/$1/fifo"
-    holdfast run -t ${ttl_ms}ms --kill-grace 200ms "${@:2}" "$1" -- \
-        "$W/tree" "$W/in/$1" 2>"$W/in/$1/err" &
+    holdfast run -t ${ttl_ms}ms --kill-grace 200ms --status-fd 9 "${@:2}" "$1" -- \
+        "$W/tree" "$W/in/$1" 2>"$W/in/$1/err" 9>"$W/in/$1/events" &
     echo $! >"$W/in/$1/wrapper"
 }
 
@@ -187,6 +187,12 @@ ends() { # SCENARIO PROCESS
     fi
 }
 
+# The events end with one "lost", in a line of its own.
+events_end() { # SCENARIO
+    is "$(grep -c '"lost"\|"released"' "$W/in/$1/events"):$(tail -n 1 "$W/in/$1/events")" \
+        "1:{\"event\":\"lost\",\"name\":\"$1\"}" "$1: the last event is \"lost\""
+}
+
 # The keeper is frozen: the wrapper ends the command in time.
 check_ended() { # SCENARIO HOW [REGEX]
     wait_until 10 is_past "$(($(lease_end "$1") + 200))"
@@ -202,6 +208,7 @@ check_ended() { # SCENARIO HOW [REGEX]
     ok "$1: nothing is left" wait_until 5 ended "$1"
     ok "$1: and nothing ran again" \
         test "$(last_beat "$1")" -lt "$(lease_end "$1")"
+    events_end "$1"
 }
 
 # The keeper runs: the lock is kept, and the command continues when it is
@@ -263,6 +270,29 @@ check_all() { # HOW
 }
 
 check_all ptrace
+
+# ---- A keeper that is killed -----------------------------------------------
+
+start killed
+wait_until 20 test -s "$W/in/killed/command" || fail 'killed starts'
+kill -9 "$(pid_of killed keeper)"
+ends killed wrapper
+wait "$(pid_of killed wrapper)"
+is $? 70 'killed: exit 70'
+ok 'killed: nothing is left' wait_until 5 ended killed
+events_end killed
+
+# Of one that has written its last event, none is added.
+start over --on-lost warn
+wait_until 20 test -s "$W/in/over/command" || fail 'over starts'
+holdfast break --now over >"$W/in/over/broken" 2>&1
+ok 'over: the lock is lost' wait_until 20 grep -q lost "$W/in/over/events"
+kill -9 "$(pid_of over keeper)"
+ends over wrapper
+wait "$(pid_of over wrapper)"
+is $? 70 'over: exit 70'
+ok 'over: nothing is left' wait_until 5 ended over
+events_end over
 
 # ---- A keeper that stands still between two of its own steps ---------------
 
