@@ -260,6 +260,29 @@ static void a_relative_name_is_of_the_first_folder(void **state)
     rmdir(other);
 }
 
+/* The authority is replaced by one that the server is not of, so that the
+ * handshake succeeds with what was read before. */
+static void an_exposed_key_is_not_read_again(void **state)
+{
+    struct world *world = *state;
+    char key[64];
+    snprintf(key, sizeof(key), "%s/key.pem", world->dir);
+    struct hf_tls_settings settings = {
+        .ca = world->cert, .cert = key, .key = key, .scheme = "redis"};
+    assert_int_equal(link(world->cert, key), 0);
+    struct hf_tls *tls =
+        hf_tls_new(&settings, world->reason, sizeof(world->reason));
+    assert_non_null(tls);
+    unlink(world->cert);
+    write_authority(world->cert);
+    assert_int_equal(chmod(key, 0604), 0);
+    world->client = hf_tls_open(tls, world->client_fd, "127.0.0.1",
+                                world->reason, sizeof(world->reason));
+    finish_handshake(world);
+    hf_tls_free(tls);
+    unlink(key);
+}
+
 static int setup(void **state)
 {
     struct world *world = calloc(1, sizeof(*world));
@@ -302,6 +325,8 @@ int main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(a_relative_name_is_of_the_first_folder,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(an_exposed_key_is_not_read_again, setup,
+                                        teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
