@@ -53,8 +53,8 @@ if(EXISTS "${HF_SIM_MAIN}")
     $<TARGET_OBJECTS:hf_sim> $<FILTER:${HF_OBJECTS},EXCLUDE,${HF_FLOOR}>)
   set_target_properties(hfsim PROPERTIES LINKER_LANGUAGE C)
   hf_sim_settings(hfsim)
-  target_link_libraries(hfsim PRIVATE hf_sim_redis ${HIREDIS_CHEAP}
-    ${LMDB_CHEAP} Threads::Threads ${CMAKE_DL_LIBS} m)
+  target_link_libraries(hfsim PRIVATE hf_sim_redis ${HF_STORE_LIBRARIES}
+    Threads::Threads ${CMAKE_DL_LIBS} m)
   # Owners name a host and a process: the same in every run. And what the
   # embedded store asks of the kernel and of LMDB (sim/local/machine.h).
   foreach(call getpid gethostname

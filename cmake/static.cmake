@@ -3,7 +3,8 @@
 # so that a program may have functions of its own with any other name. Which are
 # public is read from the version script of the shared library.
 #
-#   hf_static_object(VAR MAP OBJECT...)   VAR is the object's file
+#   hf_static_object(VAR MAP FILE...)   VAR is the object's file; of archives
+#                                       it gets what it needs
 #
 # The compiler makes it (ld -r), since it knows the target. It gets no flags but
 # those that select one: with others it would add its runtime (--coverage), or
@@ -17,8 +18,7 @@ function(hf_static_object var map)
   file(CONFIGURE OUTPUT "${list}" CONTENT "${names}\n" @ONLY)
   set(whole "${CMAKE_BINARY_DIR}/generated/holdfast_whole.o")
   set(out "${CMAKE_BINARY_DIR}/generated/holdfast.o")
-  separate_arguments(flags UNIX_COMMAND "${CMAKE_C_FLAGS}")
-  list(FILTER flags INCLUDE REGEX "^(-m|--target=|--sysroot=)")
+  hf_target_flags(flags)
   add_custom_command(OUTPUT "${out}"
     COMMAND "${CMAKE_C_COMPILER}" ${flags} -fno-lto -r -nostdlib -o "${whole}"
       ${ARGN}

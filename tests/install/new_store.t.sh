@@ -90,8 +90,8 @@ ok 'a program is linked' gcc -o "$W/use" "$W/use.c" "-I$moved/include" \
 is "$("$W/use")" excludes 'moved: found by a program, beside the library'
 # shellcheck disable=SC2046 # flags are a list
 ok 'a program is linked with the archive' gcc -o "$W/use" "$W/use.c" \
-    "-I$moved/include" "$lib/libholdfast.a" $(pkg-config --libs hiredis lmdb) \
-    -lpthread -ldl
+    "-I$moved/include" "$lib/libholdfast.a" \
+    $(sed -n 's/^Libs.private: //p' "$lib/pkgconfig/holdfast.pc")
 is "$(HOLDFAST_MODULE_DIR=$lib/holdfast "$W/use")" excludes \
     'which exports nothing: the module needs nothing of it'
 like "$("$W/use")" "no module store-newer.so in $W/prefix/.*/holdfast" \

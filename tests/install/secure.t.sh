@@ -47,8 +47,8 @@ gcc -o "$W/tree/bin/shared" "$W/use.c" "-I$HF_SOURCE/include" "-L$W/tree/lib" \
     "-Wl,-rpath,$W/tree/lib" -lholdfast || exit
 # shellcheck disable=SC2046 # flags are a list
 gcc -o "$W/tree/bin/static" "$W/use.c" "-I$HF_SOURCE/include" \
-    "$HF_BUILD/libholdfast.a" $(pkg-config --libs hiredis lmdb) -lpthread \
-    -ldl || exit
+    "$HF_BUILD/libholdfast.a" \
+    $(sed -n 's/^Libs.private: //p' "$HF_BUILD/generated/holdfast.pc") || exit
 
 # Another user's program with the rights of root, as if it were setuid, also if
 # the file system ignores that bit.

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Only public functions are global in the static library: a program that uses
 # every other name of the library for functions of its own links with it, and
-# the library calls none of them.
+# the library calls none of them. That includes all names of hiredis, which the
+# library has inside, and is as true of the shared library.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 
@@ -17,9 +18,13 @@ is "$(globals "$HF_BUILD/libholdfast.a" | comm -3 "$W/public" -)" '' \
 names=$(wc -l <"$W/private")
 ok "$names names are private" test "$names" -gt 300
 
+hiredis=$(sed -n 's/^HIREDIS_ARCHIVE:FILEPATH=//p' "$HF_BUILD/CMakeCache.txt")
+[ ! -e "$hiredis" ] || globals "$hiredis" >"$W/hiredis"
+like "$(cat "$W/hiredis")" redisReaderFeed "${hiredis:-hiredis} has names"
 {
     echo '#include <stdlib.h>'
-    sed 's/.*/void &(void);\nvoid &(void) { abort(); }/' "$W/private"
+    sort -u "$W/private" "$W/hiredis" |
+        sed 's/.*/void &(void);\nvoid &(void) { abort(); }/'
 } >"$W/clash.c"
 cat >"$W/use.c" <<'END_OF_C'
 #include <holdfast/holdfast.h>
@@ -48,13 +53,21 @@ int main(int argc, char **argv)
     return 0;
 }
 END_OF_C
-# shellcheck disable=SC2046 # flags are a list
-ok "a program that has them all links" gcc -std=c11 -Wall -Wextra -Werror \
-    -Wno-builtin-declaration-mismatch "-I$HF_SOURCE/include" -o "$W/use" \
-    "$W/use.c" "$W/clash.c" "$HF_BUILD/libholdfast.a" \
-    $(pkg-config --libs hiredis lmdb) -lpthread -ldl
+libs=$(sed -n 's/^Libs.private: //p' "$HF_BUILD/generated/holdfast.pc")
+unlike "$libs" hiredis 'the static library needs no hiredis'
+links() { # PROGRAM ARGUMENT...
+    gcc -std=c11 -Wall -Wextra -Werror -Wno-builtin-declaration-mismatch \
+        "-I$HF_SOURCE/include" -o "$W/$1" "$W/use.c" "$W/clash.c" "${@:2}"
+}
+# shellcheck disable=SC2086 # flags are a list
+ok "a program that has them all links" links static "$HF_BUILD/libholdfast.a" $libs
+ok "and with the shared library" links shared -rdynamic "-L$HF_BUILD" \
+    "-Wl,-rpath,$HF_BUILD" -lholdfast
 server_start one
-for url in "local://$W/store" "${SERVER_URL[one]}?quarantine=off&node_timeout=5s"; do
-    is "$("$W/use" "$url" 2>&1)" 'fence 1' "and runs on ${url%%:*}"
+for program in static shared; do
+    for url in "local://$W/store" "${SERVER_URL[one]}?quarantine=off&node_timeout=5s"; do
+        is "$("$W/$program" "$url" 2>&1)" 'fence 1' \
+            "$program: and runs on ${url%%:*}"
+    done
 done
 finish

@@ -15,8 +15,8 @@ build() { # OPTION...
     return 1
 }
 
-needs() { # LIBRARY: whether the shared library needs it.
-    readelf -d "$W/build/libholdfast.so" | grep -q "NEEDED.*\[$1\."
+uses() { # FUNCTION: whether the shared library calls it, wherever it is.
+    nm "$W/build/libholdfast.so" | grep -E " [tU] $1\$" >"$W/used"
 }
 
 run() { # URL
@@ -28,8 +28,8 @@ redis_url="${SERVER_URL[one]}?quarantine=off&node_timeout=5s"
 local_url=local://$W/store
 
 ok "a build without Redis" build -DHF_WITHOUT_REDIS=ON
-ok "does not need hiredis" test "$(needs libhiredis && echo needed)" = ''
-ok "but LMDB" needs liblmdb
+ok "does not need hiredis" test "$(uses redisReaderFeed && echo used)" = ''
+ok "but LMDB" uses mdb_env_open
 like "$(grep Libs.private "$W/build/generated/holdfast.pc")" \
     '^Libs.private: -llmdb -lpthread' "and says so to pkg-config"
 run "$local_url"
@@ -39,8 +39,8 @@ is "$code" 64 "a URL of Redis is refused"
 like "$err" 'unknown store "redis\+unix:" .this build has local:; there' "and why"
 
 ok "a build without the embedded store" build -DHF_WITHOUT_LOCAL=ON
-ok "does not need LMDB" test "$(needs liblmdb && echo needed)" = ''
-ok "but hiredis" needs libhiredis
+ok "does not need LMDB" test "$(uses mdb_env_open && echo used)" = ''
+ok "but hiredis" uses redisReaderFeed
 run "$redis_url"
 is "$code $out" '0 ran' "it locks with Redis"
 run "$local_url"
