@@ -6,26 +6,40 @@
 # archive stay local to the object that it is linked into.
 #
 #   hf_find_archive(VAR NAME FOLDER...)
+#   hf_find_inside(VAR NAME FOLDER...)
 #
-# VAR_ARCHIVE is the file libNAME.a, if there is one, and VAR_IS_PIC whether it
-# can be linked into a shared object: a distribution may compile it otherwise.
+# VAR_ARCHIVE is the file libNAME.a, if there is one, and VAR_FITS whether it can
+# be linked into a shared object: a distribution may compile it otherwise, or it
+# needs other libraries. VAR is the archive if it fits, else the shared library.
 function(hf_find_archive var name)
   find_library(${var}_ARCHIVE NAMES lib${name}.a HINTS ${ARGN})
-  set(${var}_IS_PIC FALSE PARENT_SCOPE)
+  set(${var}_FITS FALSE PARENT_SCOPE)
   if(NOT ${var}_ARCHIVE)
     message(STATUS "no lib${name}.a: lib${name}.so is linked")
     return()
   endif()
   hf_target_flags(flags)
+  set(object "${CMAKE_BINARY_DIR}/${name}_fits.so")
   execute_process(COMMAND "${CMAKE_C_COMPILER}" ${flags} -fno-lto -shared
-      -nostdlib -Wl,-z,text -o "${CMAKE_BINARY_DIR}/${name}_is_pic.so"
+      -pthread -Wl,-z,text -Wl,-z,defs -o "${object}"
       -Wl,--whole-archive "${${var}_ARCHIVE}" -Wl,--no-whole-archive
     RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
-  file(REMOVE "${CMAKE_BINARY_DIR}/${name}_is_pic.so")
+  file(REMOVE "${object}")
   if(failed EQUAL 0)
-    set(${var}_IS_PIC TRUE PARENT_SCOPE)
+    set(${var}_FITS TRUE PARENT_SCOPE)
   else()
-    message(STATUS "${${var}_ARCHIVE} is not PIC: lib${name}.so is linked")
+    message(STATUS "${${var}_ARCHIVE} is not PIC, or needs other libraries: "
+      "lib${name}.so is linked")
+  endif()
+endfunction()
+
+function(hf_find_inside var name)
+  find_library(${var} NAMES ${name} HINTS ${ARGN})
+  if(${var})
+    hf_find_archive(${var} ${name} ${ARGN})
+    if(${var}_FITS)
+      set(${var} "${${var}_ARCHIVE}" PARENT_SCOPE)
+    endif()
   endif()
 endfunction()
 

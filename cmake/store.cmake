@@ -3,15 +3,16 @@
 # URL with its scheme.
 #
 #   hf_store_module(NAME SCHEMES SCHEME... [PACKAGES MODULE...]
-#                   [LIBRARIES TARGET...] [WITH FOLDER...])
+#                   [INSIDE MODULE...] [LIBRARIES TARGET...] [WITH FOLDER...])
 #
 # NAME is in capitals. The C files of src/store/name/, and of each src/store/
 # FOLDER, which is a store of the same module, become store-SCHEME.so, with each
 # folder of SQL files in it as a constant hf_SCHEME_text_FOLDER
 # (cmake/embed_text.cmake), named for the first scheme; each other scheme is a
-# link to it. PACKAGES are those of pkg-config, LIBRARIES are targets of this
-# build. The store is left out, with a message, by HF_WITHOUT_NAME, and where one
-# of these is missing. It is installed beside the TLS module.
+# link to it. PACKAGES and INSIDE are those of pkg-config; INSIDE are linked from
+# their archives (cmake/archive.cmake). LIBRARIES are targets of this build. The
+# store is left out, with a message, by HF_WITHOUT_NAME, and where one of these is
+# missing. It is installed beside the TLS module.
 #
 # Every function of ours that a module calls is linked into it, from the parts
 # of the library: the library exports nothing but what is public.
@@ -54,20 +55,40 @@ function(hf_store_objects folders output schemes)
   endforeach()
 endfunction()
 
+# A target with the archive of a package that was found, if it can be contained.
+function(hf_store_inside var package)
+  set(target hf_inside_${package})
+  if(NOT TARGET ${target})
+    hf_find_inside(${package}_LIBRARY ${${package}_LIBRARIES}
+      ${${package}_LIBRARY_DIRS})
+    add_library(${target} INTERFACE)
+    target_include_directories(${target} SYSTEM INTERFACE
+      ${${package}_INCLUDE_DIRS})
+    target_link_libraries(${target} INTERFACE "${${package}_LIBRARY}")
+  endif()
+  set(${var} ${target} PARENT_SCOPE)
+endfunction()
+
 function(hf_store_module name)
-  cmake_parse_arguments(PARSE_ARGV 1 store "" "" "SCHEMES;PACKAGES;LIBRARIES;WITH")
+  cmake_parse_arguments(PARSE_ARGV 1 store "" ""
+    "SCHEMES;PACKAGES;INSIDE;LIBRARIES;WITH")
   option(HF_WITHOUT_${name} "Leave out the store module of this name" OFF)
   if(HF_WITHOUT_${name})
     return()
   endif()
   set(libraries "")
-  foreach(package IN LISTS store_PACKAGES)
+  foreach(package IN LISTS store_PACKAGES store_INSIDE)
     pkg_check_modules(${package} IMPORTED_TARGET ${package})
     if(NOT ${package}_FOUND)
       message(STATUS "no ${package}: the store ${store_SCHEMES} is not built")
       return()
     endif()
-    list(APPEND libraries PkgConfig::${package})
+    if(package IN_LIST store_INSIDE)
+      hf_store_inside(library ${package})
+      list(APPEND libraries ${library})
+    else()
+      list(APPEND libraries PkgConfig::${package})
+    endif()
   endforeach()
   foreach(library IN LISTS store_LIBRARIES)
     if(NOT TARGET ${library})

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # A store that is not part of this build is the module store-SCHEME.so. Only a
 # URL with its scheme loads it. A module that cannot be used is refused in one
-# line, which names the file.
+# line, which names the file. The modules of this build call no function of the
+# program that has the name of one of their libraries.
 . "$(dirname "$0")/../lib/tap.sh"
 export HOLDFAST_MODULE_DIR=$W/modules
 mkdir "$HOLDFAST_MODULE_DIR"
@@ -122,4 +123,47 @@ rm "$HOLDFAST_MODULE_DIR/holdfast-tls.so"
 refused ../spy: 'not a store URL' 'a scheme is no path'
 refused "spy: redis://a redis://b" '"spy:" cannot be given with other URLs' \
     'beside other URLs' 78
+
+# Of the libraries whose names have no version only libpq is not inside: its ABI
+# is that of all versions of it.
+for file in "$HF_BUILD"/store-*.so; do
+    [ ! -L "$file" ] || continue
+    is "$(nm -D --undefined-only "$file" |
+        awk '$1 != "w" && $2 !~ /^PQ|@(GLIBC|libmysqlclient|libmariadb|libjansson)/ { print $2 }')" \
+        '' "$(basename "$file"): its libraries are inside"
+done
+# A program that has all names of the multi-threaded client, which are those of
+# the single-threaded one: before its first connection the module calls some.
+archive=$(sed -n 's/^HF_ZOOKEEPER_ST_ARCHIVE:FILEPATH=//p' "$HF_BUILD/CMakeCache.txt")
+nm -g --defined-only "$archive" | awk '$2 == "T" { print $3 }' | sort -u >"$W/names"
+like "$(cat "$W/names")" zookeeper_init2 "${archive:-ZooKeeper} has names"
+{
+    echo '#include <stdlib.h>'
+    sed 's/.*/void &(void);\nvoid &(void) { abort(); }/' "$W/names"
+    cat <<'END_OF_C'
+#include <holdfast/holdfast.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    struct hf_client *client;
+    struct hf_request request;
+    struct hf_lock *lock;
+    struct hf_error error;
+    hf_request_init(&request, "job");
+    request.wait_ms = 0;
+    if (argc == 2 && hf_client_open(argv[1], NULL, &client, &error) == HF_OK) {
+        if (hf_lock_acquire(client, &request, &lock, &error) == HF_OK)
+            hf_lock_release(lock);
+        hf_client_close(client);
+    }
+    puts(error.text);
+    return 0;
+}
+END_OF_C
+} >"$W/clash.c"
+ok 'a program that has them all' gcc -std=c11 -Wall -Werror -rdynamic \
+    "-I$HF_SOURCE/include" -o "$W/clash" "$W/clash.c" "-L$HF_BUILD" \
+    "-Wl,-rpath,$HF_BUILD" -lholdfast
+capture env HOLDFAST_MODULE_DIR="$HF_BUILD" timeout 30 "$W/clash" zookeeper://127.0.0.1:1
+like "$code:$out" '^0:.*refused' 'none of them is called: its reason is the network'
 finish
