@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,17 +52,50 @@ static bool is_near(const char *near, const char *folder,
     return len > 0 && (size_t)len < sizeof(dir) && is_in(dir, search);
 }
 
-/* An installed tree may be moved: search beside the library first, then in the
- * program's tree. A store's module has a copy of this code: it searches for the
- * other modules in its own folder. */
+static bool is_beside(const char *library, struct module_search *search)
+{
+    return library[0] == '/' && (is_near(library, "holdfast", search) ||
+                                 is_near(library, ".", search));
+}
+
+/* The file that is mapped at `address`, without links in its path; "": none. It
+ * is the kernel's, so it is right after chdir() too, when a relative path may
+ * lead to a file of another user. */
+static void mapped_file(const void *address, char path[HF_MODULE_PATH_MAX])
+{
+    char *line = NULL;
+    size_t size = 0;
+    uintptr_t first;
+    uintptr_t end;
+    int at;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    path[0] = '\0';
+    while (maps != NULL && path[0] == '\0' && getline(&line, &size, maps) > 0) {
+        at = 0;
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %*s %*s %*s %n", &first,
+                   &end, &at) == 2 &&
+            (uintptr_t)address >= first && (uintptr_t)address < end) {
+            line[strcspn(line, "\n")] = '\0';
+            snprintf(path, HF_MODULE_PATH_MAX, "%s", line + at);
+        }
+    }
+    free(line);
+    if (maps != NULL) {
+        fclose(maps);
+    }
+}
+
+/* An installed tree may be moved: search beside the library first, as it was
+ * loaded and where a link to it leads, then in the program's tree. A store's
+ * module has a copy of this code: it searches for the other modules in its own
+ * folder. */
 static bool is_in_moved_tree(struct module_search *search)
 {
     static const char here[] = "";
     Dl_info about;
     char program[HF_MODULE_PATH_MAX];
-    if (dladdr(here, &about) != 0 && about.dli_fname[0] == '/' &&
-        (is_near(about.dli_fname, "holdfast", search) ||
-         is_near(about.dli_fname, ".", search))) {
+    char library[HF_MODULE_PATH_MAX];
+    if (dladdr(here, &about) != 0 && is_beside(about.dli_fname, search)) {
         return true;
     }
     ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
@@ -69,7 +103,9 @@ static bool is_in_moved_tree(struct module_search *search)
         return false;
     }
     program[len] = '\0';
-    return is_near(program, HF_BIN_TO_MODULES, search);
+    mapped_file(here, library);
+    return (strcmp(library, program) != 0 && is_beside(library, search)) ||
+           is_near(program, HF_BIN_TO_MODULES, search);
 }
 
 /* A setuid program must trust neither the variable, which its caller sets, nor

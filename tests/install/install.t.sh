@@ -122,6 +122,10 @@ is "$code" 69 "moved: TLS is found by the command"
 like "$err" 'refused' "… which gets as far as the network"
 like "$(LD_LIBRARY_PATH=$moved_lib "$W/c99" "$nowhere")" 'refused' \
     "moved: TLS is found by a program, beside the library"
+mkdir "$W/links"
+ln -s "$moved_lib/libholdfast.so.0.2" "$W/links"
+like "$(LD_LIBRARY_PATH=$W/links "$W/c99" "$nowhere")" 'refused' \
+    "… also where a link leads to it"
 like "$("$W/static" "$nowhere")" 'TLS cannot be loaded' \
     "a static program elsewhere has no TLS, and says so"
 export PKG_CONFIG_PATH=$moved_lib/pkgconfig

@@ -3,7 +3,8 @@
 # A program that runs with more rights than its caller (AT_SECURE, as setuid
 # programs do) loads no module, TLS or store, from a place that the caller can
 # choose: not from HOLDFAST_MODULE_DIR, not from the library's folder, not from
-# its own tree.
+# its own tree. No program loads one from where a relative path of the library
+# leads after chdir().
 . "$(dirname "$0")/../lib/tap.sh"
 [ "$(id -u)" = 0 ] || skip_all 'needs root'
 unset HOLDFAST_MODULE_DIR
@@ -30,11 +31,15 @@ cat >"$W/use.c" <<'END_OF_C'
 #include <holdfast/holdfast.h>
 #include <stdio.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 int main(int argc, char **argv)
 {
     struct hf_client *client;
     printf("secure %lu\n", getauxval(AT_SECURE));
     fflush(stdout);
+    if (argc > 2 && chdir(argv[2]) != 0) {
+        return 1;
+    }
     if (argc > 1) {
         return hf_client_open(argv[1], NULL, &client, NULL) == HF_OK;
     }
@@ -69,4 +74,16 @@ both 'beside the library' "$W/tree/bin/shared" "$W/tree/lib/holdfast"
 both "in the program's tree" "$W/tree/bin/static" "$W/tree/bin/$configured"
 export HOLDFAST_MODULE_DIR=$W/named
 both 'HOLDFAST_MODULE_DIR' "$W/tree/bin/static" "$W/named"
+unset HOLDFAST_MODULE_DIR
+
+# The same folders below another one, which is the current one by then.
+mkdir -p "$W/other/lib/holdfast"
+cp "$HF_BUILD"/libholdfast.so* "$W/other/lib"
+sed 's/"loaded"/"of another folder"/' "$W/spy.c" |
+    gcc -shared -fPIC -o "$W/other/lib/holdfast/store-spy.so" -x c - || exit
+cp "$W/named/store-spy.so" "$W/tree/lib/holdfast"
+gcc -o "$W/tree/relative" "$W/use.c" "-I$HF_SOURCE/include" "-L$W/tree/lib" \
+    -lholdfast || exit
+is "$(env -C "$W/tree" LD_LIBRARY_PATH=lib ./relative spy: "$W/other")" \
+    "secure 0"$'\n'loaded 'a relative path of the library: beside its file'
 finish
