@@ -48,8 +48,10 @@ list(TRANSFORM HF_STORE_NAMES PREPEND "-l" OUTPUT_VARIABLE HF_PC_STORES)
 list(JOIN HF_PC_STORES " " HF_PC_STORES)
 configure_file("${CMAKE_SOURCE_DIR}/cmake/holdfast.pc.in"
   "${CMAKE_BINARY_DIR}/generated/holdfast.pc" @ONLY)
-configure_file("${CMAKE_SOURCE_DIR}/cmake/holdfast-tls.pc.in"
-  "${CMAKE_BINARY_DIR}/generated/holdfast-tls.pc" @ONLY)
-install(FILES "${CMAKE_BINARY_DIR}/generated/holdfast.pc"
-  "${CMAKE_BINARY_DIR}/generated/holdfast-tls.pc"
-  DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+set(HF_PC_FILES "${CMAKE_BINARY_DIR}/generated/holdfast.pc")
+if(TARGET holdfast_tls_static)
+  configure_file("${CMAKE_SOURCE_DIR}/cmake/holdfast-tls.pc.in"
+    "${CMAKE_BINARY_DIR}/generated/holdfast-tls.pc" @ONLY)
+  list(APPEND HF_PC_FILES "${CMAKE_BINARY_DIR}/generated/holdfast-tls.pc")
+endif()
+install(FILES ${HF_PC_FILES} DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -51,4 +51,13 @@ capture cmake -S "$HF_SOURCE" -B "$W/none" -DHF_TESTS=OFF \
     -DHF_WITHOUT_REDIS=ON -DHF_WITHOUT_LOCAL=ON
 isnt "$code" 0 "a build without any store is refused"
 like "$err" 'no store is left' "and why"
+
+# Without OpenSSL there is no TLS, and no package of it.
+mkdir "$W/packages"
+cp "$(pkg-config --variable=pcfiledir hiredis)/hiredis.pc" "$W/packages"
+capture env PKG_CONFIG_LIBDIR="$W/packages" cmake -S "$HF_SOURCE" -B "$W/plain" \
+    -G Ninja -DHF_TESTS=OFF -DHF_WITHOUT_LOCAL=ON
+is "$code" 0 "a build without OpenSSL"
+installed=$(grep -o 'holdfast[a-z-]*\.pc' "$W/plain/cmake_install.cmake" | sort -u)
+is "$installed" holdfast.pc "installs no holdfast-tls.pc"
 finish
