@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# timeout: 300
 # Only public functions are global in the static library: a program that uses
 # every other name of the library for functions of its own links with it, and
 # the library calls none of them. That includes all names of hiredis, which the
@@ -70,4 +71,16 @@ for program in static shared; do
             "$program: and runs on ${url%%:*}"
     done
 done
+
+# Distributions build all packages with link-time optimization.
+lto() {
+    cmake -S "$HF_SOURCE" -B "$W/lto" -G Ninja -DHF_TESTS=OFF -DCMAKE_BUILD_TYPE=Debug \
+        -DCMAKE_C_FLAGS_DEBUG= -DCMAKE_C_FLAGS="-flto=auto -ffat-lto-objects" \
+        >>"$W/log" 2>&1 && ninja -C "$W/lto" libholdfast.a >>"$W/log" 2>&1 && return
+    tail -n 20 "$W/log"
+    return 1
+}
+ok 'a build with link-time optimization' lto
+is "$(globals "$W/lto/libholdfast.a" | comm -3 "$W/public" -)" '' \
+    'has the same global names'
 finish
