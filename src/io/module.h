@@ -4,9 +4,10 @@
  * store except the built-in ones.
  *
  * A module is searched for in the folder named by HOLDFAST_MODULE_DIR, beside
- * the library or the file that a link to it leads to, in the program's own tree,
- * then in the folder of installation that was configured. A program that runs with more rights than its caller
- * (AT_SECURE) searches only the last one. */
+ * the library or the file that a link to it leads to, in the program's own
+ * tree, then in the folder of installation that was configured. A program that
+ * runs with more rights than its caller (AT_SECURE) searches only the last
+ * one. */
 #ifndef HF_IO_MODULE_H
 #define HF_IO_MODULE_H
 

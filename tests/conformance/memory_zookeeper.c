@@ -4,8 +4,8 @@
 /* link: -Wl,--wrap=strndup,--wrap=asprintf,--wrap=dlopen,--wrap=dlsym */
 /* link: -Wl,--no-as-needed -lzookeeper_st -Wl,--as-needed */
 /* library: store-zookeeper-objects */
-/* Allocations that fail: client_memory.h. Those of ZooKeeper's client do not, which
- * would crash: it is linked as a shared library, unlike in the module. */
+/* Allocations that fail: client_memory.h. Those of ZooKeeper's client do not,
+ * which would crash: it is linked as a shared library, unlike in the module. */
 #include "client_memory.h"
 
 int main(void)
