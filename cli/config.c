@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "exit_code.h"
+#include "io/home.h"
 #include "message.h"
 
 #include <errno.h>
@@ -440,7 +441,7 @@ static int load_in(struct cli_config *config, const char *folder,
                    const char *rest)
 {
     struct cli_out out;
-    if (folder == NULL || folder[0] != '/') {
+    if (folder[0] != '/') {
         return -1;
     }
     if (strlen(folder) + strlen(rest) >= sizeof(config->path)) {
@@ -452,14 +453,38 @@ static int load_in(struct cli_config *config, const char *folder,
     return load(config);
 }
 
+/* Cron, system services and env -i set no HOME. The file must be read there,
+ * too: without it this user's own store would be used, which excludes no other
+ * machine. @return as load(). */
+static int load_in_home(struct cli_config *config)
+{
+    char home[sizeof(config->path)];
+    const char *folder = getenv("HOME");
+    if (folder == NULL || folder[0] != '/') {
+        int error = hf_home_find(home, sizeof(home));
+        if (error == ENOENT) { /* a user without an entry, and so without file
+                                */
+            return -1;
+        }
+        if (error != 0) {
+            return cli_message_errno(
+                CLI_EXIT_CONFIG,
+                "HOME is not set, and the user's home folder cannot be looked "
+                "up",
+                error);
+        }
+        folder = home;
+    }
+    return load_in(config, folder, "/.config/holdfast/config");
+}
+
 /* XDG_CONFIG_HOME is an absolute path; any other one is to be ignored. */
 static int load_any(struct cli_config *config)
 {
     const char *folder = getenv("XDG_CONFIG_HOME");
-    int code =
-        folder != NULL && folder[0] == '/'
-            ? load_in(config, folder, "/holdfast/config")
-            : load_in(config, getenv("HOME"), "/.config/holdfast/config");
+    int code = folder != NULL && folder[0] == '/'
+                   ? load_in(config, folder, "/holdfast/config")
+                   : load_in_home(config);
     return code >= 0 ? code : load_in(config, "/etc", "/holdfast/config");
 }
 

@@ -7,12 +7,12 @@
 #include "store.h"
 
 #include "exit_code.h"
+#include "io/home.h"
 #include "message.h"
 #include "snapshot.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
@@ -155,15 +155,13 @@ int cli_store_open(struct cli_config *config, const struct cli_args *args,
  * the password database. */
 static bool is_first_notice(void)
 {
-    char path[512], text[4096];
+    char home[512], path[sizeof(home) + 64];
     struct cli_out out;
-    struct passwd entry, *user = NULL;
-    if (getpwuid_r(geteuid(), &entry, text, sizeof(text), &user) != 0 ||
-        user == NULL || user->pw_dir == NULL) {
+    if (hf_home_find(home, sizeof(home)) != 0) {
         return true;
     }
     cli_out_init_text(&out, path, sizeof(path));
-    cli_out_text(&out, user->pw_dir);
+    cli_out_text(&out, home);
     cli_out_text(&out, "/.local/state/holdfast/told-of-default-store");
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     int error = errno;

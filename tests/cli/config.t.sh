@@ -267,8 +267,47 @@ wait $job
 is $? 0 'the command ran to its end under its lock'
 unset REDISCLI_AUTH HOLDFAST_PASSWORD_FILE
 
-# ---- Nothing configured
+# ---- Without HOME, as under cron, in a system service and after env -i
 rm "$file"
+uses_home() { # STORE TITLE COMMAND: the folder of the store that it made
+    # shellcheck disable=SC2016 # of the shell within
+    in_users 'unset XDG_CONFIG_HOME
+        install -d -m 1777 any && mkdir -m 755 /etc/holdfast &&
+            echo "url = local://$W/machine/any/store" >/etc/holdfast/config
+        as alice mkdir -p alice/.config/holdfast &&
+            echo "url = local://$W/machine/alice/own" >alice/.config/holdfast/config
+        '"$3"' || echo "exit $?"
+        find . -name locks.mdb'
+    is "$out:$err" "$1" "$2"
+}
+if users_can; then
+    own=./alice/own/locks.mdb: all=./any/store/locks.mdb:
+    # shellcheck disable=SC2016 # of the shell within
+    {
+        uses_home $own 'HOME' 'as alice "$hf" run x -- true'
+        uses_home $own 'no HOME: the home folder of the password database' \
+            'as alice env -u HOME "$hf" run x -- true'
+        uses_home $own 'an empty environment' 'as alice env -i "$hf" run x -- true'
+        uses_home $own 'an empty HOME' 'as alice env HOME= "$hf" run x -- true'
+        uses_home $own 'a relative HOME' 'as alice env HOME=x "$hf" run x -- true'
+        uses_home $all 'HOME counts as it is set' \
+            'as alice env HOME=/nonexistent "$hf" run x -- true'
+        uses_home $all 'a home folder that does not exist' \
+            'as homeless env -u HOME "$hf" run x -- true'
+        uses_home $all 'a user without an entry' \
+            'setpriv --reuid=4099 --regid=4099 --clear-groups env -i "$hf" run x -- true'
+        # Longer than the buffer for an entry: the lookup fails.
+        uses_home "exit 78:holdfast: HOME is not set, and the user's home folder \
+cannot be looked up: Numerical result out of range" \
+            'an entry that cannot be looked up: no store is used' \
+            'sed -i "/^alice/ s,::,:$(printf "%020000d" 0):," /etc/passwd
+            as alice env -u HOME "$hf" run x -- true'
+    }
+else
+    skip 'without HOME' 'needs root and mount namespaces'
+fi
+
+# ---- Nothing configured
 if users_can; then
     in_users 'as alice "$hf" run x -- true'
     is "$code:$err" "0:no store configured: this lock covers only this user on \

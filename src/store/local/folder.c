@@ -10,11 +10,11 @@
 #include "store/local/folder.h"
 
 #include "base/fail.h"
+#include "io/home.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,9 +23,9 @@
 #define BELOW_HOME "/.local/state/holdfast"
 #define NAME_A_FOLDER "name a folder with -u local:///FOLDER"
 
-/* Buffer for an entry of the password or group database. A longer one (a group
- * of a thousand members) is only needed for its name; the gid replaces it. */
-#define PASSWD_BYTES_MAX 16384
+/* Buffer for an entry of the group database. A longer one (a thousand members)
+ * is only needed for its name; the gid replaces it. */
+#define GROUP_BYTES_MAX 16384
 
 enum hf_status hf_folder_fail(const char *path, int number, const char *doing,
                               struct hf_error *error)
@@ -82,45 +82,36 @@ enum hf_status hf_folder_fail(const char *path, int number, const char *doing,
 
 /* ---- Choosing ---------------------------------------------------------- */
 
-/* The home folder of the effective user from the password database: the same
- * in a login shell, in cron and under sudo, since no variable is read. */
 static enum hf_status find_home(char *out, size_t size, struct hf_error *error)
 {
-    char text[PASSWD_BYTES_MAX];
-    struct passwd entry;
-    struct passwd *found = NULL;
+    struct stat about;
     unsigned uid = geteuid();
-    int number;
-    do {
-        number = getpwuid_r(uid, &entry, text, sizeof(text), &found);
-    } while (number == EINTR);
-    if (found == NULL && number != 0 && number != ENOENT && number != ESRCH) {
-        return hf_fail(error, HF_UNAVAILABLE,
-                       "cannot look up user %u in the password database: %s "
-                       "(" NAME_A_FOLDER ")",
-                       uid, strerrordesc_np(number));
-    }
-    if (found == NULL) {
+    int number = hf_home_find(out, size);
+    if (number == ENOENT) {
         return hf_fail(error, HF_CONFIG,
                        "user %u is not in the password database, so there is "
                        "no default folder: " NAME_A_FOLDER,
                        uid);
     }
-    const char *home = found->pw_dir;
-    struct stat about;
-    if (home == NULL || home[0] != '/' || home[strspn(home, "/")] == '\0' ||
-        stat(home, &about) != 0 || !S_ISDIR(about.st_mode)) {
+    if (number == ENAMETOOLONG) {
+        return hf_fail(error, HF_CONFIG,
+                       "the path of the home folder is too long");
+    }
+    if (number != 0) {
+        return hf_fail(error, HF_UNAVAILABLE,
+                       "cannot look up user %u in the password database: %s "
+                       "(" NAME_A_FOLDER ")",
+                       uid, strerrordesc_np(number));
+    }
+    if (out[0] != '/' || out[strspn(out, "/")] == '\0' ||
+        stat(out, &about) != 0 || !S_ISDIR(about.st_mode)) {
         return hf_fail(error, HF_CONFIG,
                        "user %u has no home folder (the password database says "
                        "\"%.200s\"), so there is no default folder: "
                        "" NAME_A_FOLDER,
-                       uid, home == NULL ? "" : home);
+                       uid, out);
     }
-    int len = snprintf(out, size, "%s", home);
-    return len >= 0 && (size_t)len < size
-               ? HF_OK
-               : hf_fail(error, HF_CONFIG,
-                         "the path of the home folder is too long");
+    return HF_OK;
 }
 
 /** Make a folder, unless it is there. The umask may have removed its owner's
@@ -314,7 +305,7 @@ enum hf_status hf_folder_fail_file(const struct hf_folder *folder,
                                    const char *path, int number,
                                    struct hf_error *error)
 {
-    char text[PASSWD_BYTES_MAX];
+    char text[GROUP_BYTES_MAX];
     if (folder->is_shared && number == ENOENT) {
         return fail_not_set_up(folder->path, error);
     }
