@@ -7,6 +7,7 @@
 #include "exit_code.h"
 #include "io/home.h"
 #include "message.h"
+#include "password.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +19,9 @@
 
 /* Longest file. A longer one is no configuration: a device, or a log file. */
 #define FILE_MAX 16384
+
+#define HOLDS_PASSWORD                                                         \
+    "holds a password and all users may read it; chmod o-r it"
 
 /* What was read, besides its text. */
 struct found {
@@ -100,41 +104,6 @@ static char *trimmed(char *text)
     return text;
 }
 
-/* The next password in a text of URLs, "scheme://user:password@": between a
- * colon and the '@' of an authority. @return NULL if there is none. */
-static const char *find_password(const char *text, size_t *len)
-{
-    for (const char *at = strstr(text, "://"); at != NULL;
-         at = strstr(at, "://")) {
-        at += 3;
-        size_t rest = strcspn(at, "/?# \t");
-        const char *end = memrchr(at, '@', rest);
-        const char *colon =
-            end == NULL ? NULL : memchr(at, ':', (size_t)(end - at));
-        if (colon != NULL) {
-            *len = (size_t)(end - colon) - 1;
-            return colon + 1;
-        }
-    }
-    return NULL;
-}
-
-static bool has_password(const char *text)
-{
-    size_t len;
-    return find_password(text, &len) != NULL;
-}
-
-void cli_config_hide_passwords(const char *text)
-{
-    size_t len;
-    const char *at = text;
-    while (at != NULL && (at = find_password(at, &len)) != NULL) {
-        memset((char *)(uintptr_t)at, '*', len);
-        at += len;
-    }
-}
-
 const char *cli_config_password(const char *path, char out[CLI_PASSWORD_MAX])
 {
     struct found found = {.is_shared = false};
@@ -144,7 +113,7 @@ const char *cli_config_password(const char *path, char out[CLI_PASSWORD_MAX])
         return read_error(error);
     }
     if (found.is_shared) {
-        return "holds a password and all users may read it; chmod o-r it";
+        return HOLDS_PASSWORD;
     }
     return out[0] == '\0' ? "holds no password" : NULL;
 }
@@ -260,6 +229,10 @@ static int take_param(struct file *file, const char *key, const char *value)
     if (key[strspn(key, "abcdefghijklmnopqrstuvwxyz_")] != '\0') {
         return complain(file, "not a `key = value` line");
     }
+    if (file->found.is_shared && value[0] != '\0' &&
+        cli_password_is_parameter(key, strlen(key))) {
+        return complain(file, HOLDS_PASSWORD);
+    }
     if (used + strlen(key) + 3 * strlen(value) + 3 > sizeof(file->params)) {
         return complain(file, "too long");
     }
@@ -286,9 +259,8 @@ static int take_url_line(struct file *file, const char *value)
     if (strlen(value) >= sizeof(config->url) / 2) {
         return complain(file, "too long");
     }
-    if (file->found.is_shared && has_password(value)) {
-        return complain(file, "holds a password and all users may read it; "
-                              "chmod o-r it, or use password_file");
+    if (file->found.is_shared && cli_password_is_in(value)) {
+        return complain(file, HOLDS_PASSWORD ", or use password_file");
     }
     memcpy(config->url, value, strlen(value) + 1);
     return 0;
@@ -521,7 +493,7 @@ static int take_url(struct cli_config *config, const struct cli_args *args)
         return refuse_length(config, len);
     }
     memcpy(config->url, url, len + 1);
-    cli_config_hide_passwords(args->url);
+    cli_password_hide((char *)(uintptr_t)args->url);
     return 0;
 }
 
@@ -549,5 +521,5 @@ void cli_config_wipe(struct cli_config *config)
 void cli_config_forget(struct cli_config *config)
 {
     cli_config_wipe(config);
-    cli_config_hide_passwords(getenv("HOLDFAST_URL"));
+    cli_password_hide(getenv("HOLDFAST_URL"));
 }

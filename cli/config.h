@@ -44,10 +44,6 @@ const char *cli_config_password(const char *path, char out[CLI_PASSWORD_MAX]);
  * key in its text, else that of the URL. 0: no file. */
 unsigned cli_config_line(const struct cli_config *config, const char *text);
 
-/* Overwrite the passwords of the URLs in an argument or a variable, in the
- * memory that ps reads, or before the text is in a message. NULL: none. */
-void cli_config_hide_passwords(const char *text);
-
 /* Overwrite the passwords. */
 void cli_config_wipe(struct cli_config *config);
 

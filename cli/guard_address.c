@@ -3,6 +3,7 @@
 
 #include "exit_code.h"
 #include "message.h"
+#include "password.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -100,8 +101,6 @@ static bool is_unclear(const char *url)
 
 void cli_guard_hide(char *url)
 {
-    struct cli_guard_address address;
-    struct cli_guard_piece name, value;
     if (strstr(url, "://") == NULL) {
         return;
     }
@@ -110,14 +109,7 @@ void cli_guard_hide(char *url)
         memset(at, '*', strlen(at));
         return;
     }
-    cli_guard_split(&address, url);
-    hide(&address.password);
-    while (cli_guard_next(&address.query, &name, &value)) {
-        if (memmem(name.at, name.len, "pass", 4) != NULL ||
-            memchr(name.at, '%', name.len) != NULL) {
-            hide(&value);
-        }
-    }
+    cli_password_hide(url);
 }
 
 int cli_guard_check(char *url)

@@ -3,10 +3,10 @@
 #include "cmd.h"
 
 #include "base/nearest.h"
-#include "config.h"
 #include "descriptors.h"
 #include "exit_code.h"
 #include "message.h"
+#include "password.h"
 
 #include <errno.h>
 #include <holdfast/holdfast.h>
@@ -85,9 +85,9 @@ static int refuse(const struct cli_cmd *cmd, const char *text)
 
 /* The line as it was probably meant. The first word that is no option is the
  * name, the next begins the command. */
-static void put_word(struct cli_out *out, const char *word)
+static void put_word(struct cli_out *out, char *word)
 {
-    cli_config_hide_passwords(word);
+    cli_password_hide(word);
     cli_out_text(out, " ");
     cli_out_quoted(out, word);
 }

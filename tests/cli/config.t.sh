@@ -166,6 +166,28 @@ out=$(holdfast run x -- sh -c 'cat /proc/$PPID/environ /proc/$PPID/cmdline' |
     tr '\0' '\n')
 unlike "$out" secret 'nor does ps show it'
 
+# Parameters of PostgreSQL.
+pg='postgres://u@/d?host=/nowhere'
+chmod 644 "$file"
+holds='holds a password and all users may read it; chmod o-r it'
+for name in password sslpassword; do
+    printf 'url = %s&%s=sesame&sslmode=prefer\n' "$pg" "$name" >"$file"
+    refused "$file:1: $holds" "$name= in the URL of a file that all users may read"
+    unlike "$err" sesame 'and it is not said'
+    printf 'url = %s\n%s = sesame\n' "$pg" "$name" >"$file"
+    refused "$file:2: $holds" "$name in a line of it"
+    unlike "$err" sesame 'and it is not said'
+done
+printf 'url = %s\npassword = sesame\n' "$pg" >"$file"
+chmod 640 "$file"
+capture holdfast run -n x -- true
+unlike "$err" "$holds" 'readable by the group: not refused for that'
+chmod 644 "$file"
+printf 'url = %s&passfile=/x\npassword =\n' "$pg" >"$file"
+capture holdfast run -n x -- true
+unlike "$err" "$holds" 'nor is the name of a file, or an empty password'
+chmod 640 "$file"
+
 # ---- Where a password stays: in the keeper, which connects again
 in_memory() { # PID
     echo 'long-and-secret' | "$HF_BUILD/tests/lib/memsearch" "$1"

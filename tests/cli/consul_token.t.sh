@@ -61,6 +61,7 @@ works() { # WHAT VARIABLE...
     is "$code $out" '0 ran' "the token of $1"
 }
 echo "$locks" >"$W/token"
+chmod 600 "$W/token"
 
 # Values lie apart from the prefix.
 values=$(token values 'key_prefix "~value/lock:" { policy = "write" }')
@@ -81,6 +82,14 @@ works token_file "HOLDFAST_URL=$HOLDFAST_URL&token_file=$W/token"
 works 'the URL' "HOLDFAST_URL=consuls://:$locks@$server$query"
 works 'the URL, before that of the environment' "CONSUL_HTTP_TOKEN=$reads" \
     "HOLDFAST_URL=consuls://:$locks@$server$query"
+chmod 644 "$W/token"
+holds='holds a token and all users may read it; chmod o-r it$'
+refused 78 "token_file $W/token: $holds" 'a file that all users may read' \
+    "HOLDFAST_URL=$HOLDFAST_URL&token_file=$W/token"
+refused 78 "CONSUL_HTTP_TOKEN_FILE $W/token: $holds" '... or that of the variable' \
+    "CONSUL_HTTP_TOKEN_FILE=$W/token"
+chmod 640 "$W/token"
+works 'a file that a group may read' "CONSUL_HTTP_TOKEN_FILE=$W/token"
 refused 78 'token_file .*No such file' 'no such file' \
     "HOLDFAST_URL=$HOLDFAST_URL&token_file=$W/none"
 capture timeout 60 env "CONSUL_HTTP_TOKEN=$locks" holdfast doctor

@@ -79,6 +79,35 @@ capture holdfast run -u "local://$W/none/below" a -- true
 like "$code:$err" '^78:.*does not exist.*name a folder with -u local:///FOLDER' \
     'a folder that cannot be made'
 
+# A URL that was typed where none belongs: no password is repeated.
+hidden() { # CODE PATTERN COMMAND...
+    local want=$1 pattern=$2
+    shift 2
+    capture holdfast "$@"
+    like "$code:$err" "^$want:holdfast: .*$pattern" "$*"
+    unlike "$out$err" sesame "$*: no password"
+}
+url=redis://u:sesame@h:9
+stars='redis://u:\*{6}@h:9'
+hidden 64 "unknown command $stars \(" "$url"
+hidden 64 "unknown command $stars \(" help "$url"
+hidden 64 "no server $stars in this store" doctor --quarantine "$url"
+hidden 64 "--wait $stars: not a duration" run --wait "$url" a -- true
+hidden 64 "--ttl $stars: not a duration" run --ttl "$url" a -- true
+hidden 64 "--on-lost $stars: must be" run --on-lost "$url" a -- true
+hidden 64 "--permits $stars: must be" run --permits "$url" a -- true
+hidden 64 "unknown option --$stars" "--$url"
+hidden 64 "unknown option --wat \(|did you mean" run --wat="$url" a -- true
+hidden 64 "$stars: not an owner" release --owner x "$url"
+hidden 64 'probably meant: .*redis://u:\*+@h. ' run -u redis://u:se/sesame@h a true
+hidden 64 'probably meant: .*redis://:\*+@h. ' run -u 'redis://:a?b@sesame@h' a true
+hidden 64 'unknown command postgres://u@h/d\?password=\*+&a=b \(' \
+    'postgres://u@h/d?password=sesame&a=b'
+hidden 64 'unknown command .*\?sslpassword=\*+ \(' 'postgres://u@h/d?sslpassword=sesame'
+hidden 64 'unknown command .*\?pass%77ord=\*+ \(' 'postgres://u@h/d?pass%77ord=sesame'
+hidden 64 'unknown command postgres://u@h/d\?passfile=/p \(' \
+    'postgres://u@h/d?passfile=/p'
+
 # A remedy for the files of locks leaves the values.
 remedy='stop all users of the folder, then remove its locks.gate and locks.mdb'
 HOLDFAST_URL=local://$W/mended holdfast put -q kept 1

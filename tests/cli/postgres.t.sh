@@ -247,4 +247,31 @@ printf '[locks]\nhost=localhost\nport=%s\ndbname=postgres\nuser=keeper\npassword
     "$port" >"$W/services"
 says 0 ran 'a service' env PGSERVICEFILE="$W/services" holdfast run -n \
     -u "postgres:///?service=locks&node_timeout=3s&connect_timeout=10s" job -- echo ran
+
+# ---- A password as a parameter -------------------------------------------------
+
+url="postgres://keeper@$tcp&password=se/cret%401&sslpassword=un/used"
+is_started() { [ -s "$W/started" ]; }
+shown() { # TITLE FILES [ARG...]: a run, and where its password is seen
+    local title=$1 seen=$2 wrapper keeper
+    shift 2
+    rm -f "$W/started"
+    # shellcheck disable=SC2016 # of the shell within
+    holdfast run "$@" shown -- sh -c 'echo "$PPID" >"$1" && exec sleep 60' sh \
+        "$W/started" &
+    wrapper=$!
+    ok "$title: it logs in" wait_until 20 is_started
+    read -r keeper <"$W/started"
+    for file in "/proc/$wrapper/"{cmdline,environ} "/proc/$keeper/"$seen; do
+        unlike "$(tr '\0' '\n' <"$file")" 'se/cret|un/used' \
+            "$title: not in ${file##*/} of $([[ $file = *$wrapper* ]] &&
+                echo the wrapper || echo the keeper)"
+    done
+    kill "$wrapper"
+    wait "$wrapper"
+} 2>/dev/null
+shown 'password= in -u' cmdline -u "$url"
+HOLDFAST_URL=$url shown 'password= in HOLDFAST_URL' cmdline
+says 64 'probably meant: ' 'a line that is proposed' holdfast run -u "$url" shown true
+unlike "$err" 'se/cret|un/used' 'shows no password of a parameter'
 finish

@@ -33,8 +33,8 @@ static enum hf_status read_token(struct hf_piece login, char **out,
     struct hf_piece user = hf_piece_cut(&login, ':', &has_token);
     if (user.len > 0 || !has_token) {
         return hf_fail(error, HF_INVALID,
-                       "Consul has tokens, and no users: write "
-                       "consul://:TOKEN@HOST, or set CONSUL_HTTP_TOKEN");
+                       "Consul has tokens, and no users: write \":TOKEN@\" "
+                       "before the host, or set CONSUL_HTTP_TOKEN");
     }
     return hf_piece_decode(login, "the token", out, error);
 }

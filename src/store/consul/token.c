@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Bytes: a token is a UUID, or a text that an operator chose. */
 #define TOKEN_MAX 4096
@@ -44,15 +45,29 @@ static enum hf_status keep(struct hf_consul *consul, const char *token,
     return consul->token == NULL ? hf_fail_memory(error) : HF_OK;
 }
 
-/* The first line. */
-static enum hf_status read_file(struct hf_consul *consul, const char *path,
-                                struct hf_error *error)
+static bool is_exposed(FILE *file)
+{
+    struct stat about;
+    return fstat(fileno(file), &about) == 0 && (about.st_mode & S_IROTH) != 0;
+}
+
+/* The first line. A file that all users may read is refused, as every other
+ * file with a password. `setting` names it in errors. */
+static enum hf_status read_file(struct hf_consul *consul, const char *setting,
+                                const char *path, struct hf_error *error)
 {
     char line[TOKEN_MAX + 2] = "";
     FILE *file = fopen(path, "re");
     if (file == NULL) {
-        return hf_fail(error, HF_CONFIG, "token_file %.200s: %s", path,
+        return hf_fail(error, HF_CONFIG, "%s %.200s: %s", setting, path,
                        hf_errno_text(errno));
+    }
+    if (is_exposed(file)) {
+        fclose(file);
+        return hf_fail(error, HF_CONFIG,
+                       "%s %.200s: holds a token and all users may read it; "
+                       "chmod o-r it",
+                       setting, path);
     }
     setvbuf(file, NULL, _IONBF, 0); /* a buffer would keep it */
     bool has_line = fgets(line, sizeof(line), file) != NULL;
@@ -82,14 +97,16 @@ enum hf_status hf_consul_token_find(struct hf_consul *consul,
         return keep(consul, token, "the URL", error);
     }
     if (file != NULL) {
-        return read_file(consul, file, error);
+        return read_file(consul, "token_file", file, error);
     }
     token = variable("CONSUL_HTTP_TOKEN");
     if (token != NULL) {
         return keep(consul, token, "CONSUL_HTTP_TOKEN", error);
     }
     file = variable("CONSUL_HTTP_TOKEN_FILE");
-    return file != NULL ? read_file(consul, file, error) : HF_OK;
+    return file != NULL
+               ? read_file(consul, "CONSUL_HTTP_TOKEN_FILE", file, error)
+               : HF_OK;
 }
 
 /* ---- Using --------------------------------------------------------------- */
