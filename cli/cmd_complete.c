@@ -6,6 +6,7 @@
 
 #include "guard.h"
 #include "store.h"
+#include "utf8.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -69,22 +70,12 @@ static void offer_databases(struct completion *it)
 
 /* ---- Names --------------------------------------------------------------- */
 
-static bool is_line(const char *name, size_t len)
-{
-    for (size_t i = 0; i < len; i++) {
-        if ((unsigned char)name[i] < ' ' || name[i] == 0x7f) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool on_name(void *user, const void *name, size_t name_len,
                     const struct hf_info *info)
 {
     struct completion *it = user;
     (void)info;
-    if (is_line(name, name_len)) {
+    if (cli_utf8_is_safe(name, name_len)) {
         offer(it, name, name_len);
         it->n_names++;
     }
@@ -134,38 +125,39 @@ struct before {
     bool has_dashes;
 };
 
-static const struct cli_opt *opt_in(const struct cli_opt *opts,
-                                    const char *word)
+static void take_value(struct before *before, const struct cli_opt *opt,
+                       const char *value)
 {
-    for (; opts != NULL && opts->name != NULL; opts++) {
-        bool is_long =
-            strncmp(word, "--", 2) == 0 && strcmp(word + 2, opts->name) == 0;
-        bool is_short = opts->letter != 0 && word[0] == '-' &&
-                        word[1] == opts->letter && word[2] == '\0';
-        if (is_long || is_short) {
-            return opts;
-        }
-    }
-    return NULL;
+    before->url = opt->letter == 'u' ? value : before->url;
 }
 
+/* As cli_opt_parse() does: names must be those of the store that the line would
+ * use. */
 static void read_word(struct before *before, const char *word)
 {
-    if (before->open != NULL) {
-        before->url = before->open->letter == 'u' ? word : before->url;
-        before->open = NULL;
+    const struct cli_opt *open = before->open;
+    const char *value;
+    before->open = NULL;
+    if (strcmp(word, "--") == 0) {
+        before->has_dashes = true;
         return;
     }
-    if (word[0] != '-') {
+    if (open != NULL) {
+        take_value(before, open, word);
+        return;
+    }
+    if (word[0] != '-' || word[1] == '\0') {
         before->n_words += before->cmd != NULL;
         before->cmd = before->cmd != NULL ? before->cmd : cli_cmd_find(word);
         return;
     }
-    before->has_dashes |= strcmp(word, "--") == 0;
-    const struct cli_opt *opt =
-        opt_in(before->cmd != NULL ? before->cmd->opts : NULL, word);
-    opt = opt != NULL ? opt : opt_in(cli_opts_common, word);
-    before->open = opt != NULL && opt->meta != NULL ? opt : NULL;
+    const struct cli_opt *opt = cli_opt_read(
+        before->cmd != NULL ? before->cmd->opts : NULL, word, &value);
+    if (opt != NULL && value != NULL) {
+        take_value(before, opt, value);
+    } else {
+        before->open = opt;
+    }
 }
 
 static void offer_value(struct completion *it, const struct cli_opt *opt)

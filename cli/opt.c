@@ -466,22 +466,39 @@ int cli_opt_parse_leading(struct cli_args *args, const char *command,
     return code;
 }
 
-bool cli_opt_takes_next(const struct cli_opt *opts, const char *word)
+static const struct cli_opt *read_long(const struct cli_opt *opts,
+                                       const char *name, const char **value)
 {
+    size_t len = strcspn(name, "=");
+    const struct cli_opt *opt = find(opts, 0, name, len);
+    *value = name[len] == '=' ? name + len + 1 : NULL;
+    return opt != NULL && opt->meta != NULL ? opt : NULL;
+}
+
+const struct cli_opt *cli_opt_read(const struct cli_opt *opts, const char *word,
+                                   const char **value)
+{
+    *value = NULL;
     if (!is_option(word)) {
-        return false;
+        return NULL;
     }
     if (word[1] == '-') {
-        const struct cli_opt *opt = find(opts, 0, word + 2, strlen(word + 2));
-        return opt != NULL && opt->meta != NULL;
+        return read_long(opts, word + 2, value);
     }
     for (const char *p = word + 1; *p != '\0'; p++) {
         const struct cli_opt *opt = find(opts, *p, NULL, 0);
         if (opt == NULL || opt->meta != NULL) {
-            return opt != NULL && p[1] == '\0';
+            *value = opt != NULL && p[1] != '\0' ? p + 1 : NULL;
+            return opt;
         }
     }
-    return false;
+    return NULL;
+}
+
+bool cli_opt_takes_next(const struct cli_opt *opts, const char *word)
+{
+    const char *value;
+    return cli_opt_read(opts, word, &value) != NULL && value == NULL;
 }
 
 /* Where the help of an option begins: after nearly all options, and 50 columns

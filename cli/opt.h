@@ -59,6 +59,12 @@ int cli_opt_parse(struct cli_args *args, const char *command,
 int cli_opt_parse_leading(struct cli_args *args, const char *command,
                           const struct cli_opt *opts, char ***argv);
 
+/* The option in this word that takes a value, also at the end of joined ones.
+ * `value` is set to what the word has of it; NULL: the next word is the value.
+ * @return NULL: there is none. */
+const struct cli_opt *cli_opt_read(const struct cli_opt *opts, const char *word,
+                                   const char **value);
+
 /* True if this word is an option that takes the next word as its value. Used to
  * suggest where a command begins. */
 bool cli_opt_takes_next(const struct cli_opt *opts, const char *word);

@@ -95,6 +95,19 @@ bool cli_utf8_is_unsafe(uint32_t code)
     return is_in(code, ranges, sizeof(ranges) / sizeof(ranges[0]));
 }
 
+bool cli_utf8_is_safe(const void *text, size_t len)
+{
+    const unsigned char *p = text;
+    for (size_t i = 0; i < len;) {
+        size_t n = cli_utf8_len(p + i, len - i);
+        if (n == 0 || cli_utf8_is_unsafe(cli_utf8_code(p + i, n))) {
+            return false;
+        }
+        i += n;
+    }
+    return true;
+}
+
 size_t cli_utf8_columns(uint32_t code)
 {
     static const struct range none[] = {

@@ -20,6 +20,10 @@ uint32_t cli_utf8_code(const unsigned char *p, size_t n);
  * look like another. */
 bool cli_utf8_is_unsafe(uint32_t code);
 
+/* True if a terminal may get all of a text: it has neither of these, and it is
+ * well-formed. */
+bool cli_utf8_is_safe(const void *text, size_t len);
+
 /* Columns on a terminal: 2 for East Asian wide characters and emoji, 0 for
  * the common combining marks, else 1. */
 size_t cli_utf8_columns(uint32_t code);

@@ -27,8 +27,30 @@ _holdfast_words() {
     done
 }
 
+# Sets `plain` of the caller to the word as the command would get it. Nothing is
+# expanded: that could execute commands.
+_holdfast_unquote() { # WORD
+    local rest=$1 quote='' char
+    plain=''
+    while [ -n "$rest" ]; do
+        char=${rest:0:1}
+        rest=${rest:1}
+        if [ "$char" = "$quote" ]; then
+            quote=''
+        elif [[ -z $quote && $char == [\'\"] ]]; then
+            quote=$char
+        elif [[ $char == \\ && $quote != \' &&
+            (-z $quote || $rest == [\\\"\$\`]*) ]]; then
+            plain+=${rest:0:1}
+            rest=${rest:1}
+        else
+            plain+=$char
+        fi
+    done
+}
+
 _holdfast() { # COMMAND, and the piece that the reply replaces
-    local i words command word begun
+    local i words command word begun plain
     _holdfast_words
     word=${words[${#words[@]} - 1]}
     begun=${word%"$2"}
@@ -42,6 +64,10 @@ _holdfast() { # COMMAND, and the piece that the reply replaces
         fi
         return
     fi
+    for ((i = 1; i < ${#words[@]} - 1; i++)); do
+        _holdfast_unquote "${words[i]}"
+        words[i]=$plain
+    done
     mapfile -t COMPREPLY < <("$1" complete -- "${words[@]:1}" 2>/dev/null)
     if [ ${#COMPREPLY[@]} = 0 ] && [[ " ${words[*]} " == *' --install '* ]]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$word") # guard sqlite

@@ -28,6 +28,19 @@ offers 'a*b' 'a character of patterns stands for itself' break 'a*'
 offers '' 'no name of two lines' ls tw
 offers '' 'nothing after --' run job -- ni
 offers '' 'no names of another store' ls -u "local://$W/other" ni
+other=local://$W/other
+for option in "--url=$other" "-u$other" "-qu$other" "-qvu$other"; do
+    offers '' "no names of another store: $option" break "$option" ni
+    offers '' "nor before the command: $option" "$option" break ni
+done
+for option in --url -u -qu; do
+    offers '' "nor with the URL as a word of its own: $option" break "$option" "$other" ni
+done
+HOLDFAST_URL=$other offers 'night shift|nightly' 'names of the store of --url=' \
+    break "--url=local://$W/store" ni
+offers 'night shift|nightly' 'a word like an option, as the value of one' \
+    release --owner -u ni
+offers 'night shift|nightly' 'a bundle without a value' release -qv ni
 offers 'doctor' 'commands for help' help d
 offers 'postgres' 'the databases of guard' guard p
 offers 'postgres|mysql|sqlite|redis' 'all of them' guard ''
@@ -37,6 +50,14 @@ offers '--print-schema' 'those of doctor' doctor --pr
 capture timeout 20 holdfast complete -- ls -u redis://192.0.2.1 n
 is "$out" '' 'a store that is away: nothing'
 isnt "$code" 124 'soon'
+
+# Names that a terminal must not get: the C1 control sequence introducer, an
+# override of the direction, an invisible character, and bytes that are no text.
+for name in $'evil\xc2\x9b31m' $'evil\xe2\x80\xaetxt' $'evil\xe2\x80\x8bx' \
+    $'evil\x9b1m' 'evil\x' $'evil\xc3\xa9'; do
+    holdfast acquire -t 50s "$name" >"$W/log" || fail "acquire $name"
+done
+offers $'evil\\x|evil\xc3\xa9' 'names that a terminal may get alone' ls evil
 
 # bash, at a terminal, where readline splits the line at COMP_WORDBREAKS.
 cat >"$W/rc" <<X
@@ -69,6 +90,19 @@ is "$(typed 'holdfast break x:')" 'x:y z' 'bash: quoted behind the colon'
 is "$(typed 'holdfast break : n')" $':\nn' 'bash: a colon of its own'
 is "$(typed "holdfast ls -u local://$W/store job:w")" \
     $'-u\n'"local://$W/store"$'\njob:weekly' 'bash: names of the store of -u'
+is "$(typed "holdfast ls -u 'local://$W/store' job:w")" \
+    $'-u\n'"local://$W/store"$'\njob:weekly' 'bash: a URL in quotes'
+HOLDFAST_URL=local://$W/other
+is "$(typed "holdfast ls -u \"local://$W/store\" job:w")" \
+    $'-u\n'"local://$W/store"$'\njob:weekly' 'bash: in double quotes'
+is "$(typed "holdfast ls --url='local://$W/store' job:w")" \
+    "--url=local://$W/store"$'\njob:weekly' 'bash: in quotes behind the option'
+is "$(typed "holdfast ls -u local:'//$W/'st\\\\ore job:w")" \
+    $'-u\n'"local://$W/store"$'\njob:weekly' 'bash: in quotes in part'
+is "$(typed "holdfast ls -u '\$(touch $W/ran)' job:w")" \
+    $'-u\n$(touch '"$W/ran)"$'\njob:w' 'bash: no command in quotes'
+ok 'bash: it is not run' test ! -e "$W/ran"
+HOLDFAST_URL=local://$W/store
 is "$(typed 'holdfast ls -u redis://u:p@127.0.0.1:1?a=b --verb')" \
     $'-u\nredis://u:p@127.0.0.1:1?a=b\n--verbose' 'bash: options after a URL'
 is "$(typed 'A=b holdfast release nightl')" $'release\nnightly' \
@@ -95,12 +129,26 @@ source "$1"
 X
     is "$(zsh -f "$W/zsh" "$HF_SOURCE/completions/_holdfast")" \
         $'night shift\nnightly\nnormal l' 'zsh: names, and commands after --'
+    cat >"$W/zsh" <<'X'
+compadd() { print -l -- "${found[@]}"; }
+words=(holdfast release -u "'$2'" ni) CURRENT=5
+source "$1"
+words=(holdfast release "--url=\"$2\"" "'night s") CURRENT=4
+source "$1"
+X
+    is "$(HOLDFAST_URL=local://$W/other zsh -f "$W/zsh" \
+        "$HF_SOURCE/completions/_holdfast" "local://$W/store")" \
+        $'night shift\nnightly\nnight shift' 'zsh: words in quotes'
 else
     skip 'zsh' 'not installed'
 fi
 if command -v fish >/dev/null; then
     is "$(HOME=$W fish --no-config -c "source '$HF_SOURCE/completions/holdfast.fish'
         complete -C 'holdfast release ni'")" $'night shift\nnightly' 'fish: names'
+    is "$(HOME=$W HOLDFAST_URL=local://$W/other fish --no-config -c \
+        "source '$HF_SOURCE/completions/holdfast.fish'
+        complete -C \"holdfast release -u 'local://$W/store' ni\"")" \
+        $'night shift\nnightly' 'fish: words in quotes'
 else
     skip 'fish' 'not installed'
 fi
