@@ -70,6 +70,20 @@ static int failed_in_file(int code, const struct cli_config *config,
     return cli_message_end(&out, code);
 }
 
+/* An error in the embedded store, or the build has none (HF_WITHOUT_LOCAL):
+ * nothing that was written names it then. */
+static int failed_by_default(int code, const char *text)
+{
+    unsigned ignored;
+    bool has_local =
+        hf_store_capabilities("local:", &ignored, NULL) != HF_UNSUPPORTED;
+    return cli_message(code, NULL,
+                       has_local ? text
+                                 : "no store configured, and this build has no "
+                                   "embedded one: set HOLDFAST_URL or "
+                                   "/etc/holdfast/config, or add -u URL");
+}
+
 int cli_store_open_failed(const struct cli_config *config,
                           enum hf_status status, const struct hf_error *error)
 {
@@ -84,7 +98,7 @@ int cli_store_open_failed(const struct cli_config *config,
     case CLI_FROM_NOWHERE:
         break;
     }
-    return cli_message(code, NULL, error->text);
+    return failed_by_default(code, error->text);
 }
 
 /* The password that was read last; a process opens one store. */

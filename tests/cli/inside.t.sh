@@ -102,6 +102,10 @@ for recipe in docs_recipe man_recipe; do
     chmod +x "$W/$recipe"
     is "$(timeout 60 "$W/$recipe" 'a b' '')" '2 a b  0' "$recipe: takes the lock"
     is "$(timeout 60 "$W/$recipe")" '0   0' "$recipe: without arguments"
+    is "$(cd "$W" && timeout 60 sh "$recipe" x y)" '2 x y 0' "$recipe: started as sh SCRIPT"
+    chmod -x "$W/$recipe"
+    is "$(timeout 60 sh "$W/$recipe" x y)" '2 x y 0' "$recipe: not executable"
+    chmod +x "$W/$recipe"
     capture timeout 60 holdfast run deploy -- sh -c 'env >"$0"' "$W/stale"
     is "$(timeout 60 env "$(grep ^HOLDFAST_NAME= "$W/stale")" \
         "$(grep ^HOLDFAST_OWNER= "$W/stale")" "$W/$recipe" x y)" \

@@ -46,6 +46,10 @@ is "$code $out" '0 ran' "it locks with Redis"
 run "$local_url"
 is "$code" 64 "a URL of the embedded store is refused"
 like "$err" 'unknown store "local:" .this build has redis:, ' "and why"
+capture env -i HOME="$W" XDG_CONFIG_HOME="$W" timeout 30 "$W/build/holdfast" run job -- echo ran
+[ -e /etc/holdfast/config ] || # this machine's
+    is "$code:$out$err" "78:holdfast: no store configured, and this build has no \
+embedded one: set HOLDFAST_URL or /etc/holdfast/config, or add -u URL" 'nothing configured'
 
 capture cmake -S "$HF_SOURCE" -B "$W/none" -DHF_TESTS=OFF \
     -DHF_WITHOUT_REDIS=ON -DHF_WITHOUT_LOCAL=ON
