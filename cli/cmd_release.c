@@ -44,8 +44,7 @@ const struct cli_cmd cli_cmd_release = {
     .name = "release",
     .usage = "NAME [--owner OWNER@FENCE]",
     .summary = "release a lock of acquire",
-    .text = "Exit 76 if the owner no longer held the lock: then nothing was "
-            "changed.\n",
+    .text = "Exit 76 if the owner no longer held the lock.\n",
     .opts = opts,
     .takes_name = true,
     .run = run,

@@ -44,7 +44,7 @@ int cli_owner_text_fail(enum hf_status status, const struct cli_args *args,
     return status == HF_LOST
                ? cli_message(CLI_EXIT_LOST, args->name,
                              "not held by this owner any more (released, run "
-                             "out or broken); nothing was changed")
+                             "out or broken)")
                : cli_store_fail(status, args->name, error);
 }
 

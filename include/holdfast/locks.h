@@ -154,7 +154,8 @@ hf_lock_acquire(struct hf_client *client, const struct hf_request *request,
  * @return HF_OK - a majority freed it; HF_LOST - the lock had been lost;
  *         HF_UNKNOWN - not confirmed within node_timeout: retried in the
  *         background, and freed by the end of the lease at the latest; or it
- *         is free, and the reply that tells HF_OK from HF_LOST was lost;
+ *         is free, and the reply that tells HF_OK from HF_LOST was lost, or
+ *         came from servers in quarantine;
  *         HF_DENIED - the servers do not permit it: the end of the lease frees
  *         it; HF_INVALID - in a forked child, where nothing changes, or while
  *         the client is closed.

@@ -9,6 +9,9 @@
  * caller gets a result after a majority, or after one timeout; the remaining
  * nodes are released in the background.
  *
+ * "Not yours" of a node in quarantine proves nothing: it may have lost its
+ * data, and grants nothing to others.
+ *
  * A RELEASE whose reply was lost may have freed the lock. Then "not yours", the
  * reply to its repetition, is neither RELEASED nor LOST: it is UNKNOWN.
  *
@@ -58,8 +61,8 @@ static bool is_over(const struct hf_step *step)
 }
 
 /* Report the result to the caller: RELEASED if a majority freed the lock, LOST
- * if a majority replied that it was not ours, UNKNOWN if neither is possible
- * any more before the requests time out. */
+ * if a majority with votes replied that it was not ours, UNKNOWN if neither is
+ * possible any more before the requests time out. */
 static void judge_report(struct hf_step *step)
 {
     HF_ASSERT(step->lease->phase == HF_PHASE_RELEASING);
@@ -70,6 +73,7 @@ static void judge_report(struct hf_step *step)
     uint16_t in_round = hf_votes_flagged(lease, HF_VOTE_IN_ROUND);
     uint16_t freed = hf_votes_said(lease, HF_SAID_FREED) & in_round;
     uint16_t denied = hf_votes_said(lease, HF_SAID_NOT_YOURS) & in_round;
+    denied &= step->nodes->voting;
     uint16_t awaited = hf_votes_awaited(step);
     if (!hf_instant_is_never(lease->next) &&
         hf_instant_before(step->event->now, lease->next)) {

@@ -44,7 +44,7 @@ said 127 './no-such-file: No such file or directory' holdfast run a -- ./no-such
 # Owners.
 owner=$(holdfast acquire a | cut -d' ' -f1)
 holdfast release a --owner "$owner"
-gone='a: not held by this owner any more (released, run out or broken); nothing was changed'
+gone='a: not held by this owner any more (released, run out or broken)'
 said 76 "$gone" holdfast release a --owner "$owner"
 said 76 "$gone" holdfast extend a --owner "$owner"
 holdfast run -t 1s a -- sh -c 'touch "$0"; exec sleep 60' "$W/began" 2>"$W/err" &

@@ -342,6 +342,54 @@ static void release_waits_for_no_node_that_is_down(void **state)
                      "[21] node 2 down      | unknown\n");
 }
 
+/* A node that lost its data knows no owner: its "not yours" proves nothing
+ * until its quarantine is over. */
+static void quarantined_nodes_deny_no_release(void **state)
+{
+    (void)state;
+    trace(1, 1000,
+          "[0] acquire            | 0A\n"
+          "[1] 0 A ok 7           | held 7 till 988\n"
+          "[10] node 0 repairing  | \n"
+          "[10] reset 0           | \n"
+          "[20] release           | 0R7\n"
+          "[21] 0 R no 0          | unknown done\n");
+    trace(3, 1000,
+          TRACE_HELD "[10] node 1 repairing | \n"
+                     "[10] reset 1          | \n"
+                     "[20] release          | 0R7 1R7 2R7\n"
+                     "[21] 0 R no 9         | \n"
+                     "[22] 1 R no 0         | \n"
+                     "[23] 2 R ok           | unknown done\n");
+}
+
+/* Its RELEASE met another marker, so the node is identified again. */
+static void emptied_node_denies_no_release(void **state)
+{
+    (void)state;
+    trace(1, 1000,
+          "[0] acquire            | 0A\n"
+          "[1] 0 A ok 7           | held 7 till 988\n"
+          "[20] release           | 0R7\n"
+          "[21] node 0 connecting | \n"
+          "[21] 0 R error         | \n"
+          "[22] reset 0           | \n"
+          "[22] node 0 repairing  | 0R7\n"
+          "[23] 0 R no 0          | unknown done\n");
+}
+
+static void voting_majority_denies_a_release(void **state)
+{
+    (void)state;
+    trace(3, 1000,
+          TRACE_HELD "[10] node 1 repairing | \n"
+                     "[10] reset 1          | \n"
+                     "[20] release          | 0R7 1R7 2R7\n"
+                     "[21] 1 R no 0         | \n"
+                     "[22] 0 R no 9         | \n"
+                     "[23] 2 R no 9         | lost done\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -367,6 +415,9 @@ int main(void)
         cmocka_unit_test(what_was_adopted_is_released_everywhere),
         cmocka_unit_test(first_node_of_an_adoption_is_released),
         cmocka_unit_test(spared_node_is_not_released),
+        cmocka_unit_test(quarantined_nodes_deny_no_release),
+        cmocka_unit_test(emptied_node_denies_no_release),
+        cmocka_unit_test(voting_majority_denies_a_release),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

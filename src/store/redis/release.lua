@@ -9,14 +9,17 @@
 -- -> c                                it was yours, and is no longer
 --    {0, c, left ms, owner, 0, is a type, 0, 0, terms, sharers}
 --                                     not yours; left -2: free
+--    -1                               not yours, and the marker has changed
 --
 -- I1: c is only replaced by a T above it.
 -- I2: only serve() installs an owner. `last` is deleted, else a late CONFIRM
 --     would acquire the lock again.
 -- A release must never fail. So the marker is compared only before a grant, and
--- a T out of bounds is ignored rather than refused. If the server's memory is
--- full, DEL, the first write, still succeeds, and later writes of the script
--- too. If a grant to a waiter fails, its next heartbeat repeats it.
+-- before "not yours", which a server that lost its data says of each owner; all
+-- else is done. A T out of bounds is ignored rather than refused. If the
+-- server's memory is full, DEL, the first write, still succeeds, and later
+-- writes of the script too. If a grant to a waiter fails, its next heartbeat
+-- repeats it.
 --@include head.lua
 local owner = redis.pcall('GET', KEYS[1])
 --@include fence.lua
@@ -79,6 +82,12 @@ if gives and first[1] and first[1] ~= me and
     end
 end
 
+local function denied(reply)
+    if marker ~= '' and redis.pcall('HGET', KEYS[7], 'v') ~= marker then
+        return -1
+    end
+    return reply
+end
 if gives then
     redis.call('DEL', KEYS[1])
     owner = false
@@ -93,12 +102,12 @@ local is_last = fence and #fence > 16 and
 if not first[1] and
     (not owner or is_type or string.sub(owner, 1, 7) ~= 'shared:') then
     if is_type then
-        return {0, c, redis.call('PTTL', KEYS[1]),
-            redis.call('TYPE', KEYS[1]).ok, 0, 1}
+        return denied({0, c, redis.call('PTTL', KEYS[1]),
+            redis.call('TYPE', KEYS[1]).ok, 0, 1})
     end
     if owner and not is_mine then
-        return is_ended and c or {0, c, redis.call('PTTL', KEYS[1]),
-            string.sub(owner, 1, TEXT_MAX)}
+        return is_ended and c or denied({0, c, redis.call('PTTL', KEYS[1]),
+            string.sub(owner, 1, TEXT_MAX)})
     end
     if T > c then
         local time = redis.call('TIME')
@@ -115,7 +124,7 @@ if not first[1] and
     if is_last then
         redis.call('SET', KEYS[2], digits, 'KEEPTTL')
     end
-    return is_mine and c or {0, c, -2, ''}
+    return is_mine and c or denied({0, c, -2, ''})
 end
 if gives then
     redis.pcall('ZADD', KEYS[3], first[2], first[1])
@@ -137,7 +146,7 @@ if is_raised then
     c = T
 end
 local before = c
-local reply = was_mine and c or answer(0)
+local reply = was_mine and c or denied(answer(0))
 -- Rule: marker-not-compared.
 if marker ~= '' and redis.call('HGET', KEYS[7], 'v') == marker then
     pcall(serve, nil, 0, 0)
