@@ -3,7 +3,8 @@
  *
  * A holder that a majority of all nodes names is that of the name; the report
  * has the soonest expiry and the largest counter that these nodes name. If no
- * majority names one, the name is split, or free. INSPECT changes nothing at a
+ * majority names one, the name is split, or free. A node in quarantine may have
+ * lost the holder, so "free" of it does not count. INSPECT changes nothing at a
  * node.
  *
  * Cost: one round trip to all nodes at once, and one timeout more if a node is
@@ -75,24 +76,32 @@ static int count_same(const struct hf_info *info, int idx,
     return count;
 }
 
-static void merge(struct hf_info *info, int quorum)
+static void merge(struct hf_info *info, const struct hf_nodes *nodes)
 {
     int n_free = 0;
     int n_held = 0;
+    struct hf_holder free_one = {.kind = HF_HOLDER_NONE};
     for (int i = 0; i < info->n_nodes; i++) {
         struct hf_holder holder;
         if (!info->nodes[i].answered) {
             continue;
         }
-        bool is_free = info->nodes[i].holder.kind == HF_HOLDER_NONE;
-        n_free += is_free;
-        n_held += !is_free;
-        if (count_same(info, i, &holder) >= quorum) {
+        bool is_held = info->nodes[i].holder.kind != HF_HOLDER_NONE;
+        n_held += is_held;
+        n_free += !is_held && (nodes->repairing & (1U << i)) == 0;
+        if (count_same(info, i, &holder) < nodes->quorum) {
+            continue;
+        }
+        if (is_held) {
             info->holder = holder;
             return;
         }
+        free_one = holder;
     }
-    info->split = n_held > 0 && n_free < quorum;
+    info->split = n_held > 0 && n_free < nodes->quorum;
+    if (!info->split) {
+        info->holder = free_one;
+    }
 }
 
 void hf_inspect_init(struct hf_broadcast *query, struct hf_client *client,
@@ -107,7 +116,7 @@ void hf_inspect_init(struct hf_broadcast *query, struct hf_client *client,
 
 void hf_inspect_merge(struct hf_broadcast *query)
 {
-    merge(query->user, query->op.client->nodes.quorum);
+    merge(query->user, &query->op.client->nodes);
 }
 
 static enum hf_status inspect(struct hf_client *client, const void *name,

@@ -46,4 +46,46 @@ test_store 'one redis'
 server_kill one
 capture holdfast ls -q job
 is "$code" 69 'a store that is away: 69'
+
+# ---- Servers in quarantine may have lost the lock --------------------------
+
+title=quarantine
+server_start two
+HOLDFAST_URL=${SERVER_URL[two]}
+servers_declare "$HOLDFAST_URL"
+holdfast acquire -t 1m job >"$W/log"
+answers 0 'before it is emptied' job
+server_cli two flushall >"$W/log"
+few='as too few servers count \(.*shows no trace of Holdfast'
+capture holdfast ls -q job
+like "$code:$out:$err" "^69::holdfast: job: it may be held, $few" \
+    'the only server was emptied: 69'
+capture holdfast ls
+like "$code:$out:$err" "^0::holdfast: ls: locks may be missing, $few" \
+    'and the list says that it may be incomplete'
+capture holdfast ls --json
+like "$code:$out:$err" "^0::holdfast: ls: locks may be missing, $few" \
+    'and in JSON'
+capture holdfast ls -q
+is "$code:$out$err" 0: 'but with -q it does not'
+capture holdfast ls job
+like "$code:$out:$err" '^0:job: free.*quarantined: does not count\)[[:space:]]*:$' \
+    'and the name is shown as before'
+
+servers_start 3
+HOLDFAST_URL=$URLS
+servers_declare "$URLS"
+holdfast acquire -t 1m job >"$W/log"
+server_cli s1 flushall >"$W/log"
+answers 0 'held, one of three emptied' job
+answers 1 'free, one of three emptied' other
+capture holdfast ls
+is "$code:$err" 0: 'one of three emptied: the list is complete'
+server_cli s2 flushall >"$W/log"
+answers 0 'held on the only server that counts' job
+capture holdfast ls -q other
+like "$code:$out:$err" "^69::holdfast: other: it may be held, $few" \
+    'two of three emptied: a free name may be held'
+capture holdfast ls
+like "$out" 'job +exclusive' 'two of three emptied: what the third holds is listed'
 finish

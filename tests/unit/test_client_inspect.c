@@ -40,9 +40,33 @@ static void test_since_is_of_the_fence(void **state)
     assert_int_equal(info.holder.since_s, 1004);
 }
 
+/* A node in quarantine may have lost the holder, so its "free" proves nothing.
+ */
+static void test_quarantined_nodes_free_nothing(void **state)
+{
+    static struct hf_client client;
+    struct hf_info info = {.n_nodes = NODES};
+    struct hf_broadcast query = {.user = &info, .op.client = &client};
+    (void)state;
+    client.nodes.quorum = 2;
+    info.nodes[0].answered = true;
+    info.nodes[1].answered = true;
+    node_has(&info, 2, 1008, 1004);
+    hf_inspect_merge(&query);
+    assert_false(info.split);
+    assert_int_equal(info.holder.kind, HF_HOLDER_NONE);
+    client.nodes.repairing = 1U << 1;
+    hf_inspect_merge(&query);
+    assert_true(info.split);
+    node_has(&info, 1, 1008, 1004); /* repaired by its holder */
+    hf_inspect_merge(&query);
+    assert_int_equal(info.holder.kind, HF_HOLDER_HOLDFAST);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_since_is_of_the_fence)};
+        cmocka_unit_test(test_since_is_of_the_fence),
+        cmocka_unit_test(test_quarantined_nodes_free_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
