@@ -309,6 +309,7 @@ void hf_op_note(struct hf_op *op, const struct hf_answer *answer)
     case HF_VERDICT_REFUSED:
     case HF_VERDICT_QUEUED:
         note_answer(op, answer->node);
+        op->denying |= hf_op_renews(op) ? bit : 0;
         if (op->kind == HF_OP_ACQUIRE && (answer->verb == HF_VERB_ACQUIRE ||
                                           answer->verb == HF_VERB_YIELD)) {
             note_rival(op, answer);

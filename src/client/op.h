@@ -152,6 +152,7 @@ struct hf_op {
     uint16_t spared;   /* RELEASE_FOREIGN: nodes to which no RELEASE is sent */
     uint16_t answered; /* nodes that replied, in this attempt */
     uint16_t refusing; /* nodes with a failed request */
+    uint16_t denying;  /* ADOPT, EXTEND: nodes that replied "not yours" */
     uint16_t refused;  /* the same, of the attempt before */
     uint16_t apart;    /* nodes that granted, but with a counter too far
                           from the others': clock_apart.c */
@@ -181,6 +182,12 @@ struct hf_op {
     struct hf_holder_hint rival;
     struct hf_error error;
 };
+
+/* Whether nodes have to confirm a lock that some hold already. */
+static inline bool hf_op_renews(const struct hf_op *op)
+{
+    return op->kind == HF_OP_ADOPT || op->kind == HF_OP_EXTEND;
+}
 
 /* Set up a new operation, on the stack or on the heap: zeroes all fields but
  * the big buffers. It is in no table yet. */

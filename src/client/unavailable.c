@@ -31,12 +31,15 @@ static void add(struct error_line *line, const char *format, ...)
 }
 
 /* An extension sends a request per lock of the handle: if one fails, the node
- * counts as missing. */
+ * counts as missing. So does a node that answers a renewal, and has not the
+ * lock or no vote. */
 static uint16_t missing_of(const struct hf_op *op)
 {
+    const struct hf_nodes *nodes = &op->client->nodes;
     uint16_t refusing = op->kind == HF_OP_EXTEND ? op->refusing : 0;
+    refusing |= hf_op_renews(op) ? op->denying | nodes->repairing : 0;
     uint16_t answered = op->answered & (uint16_t)~refusing;
-    return (uint16_t)(hf_nodes_all(&op->client->nodes) & ~answered);
+    return (uint16_t)(hf_nodes_all(nodes) & ~answered);
 }
 
 static bool is_in(uint16_t mask, unsigned node)
@@ -123,6 +126,8 @@ static void add_reason(struct error_line *line, const struct hf_op *op,
     add(line, is_in(op->apart, node) ? "%s: " : "%s ", info.address);
     if (is_in(op->refusing, node) && client->peers[node].reason[0] != '\0') {
         add(line, "%s", client->peers[node].reason);
+    } else if (is_in(op->denying, node)) {
+        add(line, "does not have it");
     } else if (status == HF_NODE_STATUS_VOTING) {
         struct hf_span timeout = hf_nodes_timeout(&client->nodes, node,
                                                   hf_span_ms(op->order.ttl_ms));
@@ -148,7 +153,7 @@ static uint16_t blameless(const struct hf_op *op, uint16_t missing)
     for (unsigned i = 0; i < nodes->count; i++) {
         bool is_fine = hf_nodes_status(nodes, i) == HF_NODE_STATUS_VOTING &&
                        !is_in(op->refusing, i) && !is_in(op->apart, i) &&
-                       nodes->misses[i] == 0;
+                       !is_in(op->denying, i) && nodes->misses[i] == 0;
         mask |= (uint16_t)(is_fine && is_in(missing, i) ? 1U << i : 0);
     }
     int others = __builtin_popcount(missing & ~(unsigned)mask);
@@ -159,6 +164,7 @@ static void write_line(struct hf_op *op)
 {
     const struct hf_nodes *nodes = &op->client->nodes;
     uint16_t missing = missing_of(op);
+    uint16_t answered = hf_nodes_all(nodes) & (uint16_t)~missing;
     if (missing == 0) { /* replies were dropped: out of memory */
         missing = hf_nodes_all(nodes);
     }
@@ -168,7 +174,7 @@ static void write_line(struct hf_op *op)
                               op->error.text + sizeof(op->error.text)};
     if (nodes->count > 1) {
         add(&line, "no majority (%d of %d nodes): ",
-            __builtin_popcount((unsigned)op->answered | fine), nodes->count);
+            __builtin_popcount((unsigned)answered | fine), nodes->count);
     }
     const char *separator = "";
     uint16_t left = missing;

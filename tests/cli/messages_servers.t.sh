@@ -158,6 +158,23 @@ says 69 "a: no majority (1 of 3 nodes): $(
 )${SERVER_SOCK[s2]} $refused; ${SERVER_SOCK[s3]} $refused" \
     'a server that counts is not named' holdfast run -n -u "$URLS" a -- true
 
+# An adoption of which each server answers at once, and too few confirm.
+server_launch s2
+server_launch s3
+servers_declare "$URLS"
+owner=$(holdfast acquire -u "$URLS" -t 1m ex | cut -d' ' -f1)
+server_cli s1 del lock:ex >"$W/log"
+server_cli s2 flushall >"$W/log"
+says 69 "ex: no majority (1 of 3 nodes): ${SERVER_SOCK[s1]} does not have it; $(
+)${SERVER_SOCK[s2]} shows no trace of Holdfast (new, restarted or emptied): $fresh" \
+    'extend: who lost it, and who does not count' \
+    holdfast extend -u "$URLS" ex --owner "$owner"
+servers_declare "$URLS"
+server_pause s3
+capture holdfast extend -u "$URLS?node_timeout=1s" ex --owner "$owner"
+is "$code" 76 'extend: two that count do not have it'
+server_resume s3
+
 # ---- Which product ---------------------------------------------------------
 
 # Valkey reports its version in a field of its own. So does Redis under this
