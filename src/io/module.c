@@ -58,6 +58,16 @@ static bool is_beside(const char *library, struct module_search *search)
                                  is_near(library, ".", search));
 }
 
+/* A line of /proc/self/maps: FIRST-END RIGHTS OFFSET DEVICE INODE FILE.
+ * @return the file if its part has the address, else NULL. */
+static const char *file_of_line(const char *line, uintptr_t address)
+{
+    char *next;
+    uintmax_t first = strtoumax(line, &next, 16);
+    uintmax_t end = *next == '-' ? strtoumax(next + 1, &next, 16) : 0;
+    return address >= first && address < end ? strchr(next, '/') : NULL;
+}
+
 /* The file that is mapped at `address`, without links in its path; "": none. It
  * is the kernel's, so it is right after chdir() too, when a relative path may
  * lead to a file of another user. */
@@ -65,18 +75,13 @@ static void mapped_file(const void *address, char path[HF_MODULE_PATH_MAX])
 {
     char *line = NULL;
     size_t size = 0;
-    uintptr_t first;
-    uintptr_t end;
-    int at;
     FILE *maps = fopen("/proc/self/maps", "re");
     path[0] = '\0';
     while (maps != NULL && path[0] == '\0' && getline(&line, &size, maps) > 0) {
-        at = 0;
-        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %*s %*s %*s %n", &first,
-                   &end, &at) == 2 &&
-            (uintptr_t)address >= first && (uintptr_t)address < end) {
-            line[strcspn(line, "\n")] = '\0';
-            snprintf(path, HF_MODULE_PATH_MAX, "%s", line + at);
+        const char *file = file_of_line(line, (uintptr_t)address);
+        if (file != NULL) {
+            snprintf(path, HF_MODULE_PATH_MAX, "%.*s", (int)strcspn(file, "\n"),
+                     file);
         }
     }
     free(line);
