@@ -50,6 +50,30 @@ ok "... before its heartbeat ($took ms)" [ "$took" -lt 5000 ]
 end waiter
 ok 'nothing is left' wait_until 20 is_empty
 
+# ---- The server comes back with a certificate of another authority -------------
+
+cp "$tls/ca.crt" "$W/authority"
+tls_issue changed 2 '' other
+mkdir "$W/first"
+cp -p "$tls"/server.{crt,key} "$W/first"
+begin holder -t 30s -u "$ETCD_URL?$with&tls_ca=$W/authority" nightly
+ok 'a holder' wait_until 20 holds holder
+etcd_stop e1
+cp -p "$tls/changed.crt" "$tls/server.crt"
+cp -p "$tls/changed.key" "$tls/server.key"
+cp "$tls/other.crt" "$W/next" && mv "$W/next" "$W/authority"
+ETCD_CTL=(--cacert "$tls/other.crt")
+ok 'etcd starts with it' etcd_restart e1
+before=$(grep -c '"renewed"' "$W/events.holder")
+is_renewed() { [ "$(grep -c '"renewed"' "$W/events.holder")" -gt "$before" ]; }
+ok 'the holder reads the authority again' wait_until 25 is_renewed
+end holder
+ok '... and releases the lock' wait_until 20 is_empty
+ETCD_CTL=()
+etcd_stop e1
+cp -p "$W/first"/server.{crt,key} "$tls"
+ok 'etcd has the first one again' etcd_restart e1
+
 # ---- What is refused --------------------------------------------------------------
 
 refused="TLS: the server's certificate is refused:"
