@@ -254,6 +254,7 @@ static void a_relative_name_is_of_the_first_folder(void **state)
     world->client = hf_tls_open(tls, world->client_fd, "127.0.0.1",
                                 world->reason, sizeof(world->reason));
     finish_handshake(world);
+    server_closes(world);
     hf_tls_free(tls);
     assert_int_equal(chdir("/"), 0);
     unlink(file);
@@ -279,6 +280,7 @@ static void an_exposed_key_is_not_read_again(void **state)
     world->client = hf_tls_open(tls, world->client_fd, "127.0.0.1",
                                 world->reason, sizeof(world->reason));
     finish_handshake(world);
+    server_closes(world);
     hf_tls_free(tls);
     unlink(key);
 }
