@@ -80,8 +80,8 @@ static void put_release(const struct bench *b, const char *counter, char *out)
         return;
     }
     (void)snprintf(out, STATEMENT_ROOM,
-                   "CALL holdfast.release(x'%s',x'%s',%s,0,3600000)", b->name,
-                   b->owner, counter);
+                   "CALL holdfast.release(x'%s',x'%s',%s,0,3600000,x'%s')",
+                   b->name, b->owner, counter, b->marker);
 }
 
 /* The first column is 1: it was done. */

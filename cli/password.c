@@ -76,13 +76,21 @@ static const char *parameters_of(const char *url, size_t len)
 
 /* ---- Hiding -------------------------------------------------------------- */
 
+/* The word that advice has in the place of a password. */
+static bool is_placeholder(const char *text, size_t len)
+{
+    static const char word[] = "PASSWORD";
+    return len == sizeof(word) - 1 && memcmp(text, word, len) == 0;
+}
+
 /* From the first colon of the login to the last '@' of the URL. */
 static void hide_login(char *url, size_t len)
 {
     size_t host = span_until(url, len, "/?#");
     char *colon = memchr(url, ':', host);
     const char *sign = memrchr(url, '@', len);
-    if (colon != NULL && sign != NULL && colon < sign) {
+    if (colon != NULL && sign != NULL && colon < sign &&
+        !is_placeholder(colon + 1, (size_t)(sign - colon) - 1)) {
         memset(colon + 1, '*', (size_t)(sign - colon) - 1);
     }
 }

@@ -271,6 +271,16 @@ ok 'the holder ends' wait_until 20 has_ended promoted
 capture timeout 60 holdfast doctor --init --force
 is "$code" 0 'until it is declared'
 
+# A server that lost its data under a job denies the release, which proves nothing.
+hold emptied --ttl 20
+ok 'held' wait_until 20 is_held emptied
+sql -e 'DELETE FROM holdfast.lock; DELETE FROM holdfast.node'
+touch "$W/emptied.end"
+ok 'emptied under a job, which ends' wait_until 20 has_ended emptied
+is "$(<"$W/emptied.code")" 0 '... and is not reported as overlapped'
+capture timeout 60 holdfast doctor --init --force
+is "$code" 0 'it is declared'
+
 # ---- The schema is gone ----------------------------------------------------------------------
 
 hold dropped --ttl 2

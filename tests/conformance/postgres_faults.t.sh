@@ -227,6 +227,12 @@ capture timeout 60 holdfast run -n -u "$dumped_url" later -- echo ran
 is "$code:$out" 69: 'they do not count'
 like "$err" 'locks from before may still be held' 'and says why'
 
+# A server that lost its data under a job denies the release, which proves nothing.
+holdfast doctor --init --force -q -u "$dumped_url" >/dev/null
+capture timeout 60 holdfast run -t 20 -u "$dumped_url" emptied -- \
+    psql -XAtq -U postgres -d dumped -c 'TRUNCATE holdfast.lock, holdfast.node'
+is "$code:$err" 0: 'emptied under a job: it is not reported as overlapped'
+
 # ---- Another time-line -------------------------------------------------------------------------
 
 hold promoted --ttl 10

@@ -240,6 +240,7 @@ static inline void my_words(struct words *w, const struct request *ask)
         word(w, "%" PRIu64, ask->counter);
         word(w, "%" PRId64, ask->ttl_ms);
         word(w, KEEP_MS);
+        word(w, "%s", marker);
     } else if (ask->verb == BREAK) {
         word(w, "%d", ask->flag);
         word(w, "%s", marker);

@@ -28,7 +28,7 @@ acquire() { # NAME OWNER TTL [PLACE [TICKET [MODE]]]
 }
 
 release() { # NAME OWNER [RESERVE]
-    echo "release('$1', '$2', 0, ${3:-0}, 3600000)"
+    echo "release('$1', '$2', 0, ${3:-0}, 3600000, NULL)"
 }
 
 confirm() { # NAME OWNER FENCE
@@ -87,7 +87,7 @@ for call in "acquire('new', 'x', -1, 0, NULL, 10000, 'x', 0, 0, 0, 0)" \
     "acquire('new', 'x', 1, 0, NULL, 10000, 'x', 0, NULL, 0, 0)" \
     "confirm('a', 'one', -1, $counter, NULL, 10000, 0, 'x')" \
     "confirm('a', 'one', 1, $counter, NULL, 0, 0, 'x')" \
-    "release('a', 'one', 0, -1, 10000)" "release('a', 'one', 0, 0, -1)" \
+    "release('a', 'one', 0, -1, 10000, NULL)" "release('a', 'one', 0, 0, -1, NULL)" \
     "break_lock('a', 'x', 1, 'm1', 9999, 1, '')" \
     "break_lock('a', 'x', 1, 'm1', 10000, -1, '')" \
     "ahead('m1', 10000, -1)" "ahead('m1', 0, 1)"; do
@@ -206,7 +206,7 @@ BEGIN
         SELECT 'name', name;
         CALL holdfast.acquire(name, me, 3000000, 0, NULL, 3600000,
             IF(i % 5 = 4, 's0', 'x'), 0, 2000000, 0, 0);
-        CALL holdfast.release(name, me, 0, 0, 3600000);
+        CALL holdfast.release(name, me, 0, 0, 3600000, NULL);
     END WHILE;
 END//
 EOF
@@ -234,6 +234,9 @@ for call in "$(acquire z x 1)" "$(confirm z x 1)" \
     is "$(verb verdict "$call")" -1 "another server: ${call%%(*}"
 done
 is "$(verb verdict "$(release m H)")" 1 'a release still frees'
+is "$(verb verdict "release('m', 'H', 0, 0, 3600000, 'm1')")" -1 '... and denies none'
+is "$(verb verdict "release('m', 'H', 0, 0, 3600000, '')")" 0 \
+    '... but to one who does not count that'
 sql -e "CALL holdfast.marker('m1', 'm2', 0, 'at:h', 5, '[]')" >/dev/null
 is "$(verb verdict "$(acquire z x 1)")" -1 \
     'in quarantine: not for a call without a marker'

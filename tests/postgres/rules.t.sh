@@ -240,6 +240,9 @@ for call in "acquire('z', 'x', 1)" "confirm('z', 'x', 1, 1)" \
     is "$(verb verdict "$call")" -1 "another time-line: ${call%%(*}"
 done
 is "$(verb verdict "release('k', 'B')")" 1 'a release still frees'
+is "$(verb verdict "release('k', 'B', marker => 'm1')")" -1 '... and denies none'
+is "$(verb verdict "release('k', 'B', marker => '')")" 0 \
+    '... but to one who does not count that'
 pg -c "SELECT holdfast.marker('m1', 'm2', false, 'at:h', 5, VARIADIC '{}')" \
     >/dev/null
 is "$(verb verdict "acquire('z', 'x', 1)")" -1 \

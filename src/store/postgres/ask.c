@@ -71,17 +71,8 @@ static const char *make_call(struct hf_sql_call *call,
     /* Until the session listens, the waiter polls: else a granter would take
      * it for gone. */
     bool listens = node->listening == HF_PG_LISTEN_ON;
-    const char *why =
-        hf_sql_call_make(call, &node->base, ask, listens ? node->channel : "");
-    if (ask->verb == HF_VERB_RELEASE && why == NULL) {
-        /* A node without a vote must not grant the name to a waiter: release()
-         * grants only if the marker is that of the argument, and none is empty.
-         */
-        bool may_serve = node->base.standing.status == HF_NODE_STATUS_VOTING;
-        hf_sql_call_text(call,
-                         may_serve ? node->base.admission.known.value : "");
-    }
-    return why;
+    return hf_sql_call_make(call, &node->base, ask,
+                            listens ? node->channel : "");
 }
 
 /* ---- Asking ------------------------------------------------------------- */

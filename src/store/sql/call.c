@@ -125,13 +125,17 @@ static void confirm(struct hf_sql_call *call, const struct hf_sql_node *node,
     add_mode(call, ask);
 }
 
+/* A node without a vote must not grant the name to a waiter, and its "not
+ * yours" proves nothing, whatever its marker is: none is empty. */
 static void release(struct hf_sql_call *call, const struct hf_sql_node *node,
                     const struct hf_ask *ask)
 {
+    bool has_vote = node->standing.status == HF_NODE_STATUS_VOTING;
     add_owner(call, ask);
     add_unsigned(call, ask->counter);
     add_number(call, ask->ttl_ms);
     add_number(call, node->store->fence_keep_ms);
+    hf_sql_call_text(call, has_vote ? node->admission.known.value : "");
 }
 
 static void break_it(struct hf_sql_call *call, const struct hf_sql_node *node,

@@ -28,7 +28,7 @@
 --   acquire(name, owner, ttl_ms, hint, marker, keep_ms, mode, overtake,
 --       place_ms, ticket, returned)              ACQUIRE, and YIELD
 --   confirm(name, owner, ttl_ms, fence, marker, keep_ms, holder, mode)
---   release(name, owner, fence, reserve_ms, keep_ms)
+--   release(name, owner, fence, reserve_ms, keep_ms, marker)
 --   break_lock(name, owner, at_once, marker, keep_ms, max_ttl_ms, back)
 --   inspect(name)
 --   list(name, most)                             rows of seat, at least one

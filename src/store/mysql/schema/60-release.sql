@@ -3,13 +3,15 @@
 
 -- Free a name that is the caller's, and leave its queue; align the counter of a
 -- free name to `fence`. A fence out of bounds is ignored. The first waiter
--- finds the name free when it asks, and until then no other client gets it.
+-- finds the name free when it asks, and until then no other client gets it. The
+-- marker is compared before "not yours", which a server that lost its data says
+-- of each owner; '' is not. All else is done.
 /*!80000 DROP PROCEDURE IF EXISTS holdfast.release */ //
 CREATE /*M! OR REPLACE */ PROCEDURE holdfast.release(
     IN lock_name VARBINARY(1281), IN caller VARBINARY(600), IN fence BIGINT,
-    IN reserve_ms BIGINT, IN keep_ms BIGINT)
+    IN reserve_ms BIGINT, IN keep_ms BIGINT, IN marker VARBINARY(1024))
 BEGIN
-    DECLARE is_mine, is_last, was_mine BOOLEAN DEFAULT FALSE;
+    DECLARE is_mine, is_last, was_mine, is_marker BOOLEAN DEFAULT FALSE;
     DECLARE own BIGINT;
     DECLARE us, counter, kept_until, until BIGINT;
     DECLARE owner, last VARBINARY(600);
@@ -56,10 +58,11 @@ BEGIN
         END IF;
         CALL holdfast.store_name(lock_name, owner, until, terms, counter, last,
             kept_until);
+        CALL holdfast.compare_marker(marker, is_marker);
         COMMIT;
         SET SESSION innodb_lock_wait_timeout = patience;
     END;
-    SELECT was_mine AS verdict, counter,
+    SELECT IF(was_mine, 1, IF(is_marker OR marker = '', 0, -1)) AS verdict, counter,
         IF(owner IS NULL, -2, until - us DIV 1000) AS left_ms,
         COALESCE(owner, '') AS owner, 0 AS floor, 0 AS bound, 0 AS ticket,
         0 AS ahead, 0 AS node_us, GREATEST(terms, 0) AS terms, sharers,

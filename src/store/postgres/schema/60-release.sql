@@ -3,7 +3,9 @@
 
 -- Free a name that is the caller's, leave its queue, and grant the name to the
 -- first waiter; align the counter of a free name to `fence`. The marker is
--- compared only before a grant, and a fence out of bounds is ignored.
+-- compared only before a grant, and before "not yours", which a server that
+-- lost its data says of each owner; all else is done. The marker '' grants
+-- nothing, and is not compared. A fence out of bounds is ignored.
 CREATE OR REPLACE FUNCTION holdfast.release(lock_name bytea, caller bytea,
     fence bigint DEFAULT 0, reserve_ms bigint DEFAULT 0,
     keep_ms bigint DEFAULT FENCE_KEEP_MS, marker text DEFAULT NULL,
@@ -73,6 +75,10 @@ BEGIN
         END IF;
     END IF;
     a := holdfast.reply(s, CASE WHEN was_mine THEN 1 ELSE 0 END);
+    IF NOT was_mine AND marker IS DISTINCT FROM ''
+        AND NOT holdfast.is_marker(marker) THEN
+        a.verdict := -1;
+    END IF;
     -- Rule: marker-not-compared.
     IF has_queue AND (s.owner IS NULL OR s.sharers > 0)
         AND holdfast.is_marker(marker) THEN
