@@ -160,7 +160,8 @@ void cli_keeper_look(struct cli_keeper *keeper)
 void cli_keeper_end(struct cli_keeper *keeper, enum cli_why why)
 {
     if (keeper->why != CLI_WHY_NONE) {
-        /* The loss of the lock takes precedence over other reasons. */
+        /* A loss comes before other reasons: with their exit codes a caller
+         * would take the work for protected to its end. */
         keeper->why = why == CLI_WHY_LOST ? why : keeper->why;
         return;
     }

@@ -69,7 +69,7 @@ static void on_finding(void *user, enum hf_severity severity, int node,
     finding->is_away = false;
     struct job_finding **at = &job->first;
     while (*at != NULL && (*at)->reported.node <= node) {
-        at = &(*at)->next; /* sorted by node */
+        at = &(*at)->next; /* a reader compares reports, not arrivals */
     }
     finding->next = *at;
     *at = finding;

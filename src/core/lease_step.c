@@ -65,11 +65,11 @@ static void fill_send(const struct hf_lease *lease, struct hf_send *send)
 void hf_step_send(struct hf_step *step, unsigned node, enum hf_verb verb,
                   uint64_t counter)
 {
+    HF_ASSERT(node < step->lease->n_nodes);
     struct hf_vote *vote = &step->lease->votes[node];
     uint16_t up = (uint16_t)(step->nodes->voting | step->nodes->repairing);
     bool is_ask = verb == HF_VERB_ACQUIRE || verb == HF_VERB_YIELD;
     uint16_t may = is_ask ? step->nodes->voting : up;
-    HF_ASSERT(node < step->lease->n_nodes);
     HF_ASSERT(!hf_vote_is_pending(vote, verb));
     /* A node in quarantine gets no ACQUIRE, only requests that repair (C4). */
     HF_ASSERT((may & hf_node_bit(node)) != 0);

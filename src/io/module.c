@@ -58,7 +58,7 @@ static bool is_beside(const char *library, struct module_search *search)
                                  is_near(library, ".", search));
 }
 
-/* A line of /proc/self/maps: FIRST-END RIGHTS OFFSET DEVICE INODE FILE.
+/** A line of /proc/self/maps: FIRST-END RIGHTS OFFSET DEVICE INODE FILE.
  * @return the file if its part has the address, else NULL. */
 static const char *file_of_line(const char *line, uintptr_t address)
 {

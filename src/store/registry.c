@@ -148,24 +148,32 @@ find_module(const struct hf_store_ops *const *table, const char *scheme,
 
 /* ---- Both -------------------------------------------------------------- */
 
+/** @return HF_OK with the table, or HF_UNSUPPORTED with the member that it
+ * lacks. */
+static enum hf_status
+take_complete(const struct hf_store_ops *ops, const char *scheme,
+              const struct hf_store_ops **out, struct hf_error *error)
+{
+    const char *member = missing(ops);
+    if (member != NULL) {
+        return hf_fail(error, HF_UNSUPPORTED,
+                       "the %s store of this build is incomplete: it lacks "
+                       "\"%s\"",
+                       scheme, member);
+    }
+    *out = ops;
+    return HF_OK;
+}
+
 enum hf_status
 hf_store_find_in(const struct hf_store_ops *const *table, const char *scheme,
                  const struct hf_store_ops **out, struct hf_error *error)
 {
     for (unsigned i = 0; table[i] != NULL; i++) {
         const struct hf_store_ops *ops = table[i];
-        if (!has_scheme(ops, scheme)) {
-            continue;
+        if (has_scheme(ops, scheme)) {
+            return take_complete(ops, scheme, out, error);
         }
-        const char *member = missing(ops);
-        if (member != NULL) {
-            return hf_fail(error, HF_UNSUPPORTED,
-                           "the %s store of this build is incomplete: it "
-                           "lacks \"%s\"",
-                           scheme, member);
-        }
-        *out = ops;
-        return HF_OK;
     }
     return find_module(table, scheme, out, error);
 }
@@ -174,9 +182,11 @@ enum hf_status hf_store_find(const struct hf_url *url,
                              const struct hf_store_ops **out,
                              struct hf_error *error)
 {
-    enum hf_status status = hf_store_find_in(stores, url->scheme, out, error);
-    if (status == HF_OK && (*out)->variant != NULL) {
-        *out = (*out)->variant(url);
+    const struct hf_store_ops *ops = NULL;
+    enum hf_status status = hf_store_find_in(stores, url->scheme, &ops, error);
+    if (status != HF_OK || ops->variant == NULL) {
+        *out = ops;
+        return status;
     }
-    return status;
+    return take_complete(ops->variant(url), url->scheme, out, error);
 }

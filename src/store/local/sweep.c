@@ -120,7 +120,7 @@ static int sweep(struct hf_table *table, unsigned most, int64_t keep_ns,
         }
     }
     if (number == MDB_NOTFOUND) {
-        page->sweep_len = 0; /* start again at the first name */
+        page->sweep_len = 0; /* begin anew: the first may be over */
         number = 0;
     }
     *has_removed = number == 0 && sweep.has_removed;

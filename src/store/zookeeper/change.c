@@ -287,7 +287,7 @@ bool hf_zk_call_remove(struct hf_wire *wire, const struct hf_wire_key *key,
         hf_zk_list(op, true);
         return hf_zk_op_begin(op, on_found);
     }
-    record->is_unsure = true; /* until it is answered */
+    record->is_unsure = true; /* if the reply is lost, the next one must list */
     remove_node(op, record->node);
     return hf_zk_op_begin(op, on_gone);
 }
