@@ -182,11 +182,9 @@ enum hf_status hf_store_find(const struct hf_url *url,
                              const struct hf_store_ops **out,
                              struct hf_error *error)
 {
-    const struct hf_store_ops *ops = NULL;
-    enum hf_status status = hf_store_find_in(stores, url->scheme, &ops, error);
-    if (status != HF_OK || ops->variant == NULL) {
-        *out = ops;
+    enum hf_status status = hf_store_find_in(stores, url->scheme, out, error);
+    if (status != HF_OK || (*out)->variant == NULL) {
         return status;
     }
-    return take_complete(ops->variant(url), url->scheme, out, error);
+    return take_complete((*out)->variant(url), url->scheme, out, error);
 }

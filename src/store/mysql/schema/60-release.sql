@@ -62,7 +62,8 @@ BEGIN
         COMMIT;
         SET SESSION innodb_lock_wait_timeout = patience;
     END;
-    SELECT IF(was_mine, 1, IF(is_marker OR marker = '', 0, -1)) AS verdict, counter,
+    SELECT IF(was_mine, 1, IF(is_marker OR marker = '', 0, -1)) AS verdict,
+        counter,
         IF(owner IS NULL, -2, until - us DIV 1000) AS left_ms,
         COALESCE(owner, '') AS owner, 0 AS floor, 0 AS bound, 0 AS ticket,
         0 AS ahead, 0 AS node_us, GREATEST(terms, 0) AS terms, sharers,
