@@ -91,11 +91,8 @@ url="${SERVER_URL[rotated]}/?$common&$mine"
 holdfast run --again -t 6s -u "$url&tls_ca=$mounted/ca.crt" --status-fd 9 \
     lead -- sleep 300 9>"$W/leader.events" 2>"$W/leader.err" &
 leader=$!
-# The system's authorities are files, too.
-SSL_CERT_FILE=$mounted/ca.crt holdfast run -w 100 -t 6s -u "$url" --status-fd 9 \
-    lead -- echo next 9>"$W/waiter.events" >"$W/waiter.out" 2>"$W/waiter.err" &
-waiter=$!
-ends_both() { kill "$leader" "$waiter" 2>/dev/null; }
+waiter=''
+ends_both() { kill "$leader" $waiter 2>/dev/null; }
 at_exit ends_both
 renewals() { grep -c '"renewed"' "$W/leader.events"; }
 renewed_since() { [ "$(renewals)" -gt "$1" ]; } # COUNT
@@ -108,6 +105,10 @@ keeps() { # WHAT: a reply that was on its way may be the first
     ok "$1" wait_until 20 renewed_since $(($(renewals) + 1))
 }
 ok 'one leads' wait_until 20 renewed_since 0
+# The system's authorities are files, too.
+SSL_CERT_FILE=$mounted/ca.crt holdfast run -w 100 -t 6s -u "$url" --status-fd 9 \
+    lead -- echo next 9>"$W/waiter.events" >"$W/waiter.out" 2>"$W/waiter.err" &
+waiter=$!
 ok '... and another one waits' wait_until 20 said waiter ahead
 mount_set half
 cut_all ca client
