@@ -58,7 +58,9 @@ BEGIN
         END IF;
         CALL holdfast.store_name(lock_name, owner, until, terms, counter, last,
             kept_until);
-        CALL holdfast.compare_marker(marker, is_marker);
+        IF NOT was_mine THEN
+            CALL holdfast.compare_marker(marker, is_marker);
+        END IF;
         COMMIT;
         SET SESSION innodb_lock_wait_timeout = patience;
     END;
