@@ -16,7 +16,7 @@ CONTRACT_THIRD=1
 KEEPS_URL="$CONSUL_URL$CONTRACT_QUERY&session_ttl_min=1s&prefix="
 keeps lock test_close_gives_back?
 # Cases that wait for 20 s, and the most writes, one after the other.
-keeps_ahead permits
+keeps_ahead semaphore
 keeps_ahead loop names
 keeps_ahead async_end multi_name_handle
 keeps loop test_cancel_leaves_nothing test_callback_cancels
@@ -31,7 +31,7 @@ keeps break test_waits
 keeps names test_one_round_trip test_wait_for_one test_cancel
 keeps multi_name_deadlock
 keeps multi_name_handle test_one_is_lost
-keeps permits
+keeps semaphore
 # Marks of an hour are.
 are_gone() { [ -z "$(consul_keys | grep -v '~once$')" ]; }
 ok 'no lock is left' wait_until 130 are_gone

@@ -26,7 +26,7 @@ keeps break test_waits
 keeps names test_wait_for_one
 keeps multi_name_deadlock
 keeps multi_name_handle test_one_is_lost
-keeps permits
+keeps semaphore
 # Marks of an hour are.
 are_gone() {
     etcd_ctl get --prefix '' --keys-only >"$W/left" &&

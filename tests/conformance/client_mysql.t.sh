@@ -31,7 +31,7 @@ keeps break
 rows >"$W/before"
 keeps multi_name_handle
 keeps multi_name_deadlock
-keeps permits
+keeps semaphore
 keeps share
 left=$(rows | comm -13 "$W/before" -)
 is "$left" "" "several names, permits and sharers leave no row"

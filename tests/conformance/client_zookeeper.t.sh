@@ -30,7 +30,7 @@ keeps break test_waits
 keeps names test_one_round_trip test_wait_for_one test_cancel
 keeps multi_name_deadlock
 keeps multi_name_handle test_renewed_and_extended test_kept_taken test_one_is_lost
-keeps permits test_renewed
+keeps semaphore test_renewed
 are_gone() { [ -z "$(zookeeper_nodes | grep -v '^/zookeeper/')" ]; }
 ok 'nothing is left' wait_until 100 are_gone
 finish

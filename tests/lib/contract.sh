@@ -23,7 +23,7 @@
 CONTRACT_QUERY='?quarantine=off&node_timeout=3s&connect_timeout=5s'
 CONTRACT_ONE=(lock loop threads callbacks cancel started async async_end look
     break)
-CONTRACT_SEVERAL=(names multi_name_deadlock multi_name_handle permits)
+CONTRACT_SEVERAL=(names multi_name_deadlock multi_name_handle semaphore)
 
 contract() {
     local title=$1 part

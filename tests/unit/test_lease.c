@@ -73,15 +73,6 @@ static void validity_counts_from_sending(void **state)
           "[140] 1 A ok 7       | held 7 till 1088\n");
 }
 
-static void a_lease_used_up_is_not_granted(void **state)
-{
-    (void)state;
-    trace(1, 1000,
-          "[0] acquire          | 0A\n"
-          "[700] 0 A ok 7       | too-slow 0R7\n"
-          "[701] 0 R ok         | done\n");
-}
-
 static void differing_counters_need_a_second_round(void **state)
 {
     (void)state;
@@ -91,29 +82,6 @@ static void differing_counters_need_a_second_round(void **state)
           "[2] 1 A ok 9         | 0C9\n"
           "[3] 0 C ok 9         | held 9 till 988\n"
           "[4] 2 A ok 3         | 2C9h\n");
-}
-
-static void a_late_vote_settles_it_before_the_second_round(void **state)
-{
-    (void)state;
-    trace(3, 1000,
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 0 A ok 7         | \n"
-          "[2] 1 A ok 9         | 0C9\n"
-          "[3] 2 A ok 9         | held 9 till 988\n"
-          "[4] 0 C ok 9         | \n");
-}
-
-/* A confirmation is a vote for the counter that the node names. */
-static void an_ok_with_another_counter_is_no_vote(void **state)
-{
-    (void)state;
-    trace(3, 1000,
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 0 A ok 7         | \n"
-          "[2] 1 A ok 9         | 0C9\n"
-          "[3] 0 C ok 12        | 1C12\n"
-          "[4] 1 C ok 12        | held 12 till 990\n");
 }
 
 /* Two of the majority at 8 are being raised to 9: held at 8, the lock could not
@@ -540,10 +508,7 @@ int main(void)
         cmocka_unit_test(the_hint_is_sent),
         cmocka_unit_test(held_at_the_majority_and_the_late_are_brought_in),
         cmocka_unit_test(validity_counts_from_sending),
-        cmocka_unit_test(a_lease_used_up_is_not_granted),
         cmocka_unit_test(differing_counters_need_a_second_round),
-        cmocka_unit_test(a_late_vote_settles_it_before_the_second_round),
-        cmocka_unit_test(an_ok_with_another_counter_is_no_vote),
         cmocka_unit_test(a_vote_that_is_being_raised_does_not_count),
         cmocka_unit_test(extending_waits_for_what_was_late),
         cmocka_unit_test(a_release_goes_to_all_that_are_up),

@@ -88,23 +88,6 @@ static void an_earlier_grant_outlives_an_error(void **state)
           "[5] 2 A no 5         | taken 0R5\n");
 }
 
-/* A late reply is a reply: the node is no longer late. */
-static void late_but_there(void **state)
-{
-    (void)state;
-    trace(5, 1000,
-          "[0] acquire          | 0A 1A 2A 3A 4A\n"
-          "[1] 4 A no 5         | \n"
-          "[1] 1 A ok 7         | \n"
-          "[10] 2 A ok 8        | \n"
-          "[10] 3 A ok 8        | 1C8\n"
-          "[50] timer           | late 0\n"
-          "[51] 0 A ok 9        | 2C9 3C9\n"
-          "[60] timer           | late 1\n"
-          "[61] 2 C ok 9        | \n"
-          "[62] 3 C ok 9        | held 9 till 988\n");
-}
-
 /* Two nodes in turn: the counter of each has increased when the other was
  * raised. `begins` has the first raise, `ends` the last reply. */
 static void raised_64_times(int ttl_ms, const char *begins, const char *ends)
@@ -144,16 +127,6 @@ static void raising_for_ever_ends_in_the_queues(void **state)
                     "[1] 0 A ok 7             | \n"
                     "[1] 1 A ok 8             | 0C8\n",
                     "[3] 1 C ok 72 | queued 0Q300 1Q300 2Q300\n");
-}
-
-/* A single node makes the ticket itself. The grant came too late to count, so
- * the client enters its queue. */
-static void what_came_too_late_is_waited_for(void **state)
-{
-    (void)state;
-    trace(1, 30000,
-          "[0] queue          | 0Q\n"
-          "[29800] 0 Q ok 5   | queued 0Q\n");
 }
 
 /* ---- Slow nodes -------------------------------------------------------- */
@@ -232,21 +205,6 @@ static void an_answered_majority_waits_for_no_other_node(void **state)
           "[3] 1 A ok 7          | split 1R7\n");
 }
 
-/* A node that lost its data refuses the second request. The reply to the
- * earlier raise comes after it: it is no vote, and has no time. */
-static void answer_from_before_it_forgot_is_stale(void **state)
-{
-    (void)state;
-    trace(3, 1000,
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 0 A ok 5         | \n"
-          "[2] 1 A ok 9         | 0C9\n"
-          "[3] reset 0          | 0A9\n"
-          "[4] 0 A no 10        | \n"
-          "[5] 0 C ok 9         | \n"
-          "[6] 2 A no 5         | taken 0R10 1R10\n");
-}
-
 /* With its clock set back a node may grant a lower counter than it granted, or
  * refused, before. A vote counts at the last counter that it reported. */
 static void what_a_node_forgot_is_forgotten(void **state)
@@ -278,22 +236,6 @@ static void a_raise_that_is_late_is_not_waited_for(void **state)
           "[52] timer           | late 1 split 0R9 1R9\n");
 }
 
-/* A refusal revokes the grant before it. */
-static void what_was_refused_was_not_granted(void **state)
-{
-    (void)state;
-    trace(3, 1000,
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 0 A ok 7         | \n"
-          "[1] granted 0 7      |\n"
-          "[2] 1 A ok 9         | 0C9\n"
-          "[3] 0 C no 9         | \n"
-          "[4] 2 A no 9         | taken 0R9 1R9\n"
-          "[4] granted 0 0      |\n"
-          "[4] granted 1 9      |\n"
-          "[4] granted 2 0      |\n");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,19 +245,15 @@ int main(void)
         cmocka_unit_test(a_raise_that_was_not_sent_leaves_the_grant),
         cmocka_unit_test(an_earlier_grant_outlives_an_unsent_request),
         cmocka_unit_test(an_earlier_grant_outlives_an_error),
-        cmocka_unit_test(late_but_there),
         cmocka_unit_test(raising_for_ever_is_given_up),
         cmocka_unit_test(raising_for_ever_ends_in_the_queues),
-        cmocka_unit_test(what_came_too_late_is_waited_for),
         cmocka_unit_test(slow_nodes_are_needed),
         cmocka_unit_test(a_node_that_is_down_has_no_vote),
         cmocka_unit_test(no_node_is_up),
         cmocka_unit_test(the_only_one_to_come_is_waited_for),
         cmocka_unit_test(an_answered_majority_waits_for_no_other_node),
-        cmocka_unit_test(answer_from_before_it_forgot_is_stale),
         cmocka_unit_test(what_a_node_forgot_is_forgotten),
         cmocka_unit_test(a_raise_that_is_late_is_not_waited_for),
-        cmocka_unit_test(what_was_refused_was_not_granted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

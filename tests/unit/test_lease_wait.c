@@ -64,66 +64,6 @@ static void beats_every_third_of_q(void **state)
           "[4100] 0 grants 8    | held 8 till 9940\n");
 }
 
-static void grant_before_the_answer(void **state)
-{
-    (void)state;
-    /* There are two connections: the push may be read first. */
-    trace(1, TTL_MS,
-          "[0] queue           | 0Q\n"
-          "[1] 0 grants 8      | \n"
-          "[1] 0 grants 7      | \n"
-          "[2] 0 Q queued 7    | held 8 till 5938\n");
-    /* It is no reply: with that still to come, nothing is decided. */
-    trace(1, TTL_MS,
-          "[0] queue           | 0Q\n"
-          "[1] 0 grants 8      | \n"
-          "[50] timer          | late 0\n"
-          "[900] 0 Q queued 7  | held 8 till 5938\n");
-}
-
-static void old_grant_counts_for_nothing(void **state)
-{
-    (void)state;
-    /* "queued, c = 9" is newer than the grant at 8. */
-    trace(1, TTL_MS,
-          "[0] queue           | 0Q\n"
-          "[1] 0 Q queued 7    | queued\n"
-          "[2001] timer        | 0Q500\n"
-          "[2002] 0 Q queued 9 | \n"
-          "[2003] 0 grants 8   | \n"
-          "[2004] 0 grants 9   | \n"
-          "[2005] 0 grants 10  | held 10 till 7939\n");
-}
-
-static void grant_after_its_time(void **state)
-{
-    (void)state;
-    /* Heartbeats that are lost: the place at the node, and a claim granted to
-     * it, end Q after the last heartbeat that was answered. */
-    trace(1, TTL_MS,
-          "[0] queue             | 0Q\n"
-          "[1] 0 Q queued 7      | queued\n"
-          "[2001] timer          | 0Q500\n"
-          "[2051] timer          | late 0\n"
-          "[5939] 0 grants 8     | \n"
-          "[5940] 0 Q ok 8 | 0Q500\n"
-          "[5941] 0 Q ok 8 | held 8 till 11878\n");
-}
-
-static void grant_near_its_end_is_refreshed(void **state)
-{
-    (void)state;
-    trace(1, TTL_MS,
-          "[0] queue             | 0Q\n"
-          "[1] 0 Q queued 7      | queued\n"
-          "[2001] timer          | 0Q500\n"
-          "[2002] 0 Q unknown    | \n"
-          "[4002] timer          | 0Q500\n"
-          "[4003] 0 Q unsent     | \n"
-          "[4500] 0 grants 8     | 0Q500\n"
-          "[4501] 0 Q ok 8       | held 8 till 10438\n");
-}
-
 static void cancelled_at_once(void **state)
 {
     (void)state;
@@ -563,10 +503,6 @@ int main(void)
         cmocka_unit_test(granted_in_one_hop),
         cmocka_unit_test(late_answer_is_waited_for),
         cmocka_unit_test(beats_every_third_of_q),
-        cmocka_unit_test(grant_before_the_answer),
-        cmocka_unit_test(old_grant_counts_for_nothing),
-        cmocka_unit_test(grant_after_its_time),
-        cmocka_unit_test(grant_near_its_end_is_refreshed),
         cmocka_unit_test(cancelled_at_once),
         cmocka_unit_test(dead_holder_is_followed),
         cmocka_unit_test(second_looks_after_the_head),
