@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #define LINE_MAX_LEN 256 /* bytes of a line, and of the actions of a step */
+#define WORDS_MAX 12     /* of an event: an answer with each of its fields */
 
 struct tracer {
     struct hf_nodes nodes;
@@ -35,16 +36,19 @@ static struct hf_instant at_ms(long ms)
     return (struct hf_instant){(int64_t)ms * 1000000};
 }
 
-static void print(struct tracer *tracer, const char *format, ...)
+static void print_more(struct tracer *tracer, const char *format, ...)
 {
     size_t len = strlen(tracer->actions);
     va_list args;
-    if (len > 0 && len + 1 < LINE_MAX_LEN) {
-        tracer->actions[len++] = ' ';
-    }
     va_start(args, format);
     vsnprintf(tracer->actions + len, LINE_MAX_LEN - len, format, args);
     va_end(args);
+}
+
+/* Begin an action: its word. */
+static void print(struct tracer *tracer, const char *word)
+{
+    print_more(tracer, "%s%s", tracer->actions[0] == '\0' ? "" : ", ", word);
 }
 
 static const char *outcome_text(enum hf_outcome outcome)
@@ -87,22 +91,56 @@ static void check_ttl(const struct tracer *tracer, const struct hf_send *send)
     }
 }
 
-static void print_send(struct tracer *tracer, const struct hf_send *send)
+/* The words of a request. Two verbs have another one: for an ACQUIRE with a
+ * place in the queue, and for a CONFIRM as holder. */
+static const struct {
+    enum hf_verb verb;
+    const char *word, *other;
+} verbs[] = {
+    {HF_VERB_ACQUIRE, "acquire", "queue"},
+    {HF_VERB_CONFIRM, "confirm", "renew"},
+    {HF_VERB_RELEASE, "release", "release"},
+    {HF_VERB_YIELD, "yield", "yield"},
+};
+
+static bool takes_place(const struct hf_send *send)
 {
-    static const char letters[] = "ACRY";
+    return send->verb == HF_VERB_ACQUIRE && send->queue.ns > 0;
+}
+
+static const char *send_word(const struct hf_send *send)
+{
+    size_t i = 0;
+    while (verbs[i].verb != send->verb) {
+        i++;
+        assert_true(i < sizeof(verbs) / sizeof(verbs[0]));
+    }
+    return takes_place(send) || send->holder ? verbs[i].other : verbs[i].word;
+}
+
+/* The number that a request names: a ticket, or a counter. */
+static uint64_t send_number(const struct hf_send *send)
+{
+    return takes_place(send) ? send->ticket : send->counter;
+}
+
+/* `follows`: the request before it, or NULL. The same to several nodes is one
+ * action. */
+static void print_send(struct tracer *tracer, const struct hf_send *send,
+                       const struct hf_send *follows)
+{
+    uint64_t number = send_number(send);
     check_ttl(tracer, send);
     tracer->sent[send->node][send->verb] = tracer->event.now;
-    if (send->verb == HF_VERB_ACQUIRE && send->queue.ns > 0) {
-        print(tracer, send->ticket == 0 ? "%uQ" : "%uQ%llu", send->node,
-              (unsigned long long)send->ticket);
-        return;
+    if (follows == NULL || send_word(follows) != send_word(send) ||
+        send_number(follows) != number) {
+        print(tracer, send_word(send));
+        if (number != 0 || send->verb != HF_VERB_ACQUIRE) {
+            print_more(tracer, " %llu", (unsigned long long)number);
+        }
+        print_more(tracer, " at");
     }
-    if (send->verb == HF_VERB_ACQUIRE && send->counter == 0) {
-        print(tracer, "%uA", send->node);
-        return;
-    }
-    print(tracer, "%u%c%llu%s", send->node, letters[send->verb],
-          (unsigned long long)send->counter, send->holder ? "h" : "");
+    print_more(tracer, " %u", send->node);
 }
 
 static void print_state(struct tracer *tracer)
@@ -124,23 +162,27 @@ static void print_effects(struct tracer *tracer)
     const struct hf_effects *effects = &tracer->effects;
     for (unsigned i = 0; i < HF_NODES_MAX; i++) {
         if ((effects->missed & (1U << i)) != 0) {
-            print(tracer, "late %u", i);
+            print(tracer, "late");
+            print_more(tracer, " %u", i);
             nodes_miss(&tracer->nodes, i, tracer->event.now);
         }
     }
+    if (effects->outcome != HF_OUT_NONE) {
+        print(tracer, outcome_text(effects->outcome));
+    }
     if (effects->outcome == HF_OUT_HELD) {
-        print(tracer, "held %llu till %lld",
-              (unsigned long long)hf_lease_fence(tracer->lease),
-              (long long)(hf_lease_deadline(tracer->lease).ns / 1000000));
-    } else if (effects->outcome == HF_OUT_EXTENDED) {
-        print(tracer, "extended till %lld",
-              (long long)(hf_lease_deadline(tracer->lease).ns / 1000000));
-    } else if (effects->outcome != HF_OUT_NONE) {
-        print(tracer, "%s", outcome_text(effects->outcome));
+        print_more(tracer, " %llu",
+                   (unsigned long long)hf_lease_fence(tracer->lease));
+    }
+    if (effects->outcome == HF_OUT_HELD ||
+        effects->outcome == HF_OUT_EXTENDED) {
+        print_more(tracer, " till %lld",
+                   (long long)hf_lease_deadline(tracer->lease).ns / 1000000);
     }
     print_state(tracer);
     for (unsigned i = 0; i < effects->n_sends; i++) {
-        print_send(tracer, &effects->sends[i]);
+        print_send(tracer, &effects->sends[i],
+                   i == 0 ? NULL : &effects->sends[i - 1]);
     }
     if (effects->done) {
         print(tracer, "done");
@@ -149,76 +191,98 @@ static void print_effects(struct tracer *tracer)
 
 /* ---- Reading a line ---------------------------------------------------- */
 
-static enum hf_verb verb_of(char letter)
+static bool is(const char *word, const char *text)
 {
-    switch (letter) {
-    case 'A':
-    case 'Q':
-        return HF_VERB_ACQUIRE;
-    case 'C':
-        return HF_VERB_CONFIRM;
-    case 'Y':
-        return HF_VERB_YIELD;
-    default:
-        return HF_VERB_RELEASE;
-    }
+    return strcmp(word, text) == 0;
 }
 
-static void read_grant(struct tracer *tracer, unsigned node,
-                       const char *counter)
+static enum hf_verb verb_of(const char *word)
 {
-    tracer->event.kind = HF_EV_GRANT;
-    tracer->event.node = (uint8_t)node;
-    tracer->event.counter = strtoull(counter, NULL, 10);
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+        if (is(word, verbs[i].word) || is(word, verbs[i].other)) {
+            return verbs[i].verb;
+        }
+    }
+    fail_msg("a trace has no verb '%s'", word);
+    return HF_VERB_ACQUIRE;
+}
+
+static const struct {
+    const char *word;
+    enum hf_verdict verdict;
+    uint16_t poll_ms_max;
+} verdicts[] = {
+    {"ok", HF_VERDICT_OK, 0},           {"no", HF_VERDICT_REFUSED, 0},
+    {"queued", HF_VERDICT_QUEUED, 0},   {"foreign", HF_VERDICT_QUEUED, 40},
+    {"mortal", HF_VERDICT_QUEUED, 500}, {"unwatched", HF_VERDICT_QUEUED, 2000},
+    {"unsent", HF_VERDICT_UNSENT, 0},   {"unknown", HF_VERDICT_UNKNOWN, 0},
+    {"error", HF_VERDICT_ERROR, 0},
+};
+
+static void read_verdict(struct hf_event *event, const char *word)
+{
+    for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++) {
+        if (is(word, verdicts[i].word)) {
+            event->verdict = verdicts[i].verdict;
+            event->poll_ms_max = verdicts[i].poll_ms_max;
+            return;
+        }
+    }
+    fail_msg("a trace has no verdict '%s'", word);
+}
+
+/* Of a field that an answer names; the others keep the values of a rival far
+ * from its end. */
+static void read_field(struct hf_event *event, const char *name,
+                       const char *value)
+{
+    uint64_t number = strtoull(value, NULL, 10);
+    if (is(name, "rival")) {
+        event->rival = (uint32_t)number;
+    } else if (is(name, "left")) {
+        event->left = hf_span_ms(strtoll(value, NULL, 10));
+    } else if (is(name, "time")) {
+        event->ticket = number;
+    } else if (is(name, "ahead")) {
+        event->ahead = (uint32_t)number;
+    } else if (is(name, "floor")) {
+        event->floor = number;
+    } else if (is(name, "bound")) {
+        event->bound = number;
+    } else {
+        fail_msg("an answer of a trace has no '%s'", name);
+    }
 }
 
 static void read_answer(struct tracer *tracer, unsigned node, char **words,
                         int n)
 {
     struct hf_event *event = &tracer->event;
-    const char *verdict = words[2];
-    if (strcmp(words[1], "grants") == 0) {
-        read_grant(tracer, node, verdict);
+    event->node = (uint8_t)node;
+    event->counter = n > 2 ? strtoull(words[n > 3 ? 3 : 2], NULL, 10) : 0;
+    if (is(words[1], "grants")) {
+        event->kind = HF_EV_GRANT;
         return;
     }
     event->kind = HF_EV_ANSWER;
-    event->node = (uint8_t)node;
-    event->verb = verb_of(words[1][0]);
+    event->verb = verb_of(words[1]);
     event->sent = tracer->sent[node][event->verb];
-    event->counter = n > 3 ? strtoull(words[3], NULL, 10) : 0;
-    event->rival = 99;
-    if (strcmp(verdict, "ok") == 0) {
-        event->verdict = HF_VERDICT_OK;
-        event->ahead = n > 4 && strcmp(words[4], "behind") == 0;
-        bool is_bound = n > 5 && strcmp(words[4], "bound") == 0;
-        event->bound = is_bound ? strtoull(words[5], NULL, 10) : 0;
-        event->floor = n > 4 && event->ahead == 0 && !is_bound
-                           ? strtoull(words[4], NULL, 10)
-                           : 0;
-    } else if (strcmp(verdict, "no") == 0) {
-        event->verdict = HF_VERDICT_REFUSED;
-        event->rival = n > 4 ? (uint32_t)atoi(words[4]) : 99;
-        event->left = hf_span_ms(n > 5 ? atoi(words[5]) : 1000);
-        event->ticket = n > 6 ? strtoull(words[6], NULL, 10) : 0;
-    } else if (strcmp(verdict, "queued") == 0 ||
-               strcmp(verdict, "foreign") == 0 ||
-               strcmp(verdict, "unwatched") == 0 ||
-               strcmp(verdict, "mortal") == 0) {
-        event->verdict = HF_VERDICT_QUEUED;
-        event->poll_ms_max = strcmp(verdict, "foreign") == 0     ? 40
-                             : strcmp(verdict, "mortal") == 0    ? 500
-                             : strcmp(verdict, "unwatched") == 0 ? 2000
-                                                                 : 0;
-        event->ahead = n > 4 ? (uint32_t)atoi(words[4]) : 0;
-        event->left = hf_span_ms(n > 5 ? atoi(words[5]) : 20000);
+    read_verdict(event, words[2]);
+    if (event->verdict == HF_VERDICT_REFUSED ||
+        event->verdict == HF_VERDICT_QUEUED) {
+        event->rival = 99;
+        event->left = hf_span_ms(20000);
+    }
+    if (event->verdict == HF_VERDICT_QUEUED) {
         event->ticket = 500;
-    } else if (strcmp(verdict, "unsent") == 0) {
-        event->verdict = HF_VERDICT_UNSENT;
-    } else if (strcmp(verdict, "unknown") == 0) {
-        event->verdict = HF_VERDICT_UNKNOWN;
-    } else {
-        assert_string_equal(verdict, "error");
-        event->verdict = HF_VERDICT_ERROR;
+    }
+    for (int i = 4; i < n; i += 2) {
+        if (is(words[i], "behind")) {
+            event->ahead = 1;
+            break;
+        }
+        assert_true(i + 1 < n);
+        read_field(event, words[i], words[i + 1]);
     }
     if (event->verdict <= HF_VERDICT_QUEUED) {
         nodes_reply(&tracer->nodes, node, hf_span_us(1));
@@ -227,77 +291,77 @@ static void read_answer(struct tracer *tracer, unsigned node, char **words,
 
 static enum hf_node_status status_of(const char *word)
 {
-    if (strcmp(word, "voting") == 0) {
+    if (is(word, "voting")) {
         return HF_NODE_STATUS_VOTING;
     }
-    if (strcmp(word, "repairing") == 0) {
+    if (is(word, "repairing")) {
         return HF_NODE_STATUS_REPAIRING;
     }
-    return strcmp(word, "connecting") == 0 ? HF_NODE_STATUS_CONNECTING
-                                           : HF_NODE_STATUS_DOWN;
+    return is(word, "connecting") ? HF_NODE_STATUS_CONNECTING
+                                  : HF_NODE_STATUS_DOWN;
 }
 
-static void read_listen(struct tracer *tracer, const char *word, unsigned node)
+static const struct event_word {
+    const char *word;
+    enum hf_event_kind kind;
+    bool names_node;          /* else a counter, a hint or a ttl follows */
+    bool queues, place_stays; /* of an ACQUIRE */
+} event_words[] = {
+    {"acquire", HF_EV_ACQUIRE, false, false, false},
+    {"queue", HF_EV_ACQUIRE, false, true, false},
+    {"stay", HF_EV_ACQUIRE, false, true, true},
+    {"adopt", HF_EV_ADOPT, false, false, false},
+    {"extend", HF_EV_EXTEND, false, false, false},
+    {"release", HF_EV_RELEASE, false, false, false},
+    {"release-foreign", HF_EV_RELEASE_FOREIGN, false, false, false},
+    {"detach", HF_EV_DETACH, false, false, false},
+    {"timer", HF_EV_TIMER, false, false, false},
+    {"overdue", HF_EV_TIMER, false, false, false},
+    {"node", HF_EV_NODE, true, false, false},
+    {"reset", HF_EV_NODE_RESET, true, false, false},
+    {"doubt", HF_EV_DOUBT, true, false, false},
+    {"listen", HF_EV_LISTEN, true, false, false},
+    {"unlisten", HF_EV_LISTEN, true, false, false},
+};
+
+static const struct event_word *find_event(const char *word)
 {
-    tracer->event.node = (uint8_t)node;
-    nodes_listen(&tracer->nodes, node, strcmp(word, "listen") == 0);
+    for (size_t i = 0; i < sizeof(event_words) / sizeof(event_words[0]); i++) {
+        if (is(word, event_words[i].word)) {
+            return &event_words[i];
+        }
+    }
+    fail_msg("a trace has no event '%s'", word);
+    return NULL;
 }
 
 static void read_event(struct tracer *tracer, char **words, int n)
 {
-    static const struct {
-        const char *word;
-        enum hf_event_kind kind;
-    } kinds[] = {
-        {"acquire", HF_EV_ACQUIRE},
-        {"adopt", HF_EV_ADOPT},
-        {"release-foreign", HF_EV_RELEASE_FOREIGN},
-        {"extend", HF_EV_EXTEND},
-        {"release", HF_EV_RELEASE},
-        {"detach", HF_EV_DETACH},
-        {"timer", HF_EV_TIMER},
-        {"node", HF_EV_NODE},
-        {"reset", HF_EV_NODE_RESET},
-        {"queue", HF_EV_ACQUIRE},
-        {"stay", HF_EV_ACQUIRE},
-        {"doubt", HF_EV_DOUBT},
-        {"listen", HF_EV_LISTEN},
-        {"unlisten", HF_EV_LISTEN},
-        {"overdue", HF_EV_TIMER},
-    };
+    const struct event_word *found = find_event(words[0]);
     struct hf_event *event = &tracer->event;
-    if (words[0][0] >= '0' && words[0][0] <= '9') {
-        read_answer(tracer, (unsigned)atoi(words[0]), words, n);
-        return;
+    uint64_t number = n > 1 ? strtoull(words[1], NULL, 10) : 0;
+    event->kind = found->kind;
+    event->queues = found->queues;
+    event->place_stays = found->place_stays;
+    tracer->place_stays |= found->place_stays;
+    if (found->names_node) {
+        event->node = (uint8_t)number;
+    } else {
+        event->counter = number;
+        event->ttl = hf_span_ms((int64_t)number);
     }
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (strcmp(words[0], kinds[i].word) == 0) {
-            event->kind = kinds[i].kind;
-            uint64_t number = n > 1 ? strtoull(words[1], NULL, 10) : 0;
-            event->counter = number;
-            event->place_stays = strcmp(words[0], "stay") == 0;
-            event->queues =
-                event->place_stays || strcmp(words[0], "queue") == 0;
-            tracer->place_stays |= event->place_stays;
-            if (event->kind == HF_EV_LISTEN) {
-                read_listen(tracer, words[0], (unsigned)number);
-            }
-            event->ttl = hf_span_ms((int64_t)number);
-            event->spared =
-                (uint16_t)(n > 2 && event->kind == HF_EV_RELEASE_FOREIGN
-                               ? 1U << strtoul(words[2], NULL, 10)
-                               : 0);
-            if (event->kind == HF_EV_NODE || event->kind == HF_EV_NODE_RESET ||
-                event->kind == HF_EV_DOUBT) {
-                event->node = (uint8_t)number;
-            }
-            if (event->kind == HF_EV_NODE) {
-                nodes_set(&tracer->nodes, event->node, status_of(words[2]));
-            }
-            return;
-        }
+    if (event->kind == HF_EV_EXTEND && number != 0) {
+        tracer->ttl = event->ttl;
     }
-    fail_msg("a trace has no event '%s'", words[0]);
+    if (event->kind == HF_EV_NODE) {
+        nodes_set(&tracer->nodes, event->node, status_of(words[2]));
+    }
+    if (event->kind == HF_EV_LISTEN) {
+        nodes_listen(&tracer->nodes, event->node, is(words[0], "listen"));
+    }
+    if (event->kind == HF_EV_RELEASE_FOREIGN && n > 2) {
+        event->spared = (uint16_t)(1U << strtoul(words[2], NULL, 10));
+    }
 }
 
 /* A timer comes when it is due, and none is due before; unless it is overdue.
@@ -311,7 +375,7 @@ static void check_timer(const struct tracer *tracer, const char *word,
         return;
     }
     bool is_late = early_ns <= -at_ms(1).ns;
-    if (early_ns > 0 || is_late != (strcmp(word, "overdue") == 0)) {
+    if (early_ns > 0 || is_late != is(word, "overdue")) {
         fail_msg("%s\n  but the timer is due at %lld ns", line,
                  (long long)wake_ns);
     }
@@ -327,57 +391,33 @@ static void check_granted(const struct tracer *tracer, const char *line,
     }
 }
 
-static void run_line(struct tracer *tracer, const char *line)
+/* A line that is no event; @return false if it is one. */
+static bool run_claim(struct tracer *tracer, const char *line, char **words,
+                      int n)
 {
-    char copy[LINE_MAX_LEN];
-    char *words[8] = {0};
-    int n = 0;
-    char *save = NULL;
-    snprintf(copy, sizeof(copy), "%s", line);
-    char *bar = strchr(copy, '|');
-    assert_non_null(bar);
-    *bar = '\0';
-    char *expected = bar + 1 + strspn(bar + 1, " ");
-    char *close = strchr(copy, ']');
-    assert_non_null(close);
-    memset(&tracer->event, 0, sizeof(tracer->event));
-    tracer->event.now = at_ms(strtol(copy + 1, NULL, 10));
-    for (char *word = strtok_r(close + 1, " ", &save); word != NULL && n < 8;
-         word = strtok_r(NULL, " ", &save)) {
-        words[n++] = word;
-    }
-    assert_true(n > 0);
-    if (strcmp(words[0], "slow") == 0) {
-        tracer->nodes.misses[atoi(words[1])] = HF_NODE_MISSES_MAX;
-        return;
-    }
-    if (strcmp(words[0], "up") == 0) {
-        nodes_set(&tracer->nodes, (unsigned)atoi(words[1]),
-                  HF_NODE_STATUS_VOTING);
-        return;
-    }
-    if (strcmp(words[0], "spread") == 0 || strcmp(words[0], "sparse") == 0) {
+    unsigned node = n > 1 ? (unsigned)atoi(words[1]) : 0;
+    if (is(words[0], "slow")) {
+        tracer->nodes.misses[node] = HF_NODE_MISSES_MAX;
+    } else if (is(words[0], "up")) {
+        nodes_set(&tracer->nodes, node, HF_NODE_STATUS_VOTING);
+    } else if (is(words[0], "spread") || is(words[0], "sparse")) {
         bool is_spread = hf_lease_is_spread(tracer->lease, &tracer->nodes);
-        if (is_spread != (strcmp(words[0], "spread") == 0)) {
+        if (is_spread != is(words[0], "spread")) {
             fail_msg("%s\n  but it is not", line);
         }
-        return;
-    }
-    if (strcmp(words[0], "granted") == 0) {
+    } else if (is(words[0], "granted")) {
         assert_true(n == 3);
         check_granted(tracer, line, words);
-        return;
+    } else {
+        return false;
     }
-    read_event(tracer, words, n);
-    check_timer(tracer, words[0], line);
-    if (tracer->event.kind == HF_EV_EXTEND && tracer->event.ttl.ns > 0) {
-        tracer->ttl = tracer->event.ttl;
-    }
-    tracer->actions[0] = '\0';
-    hf_lease_step(tracer->lease, &tracer->nodes, &tracer->event,
-                  &tracer->effects);
-    print_effects(tracer);
-    if (strcmp(tracer->actions, expected) != 0) {
+    return true;
+}
+
+static void check_step(const struct tracer *tracer, const char *line,
+                       const char *expected)
+{
+    if (!is(tracer->actions, expected)) {
         fail_msg("%s\n  but the actions are: %s", line, tracer->actions);
     }
     bool is_held = tracer->lease->phase == HF_PHASE_HOLDING;
@@ -388,6 +428,48 @@ static void run_line(struct tracer *tracer, const char *line)
         !hf_instant_before(tracer->event.now, hf_lease_wake(tracer->lease))) {
         fail_msg("%s\n  and the timer is due at once again", line);
     }
+}
+
+static int split_words(char *text, char **words)
+{
+    int n = 0;
+    char *save = NULL;
+    for (char *word = strtok_r(text, " ", &save); word != NULL;
+         word = strtok_r(NULL, " ", &save)) {
+        assert_true(n < WORDS_MAX);
+        words[n++] = word;
+    }
+    assert_true(n > 0);
+    return n;
+}
+
+static void run_line(struct tracer *tracer, const char *line)
+{
+    char copy[LINE_MAX_LEN];
+    char *words[WORDS_MAX] = {0};
+    snprintf(copy, sizeof(copy), "%s", line);
+    char *bar = strchr(copy, '|');
+    char *close = strchr(copy, ']');
+    assert_non_null(bar);
+    assert_non_null(close);
+    *bar = '\0';
+    int n = split_words(close + 1, words);
+    if (run_claim(tracer, line, words, n)) {
+        return;
+    }
+    memset(&tracer->event, 0, sizeof(tracer->event));
+    tracer->event.now = at_ms(strtol(copy + 1, NULL, 10));
+    if (words[0][0] >= '0' && words[0][0] <= '9') {
+        read_answer(tracer, (unsigned)atoi(words[0]), words, n);
+    } else {
+        read_event(tracer, words, n);
+    }
+    check_timer(tracer, words[0], line);
+    tracer->actions[0] = '\0';
+    hf_lease_step(tracer->lease, &tracer->nodes, &tracer->event,
+                  &tracer->effects);
+    print_effects(tracer);
+    check_step(tracer, line, bar + 1 + strspn(bar + 1, " "));
 }
 
 /* The votes end where memory does, so that a lease that reads or writes the

@@ -3,29 +3,32 @@
  *
  *     [time] event             | actions of the lease
  *
- * Events:   acquire [HINT]   adopt T   extend [TTL]   release   detach
- *           release-foreign T [SPARED]   node N STATUS   reset N
+ * Events:   acquire [HINT]   queue [HINT]: acquire, and wait in queues
+ *           stay: so, with a place that stays   adopt COUNTER   extend [TTL]
+ *           release   detach   release-foreign COUNTER [SPARED]
  *           timer, in the millisecond in which it is due   overdue: later
- *           slow N   up N: become so, without a step
- *           spread   sparse: no, or some, node is about to give it to us
- *           granted N C: N granted at C, or (0) did not
- *           queue [HINT]: acquire, and wait in queues
- *           N grants C: pushed   doubt N: our lock may have ended there
- *           listen N   unlisten N: can (not) push
- *           to us
- *           N VERB ok C [FLOOR | bound MOST | behind: an earlier ticket
- *           waits there]
- *           N VERB no C [RIVAL [LEFT [TIME]]]   N VERB unsent
- *           N VERB queued|foreign C [AHEAD [LEFT]]: under ticket 500
- *           N VERB unknown   N VERB error           VERB: A, Q, C, Y or R
- * Actions:  0A 1A      ACQUIRE to nodes 0 and 1 (A5: with hint 5)
- *           0Q 0Q500   ACQUIRE with a place, under the node's time or a ticket
- *           0Y7        YIELD of grant 7; queued: waits now
- *           2C7 2C7h   CONFIRM of fence 7 (h: as holder)
- *           2R7        RELEASE with largest counter 7
- *           held 7 till 94, extended till 94, taken, split, unreached,
- *           too-slow, unextended, released, unknown, lost; at-risk, safe; done;
- *           late 2     node 2 missed its timeout
+ *           node N STATUS   reset N   listen N   unlisten N: can (not) push
+ *           doubt N: our lock may have ended there
+ *           N grants COUNTER: pushed
+ *           N VERB VERDICT [COUNTER [FIELD VALUE]...]: an answer
+ *             VERB      acquire, queue, confirm, release, yield
+ *             VERDICT   ok, no, unsent, unknown, error; and queued in one of
+ *                       four ways: queued, foreign, mortal, unwatched
+ *             FIELD     of ok: floor, bound, and `behind` without a value: an
+ *                       earlier ticket waits there; of no: rival (99), left
+ *                       (20000), time (0); of queued: ahead (0), left
+ * Settings: slow N   up N: become so, without a step
+ * Claims:   spread   sparse: no, or some, node is about to give it to us
+ *           granted N COUNTER: N granted that, or (0) did not
+ * Actions:  acquire [HINT] at N...   confirm COUNTER at N...
+ *           queue [TICKET] at N...: ACQUIRE with a place, under a ticket or
+ *           the node's time
+ *           renew COUNTER at N...: CONFIRM as holder
+ *           release COUNTER at N...   yield COUNTER at N...
+ *           late N: missed its timeout
+ *           held COUNTER till TIME, extended till TIME, queued, taken, split,
+ *           unreached, too-slow, unextended, released, unknown, lost;
+ *           at-risk, safe; done
  *
  * A reply is to the last request of its verb in the trace, and has the time
  * of its sending. Times are milliseconds. node_timeout is 50 ms,
@@ -41,10 +44,10 @@ void trace(unsigned n_nodes, int ttl_ms, const char *text);
 
 /* The beginning of many traces: a ttl of 1 s, held at all three nodes. */
 #define TRACE_HELD                                                             \
-    "[0] acquire          | 0A 1A 2A\n"                                        \
-    "[1] 0 A ok 7         | \n"                                                \
-    "[2] 1 A ok 7         | held 7 till 988\n"                                 \
-    "[3] 2 A ok 7         | \n"
+    "[0] acquire          | acquire at 0 1 2\n"                                \
+    "[1] 0 acquire ok 7   | \n"                                                \
+    "[2] 1 acquire ok 7   | held 7 till 988\n"                                 \
+    "[3] 2 acquire ok 7   | \n"
 
 /* The same with jitter; @return when the timer is due at its end, in
  * nanoseconds. */

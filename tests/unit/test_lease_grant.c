@@ -17,35 +17,35 @@ static void grant_at_another_counter_is_a_vote_there(void **state)
 {
     (void)state;
     trace(3, 1000,
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 0 A ok 7         | \n"
-          "[2] 1 A ok 9         | 0C9\n"
-          "[3] 0 C ok 12        | 1C12\n"
-          "[4] 1 C ok 12        | held 12 till 990\n");
+          "[0] acquire          | acquire at 0 1 2\n"
+          "[1] 0 acquire ok 7   | \n"
+          "[2] 1 acquire ok 9   | confirm 9 at 0\n"
+          "[3] 0 confirm ok 12  | confirm 12 at 1\n"
+          "[4] 1 confirm ok 12  | held 12 till 990\n");
 }
 
 static void refusal_revokes_the_grant_before_it(void **state)
 {
     (void)state;
     trace(3, 1000,
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 0 A ok 7         | \n"
-          "[1] granted 0 7      |\n"
-          "[2] 1 A ok 9         | 0C9\n"
-          "[3] 0 C no 9         | \n"
-          "[4] 2 A no 9         | taken 0R9 1R9\n"
-          "[4] granted 0 0      |\n"
-          "[4] granted 1 9      |\n"
-          "[4] granted 2 0      |\n");
+          "[0] acquire          | acquire at 0 1 2\n"
+          "[1] 0 acquire ok 7   | \n"
+          "[1] granted 0 7      | \n"
+          "[2] 1 acquire ok 9   | confirm 9 at 0\n"
+          "[3] 0 confirm no 9   | \n"
+          "[4] 2 acquire no 9   | taken, release 9 at 0 1\n"
+          "[4] granted 0 0      | \n"
+          "[4] granted 1 9      | \n"
+          "[4] granted 2 0      | \n");
 }
 
 static void late_grant_of_a_used_up_lease_does_not_count(void **state)
 {
     (void)state;
     trace(1, 1000,
-          "[0] acquire          | 0A\n"
-          "[700] 0 A ok 7       | too-slow 0R7\n"
-          "[701] 0 R ok         | done\n");
+          "[0] acquire          | acquire at 0\n"
+          "[700] 0 acquire ok 7 | too-slow, release 7 at 0\n"
+          "[701] 0 release ok   | done\n");
 }
 
 /* A single node makes the ticket itself. The grant came too late to count, so
@@ -54,19 +54,19 @@ static void late_grant_enters_the_queue(void **state)
 {
     (void)state;
     trace(1, 30000,
-          "[0] queue          | 0Q\n"
-          "[29800] 0 Q ok 5   | queued 0Q\n");
+          "[0] queue            | queue at 0\n"
+          "[29800] 0 queue ok 5 | queued, queue at 0\n");
 }
 
 static void late_grant_decides_before_the_second_round(void **state)
 {
     (void)state;
     trace(3, 1000,
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 0 A ok 7         | \n"
-          "[2] 1 A ok 9         | 0C9\n"
-          "[3] 2 A ok 9         | held 9 till 988\n"
-          "[4] 0 C ok 9         | \n");
+          "[0] acquire          | acquire at 0 1 2\n"
+          "[1] 0 acquire ok 7   | \n"
+          "[2] 1 acquire ok 9   | confirm 9 at 0\n"
+          "[3] 2 acquire ok 9   | held 9 till 988\n"
+          "[4] 0 confirm ok 9   | \n");
 }
 
 /* A late reply is a reply: the node is no longer late. */
@@ -74,16 +74,16 @@ static void late_reply_counts(void **state)
 {
     (void)state;
     trace(5, 1000,
-          "[0] acquire          | 0A 1A 2A 3A 4A\n"
-          "[1] 4 A no 5         | \n"
-          "[1] 1 A ok 7         | \n"
-          "[10] 2 A ok 8        | \n"
-          "[10] 3 A ok 8        | 1C8\n"
+          "[0] acquire          | acquire at 0 1 2 3 4\n"
+          "[1] 4 acquire no 5   | \n"
+          "[1] 1 acquire ok 7   | \n"
+          "[10] 2 acquire ok 8  | \n"
+          "[10] 3 acquire ok 8  | confirm 8 at 1\n"
           "[50] timer           | late 0\n"
-          "[51] 0 A ok 9        | 2C9 3C9\n"
+          "[51] 0 acquire ok 9  | confirm 9 at 2 3\n"
           "[60] timer           | late 1\n"
-          "[61] 2 C ok 9        | \n"
-          "[62] 3 C ok 9        | held 9 till 988\n");
+          "[61] 2 confirm ok 9  | \n"
+          "[62] 3 confirm ok 9  | held 9 till 988\n");
 }
 
 /* A node that lost its data refuses the second request. The reply to the
@@ -92,13 +92,13 @@ static void late_reply_from_before_a_reset_is_stale(void **state)
 {
     (void)state;
     trace(3, 1000,
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 0 A ok 5         | \n"
-          "[2] 1 A ok 9         | 0C9\n"
-          "[3] reset 0          | 0A9\n"
-          "[4] 0 A no 10        | \n"
-          "[5] 0 C ok 9         | \n"
-          "[6] 2 A no 5         | taken 0R10 1R10\n");
+          "[0] acquire          | acquire at 0 1 2\n"
+          "[1] 0 acquire ok 5   | \n"
+          "[2] 1 acquire ok 9   | confirm 9 at 0\n"
+          "[3] reset 0          | acquire 9 at 0\n"
+          "[4] 0 acquire no 10  | \n"
+          "[5] 0 confirm ok 9   | \n"
+          "[6] 2 acquire no 5   | taken, release 10 at 0 1\n");
 }
 
 /* ---- Pushed grants ----------------------------------------------------- */
@@ -108,16 +108,16 @@ static void pushed_grant_before_the_reply(void **state)
     (void)state;
     /* There are two connections: the push may be read first. */
     trace(1, TTL_MS,
-          "[0] queue           | 0Q\n"
-          "[1] 0 grants 8      | \n"
-          "[1] 0 grants 7      | \n"
-          "[2] 0 Q queued 7    | held 8 till 5938\n");
+          "[0] queue            | queue at 0\n"
+          "[1] 0 grants 8       | \n"
+          "[1] 0 grants 7       | \n"
+          "[2] 0 queue queued 7 | held 8 till 5938\n");
     /* It is no reply: with that still to come, nothing is decided. */
     trace(1, TTL_MS,
-          "[0] queue           | 0Q\n"
-          "[1] 0 grants 8      | \n"
-          "[50] timer          | late 0\n"
-          "[900] 0 Q queued 7  | held 8 till 5938\n");
+          "[0] queue            | queue at 0\n"
+          "[1] 0 grants 8       | \n"
+          "[50] timer           | late 0\n"
+          "[900] 0 queue queued 7 | held 8 till 5938\n");
 }
 
 static void pushed_grant_below_a_reply_does_not_count(void **state)
@@ -125,13 +125,13 @@ static void pushed_grant_below_a_reply_does_not_count(void **state)
     (void)state;
     /* "queued, c = 9" is newer than the grant at 8. */
     trace(1, TTL_MS,
-          "[0] queue           | 0Q\n"
-          "[1] 0 Q queued 7    | queued\n"
-          "[2001] timer        | 0Q500\n"
-          "[2002] 0 Q queued 9 | \n"
-          "[2003] 0 grants 8   | \n"
-          "[2004] 0 grants 9   | \n"
-          "[2005] 0 grants 10  | held 10 till 7939\n");
+          "[0] queue            | queue at 0\n"
+          "[1] 0 queue queued 7 | queued\n"
+          "[2001] timer         | queue 500 at 0\n"
+          "[2002] 0 queue queued 9 | \n"
+          "[2003] 0 grants 8    | \n"
+          "[2004] 0 grants 9    | \n"
+          "[2005] 0 grants 10   | held 10 till 7939\n");
 }
 
 static void late_pushed_grant_does_not_count(void **state)
@@ -140,27 +140,27 @@ static void late_pushed_grant_does_not_count(void **state)
     /* Heartbeats that are lost: the place at the node, and a claim granted to
      * it, end Q after the last heartbeat that was answered. */
     trace(1, TTL_MS,
-          "[0] queue             | 0Q\n"
-          "[1] 0 Q queued 7      | queued\n"
-          "[2001] timer          | 0Q500\n"
-          "[2051] timer          | late 0\n"
-          "[5939] 0 grants 8     | \n"
-          "[5940] 0 Q ok 8 | 0Q500\n"
-          "[5941] 0 Q ok 8 | held 8 till 11878\n");
+          "[0] queue            | queue at 0\n"
+          "[1] 0 queue queued 7 | queued\n"
+          "[2001] timer         | queue 500 at 0\n"
+          "[2051] timer         | late 0\n"
+          "[5939] 0 grants 8    | \n"
+          "[5940] 0 queue ok 8  | queue 500 at 0\n"
+          "[5941] 0 queue ok 8  | held 8 till 11878\n");
 }
 
 static void pushed_grant_near_its_end_is_refreshed(void **state)
 {
     (void)state;
     trace(1, TTL_MS,
-          "[0] queue             | 0Q\n"
-          "[1] 0 Q queued 7      | queued\n"
-          "[2001] timer          | 0Q500\n"
-          "[2002] 0 Q unknown    | \n"
-          "[4002] timer          | 0Q500\n"
-          "[4003] 0 Q unsent     | \n"
-          "[4500] 0 grants 8     | 0Q500\n"
-          "[4501] 0 Q ok 8       | held 8 till 10438\n");
+          "[0] queue            | queue at 0\n"
+          "[1] 0 queue queued 7 | queued\n"
+          "[2001] timer         | queue 500 at 0\n"
+          "[2002] 0 queue unknown | \n"
+          "[4002] timer         | queue 500 at 0\n"
+          "[4003] 0 queue unsent | \n"
+          "[4500] 0 grants 8    | queue 500 at 0\n"
+          "[4501] 0 queue ok 8  | held 8 till 10438\n");
 }
 
 int main(void)

@@ -27,16 +27,16 @@ static void is_due(const char *text, int64_t due_ns, int64_t moved_ns)
 static void renewals_come_an_eighth_earlier(void **state)
 {
     (void)state;
-    is_due("[0] acquire     | 0A\n"
-           "[1] 0 A ok 7    | held 7 till 2968\n",
+    is_due("[0] acquire          | acquire at 0\n"
+           "[1] 0 acquire ok 7   | held 7 till 2968\n",
            1000 * MS, -1000 * MS / 8);
 }
 
 static void heartbeats_come_a_sixteenth_later(void **state)
 {
     (void)state;
-    is_due("[0] queue             | 0Q\n"
-           "[1] 0 Q queued 7 3    | queued\n",
+    is_due("[0] queue            | queue at 0\n"
+           "[1] 0 queue queued 7 ahead 3 | queued\n",
            1001 * MS, 1000 * MS / 16);
 }
 
@@ -45,8 +45,8 @@ static void heartbeats_come_a_sixteenth_later(void **state)
 static void polls_come_a_quarter_earlier(void **state)
 {
     (void)state;
-    is_due("[0] queue             | 0Q\n"
-           "[1] 0 Q foreign 7     | queued\n",
+    is_due("[0] queue            | queue at 0\n"
+           "[1] 0 queue foreign 7 | queued\n",
            11 * MS, -10 * MS / 4);
 }
 
@@ -56,8 +56,9 @@ static void at_risk_after_half_a_lease(void **state)
     (void)state;
     assert_int_equal(trace_wake(3, 1000, 0,
                                 TRACE_HELD
-                                "[334] timer | 0C7h 1C7h 2C7h\n"
-                                "[480] overdue | late 0 late 1 late 2\n"),
+                                "[334] timer          | renew 7 at 0 1 2\n"
+                                "[480] overdue "
+                                "| late 0, late 1, late 2\n"),
                      500 * MS);
 }
 
@@ -66,20 +67,20 @@ static void at_risk_after_half_a_lease(void **state)
 static void polls_grow_apart(void **state)
 {
     (void)state;
-    static const char polls[] = "[0] queue          | 0Q\n"
-                                "[1] 0 Q mortal 7   | queued\n"
-                                "[11] timer         | 0Q500\n"
-                                "[12] 0 Q mortal 7  | \n"
-                                "[32] timer         | 0Q500\n"
-                                "[33] 0 Q mortal 7  | \n"
-                                "[73] timer         | 0Q500\n";
+    static const char polls[] = "[0] queue            | queue at 0\n"
+                                "[1] 0 queue mortal 7 | queued\n"
+                                "[11] timer           | queue 500 at 0\n"
+                                "[12] 0 queue mortal 7 | \n"
+                                "[32] timer           | queue 500 at 0\n"
+                                "[33] 0 queue mortal 7 | \n"
+                                "[73] timer           | queue 500 at 0\n";
     char text[1000];
-    snprintf(text, sizeof(text), "%s[74] 0 Q mortal 7  | \n", polls);
+    snprintf(text, sizeof(text), "%s[74] 0 queue mortal 7 | \n", polls);
     assert_int_equal(trace_wake(1, 3000, 0, text), (74 + 80) * MS);
     snprintf(text, sizeof(text),
-             "%s[74] 0 Q queued 7 3 | \n"
-             "[1074] timer         | 0Q500\n"
-             "[1075] 0 Q mortal 7  | \n",
+             "%s[74] 0 queue queued 7 ahead 3 | \n"
+             "[1074] timer         | queue 500 at 0\n"
+             "[1075] 0 queue mortal 7 | \n",
              polls);
     assert_int_equal(trace_wake(1, 3000, 0, text), (1075 + 10) * MS);
 }
@@ -98,8 +99,8 @@ static void when_the_first_few_look(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[200];
         snprintf(text, sizeof(text),
-                 "[0] queue           | 0Q\n"
-                 "[1] 0 Q queued 7 %d %d | queued\n",
+                 "[0] queue            | queue at 0\n"
+                 "[1] 0 queue queued 7 ahead %d left %d | queued\n",
                  cases[i].ahead, cases[i].left_ms);
         assert_int_equal(trace_wake(1, 3000, 0, text), cases[i].wake_ms * MS);
     }
@@ -111,10 +112,10 @@ static void queueing_marks_no_request_late(void **state)
 {
     (void)state;
     assert_int_equal(trace_wake(3, 30000, 0,
-                                "[0] queue                | 0A 1A 2A\n"
-                                "[1] 0 A no 7 9 20000 300 | \n"
-                                "[1] 1 A no 7 9 20000 300 "
-                                "| queued 0Q300 1Q300\n"),
+                                "[0] queue            | acquire at 0 1 2\n"
+                                "[1] 0 acquire no 7 rival 9 time 300 | \n"
+                                "[1] 1 acquire no 7 rival 9 time 300 "
+                                "| queued, queue 300 at 0 1\n"),
                      50 * MS);
 }
 
@@ -124,15 +125,15 @@ static void extending_marks_no_request_late(void **state)
 {
     (void)state;
     static const char late[] =
-        TRACE_HELD "[334] timer     | 0C7h 1C7h 2C7h\n"
-                   "[384] overdue   | late 0 late 1 late 2\n"
-                   "[410] extend    | \n";
+        TRACE_HELD "[334] timer          | renew 7 at 0 1 2\n"
+                   "[384] overdue        | late 0, late 1, late 2\n"
+                   "[410] extend         | \n";
     char text[1000];
     assert_true(trace_wake(3, 1000, 0, late) > 410 * MS);
     snprintf(text, sizeof(text),
              "%s"
-             "[459] overdue   | \n"
-             "[460] timer     | late 0 late 1 late 2 unextended\n",
+             "[459] overdue        | \n"
+             "[460] timer          | late 0, late 1, late 2, unextended\n",
              late);
     trace(3, 1000, text);
 }

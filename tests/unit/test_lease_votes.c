@@ -19,47 +19,47 @@ static void an_error_takes_nothing(void **state)
     /* The node did not execute the request, so there is no grant to release.
      * After a reconnect it gets no second request: it has replied. */
     trace(3, 1000,
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 0 A error        | \n"
+          "[0] acquire          | acquire at 0 1 2\n"
+          "[1] 0 acquire error  | \n"
           "[2] node 0 down      | \n"
           "[3] node 0 voting    | \n"
-          "[4] 1 A ok 7         | \n"
-          "[5] 2 A no 7         | split 1R7\n"
-          "[6] 1 R ok           | done\n");
+          "[4] 1 acquire ok 7   | \n"
+          "[5] 2 acquire no 7   | split, release 7 at 1\n"
+          "[6] 1 release ok     | done\n");
 }
 
 static void who_has_answered_is_not_asked_again(void **state)
 {
     (void)state;
     trace(3, 1000,
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 0 A no 7         | \n"
-          "[2] 1 A ok 7         | \n"
+          "[0] acquire          | acquire at 0 1 2\n"
+          "[1] 0 acquire no 7   | \n"
+          "[2] 1 acquire ok 7   | \n"
           "[3] node 0 voting    | \n"
           "[4] node 1 voting    | \n"
-          "[5] 2 A ok 7         | held 7 till 988\n");
+          "[5] 2 acquire ok 7   | held 7 till 988\n");
 }
 
 static void an_error_of_a_raise_may_leave_the_grant(void **state)
 {
     (void)state;
     trace(3, 1000,
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 0 A ok 7         | \n"
-          "[2] 1 A ok 9         | 0C9\n"
-          "[3] 0 C error        | \n"
-          "[4] 2 A no 9         | split 0R9 1R9\n");
+          "[0] acquire          | acquire at 0 1 2\n"
+          "[1] 0 acquire ok 7   | \n"
+          "[2] 1 acquire ok 9   | confirm 9 at 0\n"
+          "[3] 0 confirm error  | \n"
+          "[4] 2 acquire no 9   | split, release 9 at 0 1\n");
 }
 
 static void a_raise_that_was_not_sent_leaves_the_grant(void **state)
 {
     (void)state;
     trace(3, 1000,
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 0 A ok 7         | \n"
-          "[2] 1 A ok 9         | 0C9\n"
-          "[3] 0 C unsent       | 0C9\n"
-          "[4] 0 C ok 9         | held 9 till 988\n");
+          "[0] acquire          | acquire at 0 1 2\n"
+          "[1] 0 acquire ok 7   | \n"
+          "[2] 1 acquire ok 9   | confirm 9 at 0\n"
+          "[3] 0 confirm unsent | confirm 9 at 0\n"
+          "[4] 0 confirm ok 9   | held 9 till 988\n");
 }
 
 /* The request was sent and the connection broke: the node may have granted. A
@@ -68,24 +68,24 @@ static void an_earlier_grant_outlives_an_unsent_request(void **state)
 {
     (void)state;
     trace(3, 1000,
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 0 A unknown      | \n"
-          "[2] node 0 voting    | 0A\n"
-          "[3] 0 A unsent       | \n"
-          "[4] 1 A no 5         | \n"
-          "[5] 2 A no 5         | taken 0R5\n");
+          "[0] acquire          | acquire at 0 1 2\n"
+          "[1] 0 acquire unknown | \n"
+          "[2] node 0 voting    | acquire at 0\n"
+          "[3] 0 acquire unsent | \n"
+          "[4] 1 acquire no 5   | \n"
+          "[5] 2 acquire no 5   | taken, release 5 at 0\n");
 }
 
 static void an_earlier_grant_outlives_an_error(void **state)
 {
     (void)state;
     trace(3, 1000,
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 0 A unknown      | \n"
-          "[2] node 0 voting    | 0A\n"
-          "[3] 0 A error        | \n"
-          "[4] 1 A no 5         | \n"
-          "[5] 2 A no 5         | taken 0R5\n");
+          "[0] acquire          | acquire at 0 1 2\n"
+          "[1] 0 acquire unknown | \n"
+          "[2] node 0 voting    | acquire at 0\n"
+          "[3] 0 acquire error  | \n"
+          "[4] 1 acquire no 5   | \n"
+          "[5] 2 acquire no 5   | taken, release 5 at 0\n");
 }
 
 /* Two nodes in turn: the counter of each has increased when the other was
@@ -96,8 +96,8 @@ static void raised_64_times(int ttl_ms, const char *begins, const char *ends)
     size_t len = (size_t)snprintf(text, sizeof(text), "%s", begins);
     for (int i = 0; i < 63; i++) {
         len += (size_t)snprintf(text + len, sizeof(text) - len,
-                                "[2] %d C ok %d | %dC%d\n", i % 2, 9 + i,
-                                1 - i % 2, 9 + i);
+                                "[2] %d confirm ok %d | confirm %d at %d\n",
+                                i % 2, 9 + i, 9 + i, 1 - i % 2);
     }
     snprintf(text + len, sizeof(text) - len, "%s", ends);
     trace(3, ttl_ms, text);
@@ -109,11 +109,11 @@ static void raising_for_ever_is_given_up(void **state)
 {
     (void)state;
     raised_64_times(1000,
-                    "[0] acquire   | 0A 1A 2A\n"
-                    "[1] 2 A no 1  | \n"
-                    "[1] 0 A ok 7  | \n"
-                    "[1] 1 A ok 8  | 0C8\n",
-                    "[3] 1 C ok 72 | split 0R72 1R72\n");
+                    "[0] acquire          | acquire at 0 1 2\n"
+                    "[1] 2 acquire no 1   | \n"
+                    "[1] 0 acquire ok 7   | \n"
+                    "[1] 1 acquire ok 8   | confirm 8 at 0\n",
+                    "[3] 1 confirm ok 72  | split, release 72 at 0 1\n");
 }
 
 /* An attempt that may wait enters the queues instead, and keeps its grants. It
@@ -122,11 +122,11 @@ static void raising_for_ever_ends_in_the_queues(void **state)
 {
     (void)state;
     raised_64_times(30000,
-                    "[0] queue                | 0A 1A 2A\n"
-                    "[1] 2 A no 1 9 20000 300 | \n"
-                    "[1] 0 A ok 7             | \n"
-                    "[1] 1 A ok 8             | 0C8\n",
-                    "[3] 1 C ok 72 | queued 0Q300 1Q300 2Q300\n");
+                    "[0] queue            | acquire at 0 1 2\n"
+                    "[1] 2 acquire no 1 rival 9 time 300 | \n"
+                    "[1] 0 acquire ok 7   | \n"
+                    "[1] 1 acquire ok 8   | confirm 8 at 0\n",
+                    "[3] 1 confirm ok 72  | queued, queue 300 at 0 1 2\n");
 }
 
 /* ---- Slow nodes -------------------------------------------------------- */
@@ -137,19 +137,19 @@ static void slow_nodes_are_needed(void **state)
 {
     (void)state;
     trace(3, 1000,
-          "[0] slow 0           |\n"
-          "[0] slow 1           |\n"
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 2 A ok 7         | \n"
-          "[2] 0 A unsent       | \n"
-          "[50] timer           | late 1 unreached 1R7 2R7\n");
+          "[0] slow 0           | \n"
+          "[0] slow 1           | \n"
+          "[0] acquire          | acquire at 0 1 2\n"
+          "[1] 2 acquire ok 7   | \n"
+          "[2] 0 acquire unsent | \n"
+          "[50] timer           | late 1, unreached, release 7 at 1 2\n");
     trace(3, 1000,
-          "[0] slow 0           |\n"
-          "[0] slow 1           |\n"
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 2 A ok 7         | \n"
-          "[2] 1 A unsent       | \n"
-          "[50] timer           | late 0 unreached 0R7 2R7\n");
+          "[0] slow 0           | \n"
+          "[0] slow 1           | \n"
+          "[0] acquire          | acquire at 0 1 2\n"
+          "[1] 2 acquire ok 7   | \n"
+          "[2] 1 acquire unsent | \n"
+          "[50] timer           | late 0, unreached, release 7 at 0 2\n");
 }
 
 /* A reply from a node that is down does not count: the caller must not get a
@@ -158,20 +158,20 @@ static void a_node_that_is_down_has_no_vote(void **state)
 {
     (void)state;
     trace(3, 1000,
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 0 A ok 7         | \n"
+          "[0] acquire          | acquire at 0 1 2\n"
+          "[1] 0 acquire ok 7   | \n"
           "[2] node 0 down      | \n"
-          "[3] 1 A ok 7         | \n"
-          "[4] 2 A no 7         | split 1R7\n"
-          "[5] 1 R ok           | \n"
-          "[6] node 0 voting    | 0R7\n"
-          "[7] 0 R ok           | done\n");
+          "[3] 1 acquire ok 7   | \n"
+          "[4] 2 acquire no 7   | split, release 7 at 1\n"
+          "[5] 1 release ok     | \n"
+          "[6] node 0 voting    | release 7 at 0\n"
+          "[7] 0 release ok     | done\n");
     trace(3, 1000,
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 0 A ok 7         | \n"
+          "[0] acquire          | acquire at 0 1 2\n"
+          "[1] 0 acquire ok 7   | \n"
           "[2] node 0 down      | \n"
-          "[3] 1 A ok 8         | \n"
-          "[4] 2 A ok 8         | held 8 till 988\n");
+          "[3] 1 acquire ok 8   | \n"
+          "[4] 2 acquire ok 8   | held 8 till 988\n");
 }
 
 static void no_node_is_up(void **state)
@@ -181,7 +181,7 @@ static void no_node_is_up(void **state)
           "[0] node 0 down      | \n"
           "[0] node 1 down      | \n"
           "[0] node 2 down      | \n"
-          "[1] acquire          | unreached done\n");
+          "[1] acquire          | unreached, done\n");
 }
 
 static void the_only_one_to_come_is_waited_for(void **state)
@@ -189,10 +189,10 @@ static void the_only_one_to_come_is_waited_for(void **state)
     (void)state;
     trace(3, 1000,
           "[0] node 0 connecting | \n"
-          "[0] node 1 down       | \n"
-          "[1] acquire           | 2A\n"
-          "[2] 2 A ok 7          | \n"
-          "[1001] timer          | unreached 2R7\n");
+          "[0] node 1 down      | \n"
+          "[1] acquire          | acquire at 2\n"
+          "[2] 2 acquire ok 7   | \n"
+          "[1001] timer         | unreached, release 7 at 2\n");
 }
 
 static void an_answered_majority_waits_for_no_other_node(void **state)
@@ -200,9 +200,9 @@ static void an_answered_majority_waits_for_no_other_node(void **state)
     (void)state;
     trace(3, 1000,
           "[0] node 2 connecting | \n"
-          "[1] acquire           | 0A 1A\n"
-          "[2] 0 A no 7          | \n"
-          "[3] 1 A ok 7          | split 1R7\n");
+          "[1] acquire          | acquire at 0 1\n"
+          "[2] 0 acquire no 7   | \n"
+          "[3] 1 acquire ok 7   | split, release 7 at 1\n");
 }
 
 /* With its clock set back a node may grant a lower counter than it granted, or
@@ -211,29 +211,29 @@ static void what_a_node_forgot_is_forgotten(void **state)
 {
     (void)state;
     trace(3, 1000,
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 0 A ok 9         | \n"
-          "[2] reset 0          | 0A\n"
-          "[4] 0 A ok 5         | \n"
-          "[5] 1 A ok 9         | 0C9\n"
-          "[6] 0 C ok 9         | held 9 till 988\n");
+          "[0] acquire          | acquire at 0 1 2\n"
+          "[1] 0 acquire ok 9   | \n"
+          "[2] reset 0          | acquire at 0\n"
+          "[4] 0 acquire ok 5   | \n"
+          "[5] 1 acquire ok 9   | confirm 9 at 0\n"
+          "[6] 0 confirm ok 9   | held 9 till 988\n");
     trace(3, 1000,
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 0 A no 9         | \n"
-          "[2] reset 0          | 0A\n"
-          "[4] 0 A ok 5         | \n"
-          "[5] 1 A ok 5         | held 5 till 988\n");
+          "[0] acquire          | acquire at 0 1 2\n"
+          "[1] 0 acquire no 9   | \n"
+          "[2] reset 0          | acquire at 0\n"
+          "[4] 0 acquire ok 5   | \n"
+          "[5] 1 acquire ok 5   | held 5 till 988\n");
 }
 
 static void a_raise_that_is_late_is_not_waited_for(void **state)
 {
     (void)state;
     trace(3, 1000,
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 0 A ok 9         | \n"
-          "[2] 1 A ok 7         | 1C9\n"
-          "[3] 2 A no 9         | \n"
-          "[52] timer           | late 1 split 0R9 1R9\n");
+          "[0] acquire          | acquire at 0 1 2\n"
+          "[1] 0 acquire ok 9   | \n"
+          "[2] 1 acquire ok 7   | confirm 9 at 1\n"
+          "[3] 2 acquire no 9   | \n"
+          "[52] timer           | late 1, split, release 9 at 0 1\n");
 }
 
 int main(void)
