@@ -3,7 +3,7 @@
 # valgrind on the command: no error and no leak, in wrapper and keeper.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
-# timeout: 180
+# timeout: 300
 command -v valgrind >/dev/null || skip_all 'no valgrind'
 ! is_sanitized "$HF_BUILD/holdfast" || skip_all 'a sanitizer is in'
 
@@ -24,8 +24,11 @@ clean() { # CODE COMMAND...
 server_start one
 # Shared by root's group: as doctor --init leaves it.
 install -d -m 2750 "$W/store"
-holdfast doctor --init -u "local://$W/store" 2>/dev/null
-for HOLDFAST_URL in "local://$W/store" "${SERVER_URL[one]}?quarantine=off&node_timeout=1s"; do
+# A command under valgrind may take seconds to start and to read what has come.
+local_url="local://$W/store?max_ttl=10m"
+redis_url="${SERVER_URL[one]}?quarantine=off&max_ttl=10m&node_timeout=10s"
+holdfast doctor --init -u "$local_url" 2>/dev/null
+for HOLDFAST_URL in "$local_url" "$redis_url"; do
     export HOLDFAST_URL
     clean 0 run x -- true
     clean 3 run x -- sh -c 'exit 3'
@@ -33,7 +36,7 @@ for HOLDFAST_URL in "local://$W/store" "${SERVER_URL[one]}?quarantine=off&node_t
     clean 0 run --once 1h once -- true
     clean 0 run --once 1h once -- true
     clean 124 run --max-hold 1s --kill-grace 100ms x -- sleep 100
-    clean 0 acquire -t 50s held
+    clean 0 acquire -t 10m held
     owner=${out%% *}
     clean 75 run -n held -- true
     clean 75 acquire -w 1s held
