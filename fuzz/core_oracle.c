@@ -151,7 +151,7 @@ static void check_send(struct oracle *oracle, const struct hf_send *send,
     FUZZ_CHECK(send->verb != HF_VERB_RELEASE || phase >= HF_PHASE_RELEASING);
     FUZZ_CHECK(send->verb != HF_VERB_CONFIRM || send->counter > 0);
     FUZZ_CHECK(send->verb != HF_VERB_YIELD || phase == HF_PHASE_WAITING);
-    FUZZ_CHECK(!send->holder || phase == HF_PHASE_HOLDING);
+    FUZZ_CHECK(!send->reacquires || phase == HF_PHASE_HOLDING);
     FUZZ_CHECK(!is_ask(send->verb) || (oracle->nodes->voting & bit) != 0);
     FUZZ_CHECK((oracle->nodes->down & bit) == 0);
     if (send->verb != HF_VERB_RELEASE) {

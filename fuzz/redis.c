@@ -90,7 +90,7 @@ static void ask(uint8_t what, uint8_t node)
         .cookie = client.n_asks,
         .verb = verb,
         .node = node,
-        .holder = (what & 16) != 0,
+        .reacquires = (what & 16) != 0,
         .name = is_scan ? "j*" : "job",
         .name_len = is_scan ? 2 : 3,
         .owner = owner,

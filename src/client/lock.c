@@ -189,25 +189,25 @@ struct hf_lock *hf_lock_new(struct hf_client *client,
 /* With on_state, a callback may still read `user` and `deadline_ns` after the
  * release, so the union members next to them are not used. */
 
-void hf_lock_set_keep(struct hf_lock *lock, struct hf_instant keep)
+void hf_lock_set_reserve_until(struct hf_lock *lock, struct hf_instant until)
 {
     struct hf_notice *notice = hf_lock_notice(lock);
     HF_ASSERT((lock->flags & HF_LOCK_CALLING) == 0);
-    *(notice != NULL ? &notice->keep : &lock->keep) = keep;
-    lock->flags |= HF_LOCK_KEEPING;
+    *(notice != NULL ? &notice->reserve_until : &lock->reserve_until) = until;
+    lock->flags |= HF_LOCK_RESERVES;
 }
 
-struct hf_instant hf_lock_keep(const struct hf_lock *lock)
+struct hf_instant hf_lock_reserve_until(const struct hf_lock *lock)
 {
     const struct hf_notice *notice = hf_lock_notice(lock);
-    HF_ASSERT((lock->flags & HF_LOCK_KEEPING) != 0);
-    return notice != NULL ? notice->keep : lock->keep;
+    HF_ASSERT((lock->flags & HF_LOCK_RESERVES) != 0);
+    return notice != NULL ? notice->reserve_until : lock->reserve_until;
 }
 
 void hf_lock_set_done(struct hf_lock *lock, hf_op_fn *done, void *user)
 {
     struct hf_notice *notice = hf_lock_notice(lock);
-    HF_ASSERT((lock->flags & HF_LOCK_KEEPING) == 0);
+    HF_ASSERT((lock->flags & HF_LOCK_RESERVES) == 0);
     *(notice != NULL ? &notice->done : &lock->done) = done;
     *(notice != NULL ? &notice->done_user : &lock->done_user) = user;
     lock->flags |= HF_LOCK_CALLING;

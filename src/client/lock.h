@@ -23,8 +23,8 @@
 enum hf_lock_flags {
     HF_LOCK_OURS = (1 << 0),      /* the user has the handle: report changes */
     HF_LOCK_HAS_EVENT = (1 << 1), /* in the queue of changed states: events.c */
-    HF_LOCK_KEEPING = (1 << 2), /* released; the name is reserved till `keep` */
-    HF_LOCK_CALLING = (1 << 3), /* released; `done` will get the outcome */
+    HF_LOCK_RESERVES = (1 << 2),  /* released; the name stays reserved */
+    HF_LOCK_CALLING = (1 << 3),   /* released; `done` will get the outcome */
     HF_LOCK_HAS_CALLBACK = (1 << 4), /* outcome known; `done` is queued */
     HF_LOCK_OVER = (1 << 5),         /* its lease is done */
     HF_LOCK_GIVE_UP = (1 << 6),      /* release it at the end of this step */
@@ -49,12 +49,12 @@ struct hf_lock {
     struct hf_op *op; /* gets the next outcome; or NULL */
     union {
         void *user;
-        struct hf_instant keep; /* KEEPING, without struct hf_notice */
-        hf_op_fn *done;         /* CALLING, without struct hf_notice */
+        struct hf_instant reserve_until; /* RESERVES, no hf_notice */
+        hf_op_fn *done;                  /* CALLING, no hf_notice */
     };
     union {
         _Atomic int64_t deadline_ns; /* HF_LONG_AGO: not held */
-        void *done_user;             /* CALLING, without struct hf_notice */
+        void *done_user;             /* CALLING, no hf_notice */
     };
     uint32_t queue_prev; /* in one of the client's queues, by index */
     uint32_t queue_next;
@@ -77,8 +77,8 @@ struct hf_notice {
     const struct hf_lock *follows; /* next lock of the handle; never changes */
     struct hf_lock *next_held;     /* in the list hf_notifier.held */
     union {
-        struct hf_instant keep; /* HF_LOCK_KEEPING */
-        hf_op_fn *done;         /* HF_LOCK_CALLING */
+        struct hf_instant reserve_until; /* HF_LOCK_RESERVES */
+        hf_op_fn *done;                  /* HF_LOCK_CALLING */
     };
     void *done_user;
 };
@@ -131,10 +131,10 @@ struct hf_lock_group *hf_lock_link(const struct hf_lock *lock);
 /* Its data for on_state; NULL: on_state is not set. */
 struct hf_notice *hf_lock_notice(const struct hf_lock *lock);
 
-/* For a release: reserve the name until `keep`; call `done` with the outcome.
- */
-void hf_lock_set_keep(struct hf_lock *lock, struct hf_instant keep);
-struct hf_instant hf_lock_keep(const struct hf_lock *lock);
+/* For a release: reserve the name until an instant; call `done` with the
+ * outcome. */
+void hf_lock_set_reserve_until(struct hf_lock *lock, struct hf_instant until);
+struct hf_instant hf_lock_reserve_until(const struct hf_lock *lock);
 void hf_lock_set_done(struct hf_lock *lock, hf_op_fn *done, void *user);
 hf_op_fn *hf_lock_done(const struct hf_lock *lock, void **user);
 

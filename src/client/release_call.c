@@ -16,14 +16,14 @@ static const struct hf_op_handlers handlers = {
     .outcome = hf_release_outcome,
 };
 
-/* for_ms: reserve the names for so long; 0: free them. */
-static void begin(struct hf_lock *lock, int64_t for_ms, struct hf_op *op)
+/* reserve_ms: reserve the names for so long; 0: free them. */
+static void begin(struct hf_lock *lock, int64_t reserve_ms, struct hf_op *op)
 {
-    struct hf_instant keep =
-        hf_instant_add(op->client->now, hf_span_ms(for_ms));
-    for (struct hf_lock *one = lock; for_ms > 0 && one != NULL;
+    struct hf_instant until =
+        hf_instant_add(op->client->now, hf_span_ms(reserve_ms));
+    for (struct hf_lock *one = lock; reserve_ms > 0 && one != NULL;
          one = hf_lock_group_next(one)) {
-        hf_lock_set_keep(one, keep);
+        hf_lock_set_reserve_until(one, until);
     }
     hf_release_whole(lock, op);
 }
@@ -39,19 +39,19 @@ static bool has_reader(const struct hf_lock *lock)
     return has;
 }
 
-static enum hf_status release(struct hf_lock *lock, int64_t for_ms)
+static enum hf_status release(struct hf_lock *lock, int64_t reserve_ms)
 {
     struct hf_client *client = lock->client;
     if (hf_client_enter(client, NULL) != HF_OK) {
         return HF_INVALID;
     }
-    if (for_ms > 0 && has_reader(lock)) {
+    if (reserve_ms > 0 && has_reader(lock)) {
         hf_client_leave(client);
         return HF_INVALID;
     }
     struct hf_op op;
     hf_op_init(&op, client, &handlers);
-    begin(lock, for_ms, &op);
+    begin(lock, reserve_ms, &op);
     enum hf_status status = hf_op_await(&op, NULL);
     hf_client_start_thread(client, NULL); /* for missing replies */
     hf_client_leave(client);

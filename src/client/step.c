@@ -34,13 +34,13 @@ void hf_client_ask(struct hf_client *client, const struct hf_ask *ask)
 }
 
 /* Rounded up: a reservation must not end early. 0: free the name. */
-static int64_t keep_ms(const struct hf_lock *lock)
+static int64_t reserve_ms(const struct hf_lock *lock)
 {
-    if ((lock->flags & HF_LOCK_KEEPING) == 0) {
+    if ((lock->flags & HF_LOCK_RESERVES) == 0) {
         return 0;
     }
     return hf_span_ms_ceil(
-        hf_instant_until(lock->client->now, hf_lock_keep(lock)));
+        hf_instant_until(lock->client->now, hf_lock_reserve_until(lock)));
 }
 
 static void send_all(struct hf_client *client, struct hf_lock *lock,
@@ -63,10 +63,10 @@ static void send_all(struct hf_client *client, struct hf_lock *lock,
         const struct hf_send *send = &effects->sends[i];
         ask.verb = send->verb;
         ask.node = send->node;
-        ask.holder = send->holder;
+        ask.reacquires = send->reacquires;
         ask.counter = send->counter;
         bool frees = send->verb == HF_VERB_RELEASE;
-        ask.ttl_ms = frees ? keep_ms(lock) : hf_span_ms_floor(send->ttl);
+        ask.ttl_ms = frees ? reserve_ms(lock) : hf_span_ms_floor(send->ttl);
         ask.queue_ms = hf_span_ms_floor(send->queue);
         ask.ticket = send->ticket;
         /* A RELEASE needs no processes: the store would read /proc for each. */

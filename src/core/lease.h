@@ -133,7 +133,7 @@ enum hf_outcome {
 struct hf_send {
     uint8_t node;
     enum hf_verb verb;
-    bool holder;        /* CONFIRM: acquires the name again if it is free */
+    bool reacquires;    /* CONFIRM: acquires the name again if it is free */
     uint64_t counter;   /* ACQUIRE: hint; CONFIRM: fence; RELEASE: largest seen;
                            YIELD: the grant that is returned */
     struct hf_span ttl; /* ACQUIRE, CONFIRM, YIELD: requested lease */

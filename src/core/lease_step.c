@@ -74,13 +74,13 @@ void hf_step_send(struct hf_step *step, unsigned node, enum hf_verb verb,
     /* A node in quarantine gets no ACQUIRE, only requests that repair (C4). */
     HF_ASSERT((may & hf_node_bit(node)) != 0);
     HF_ASSERT(step->out->n_sends < 2 * HF_NODES_MAX);
-    bool holder =
+    bool reacquires =
         verb == HF_VERB_CONFIRM && step->lease->phase == HF_PHASE_HOLDING;
     struct hf_send *send = &step->out->sends[step->out->n_sends++];
     *send = (struct hf_send){
         .node = (uint8_t)node,
         .verb = verb,
-        .holder = holder,
+        .reacquires = reacquires,
         .counter = counter,
     };
     fill_send(step->lease, send);
@@ -96,7 +96,7 @@ void hf_step_send(struct hf_step *step, unsigned node, enum hf_verb verb,
         step->lease, vote,
         hf_instant_add(step->event->now,
                        hf_nodes_timeout(step->nodes, node, step->lease->ttl)));
-    if (verb == HF_VERB_ACQUIRE || holder) {
+    if (verb == HF_VERB_ACQUIRE || reacquires) {
         vote->flags |= HF_VOTE_MAY_HOLD;
     }
 }

@@ -94,9 +94,9 @@ struct hf_bytes {
  *            none                                           is_unfair, life
  *   YIELD    the grant that it  lease          asker        as ACQUIRE
  *            returns
- *   CONFIRM  fence, to which    lease          asker        holder, detaches,
- *            it raises                                      is_shared, permits,
- *                                                           life
+ *   CONFIRM  fence, to which    lease          asker        reacquires, life,
+ *            it raises                                      detaches, permits,
+ *                                                           is_shared
  *   RELEASE  largest that the   reservation;   asker        -
  *            asker has seen     0: free it
  *   BREAK    -                  longest lease  breaker      frees_now, back
@@ -150,7 +150,7 @@ struct hf_ask {
     uint64_t cookie; /* copied to the answer; ACQUIRE, YIELD: to pushes, too */
     enum hf_verb verb;
     uint8_t node;
-    bool holder;       /* acquire the name again if it is free */
+    bool reacquires;   /* acquire the name again if it is free */
     bool detaches;     /* if it is OK, the client detaches the lock. Only if the
                           store has `is_told` */
     bool frees_now;    /* free the name before the lease expires */

@@ -555,11 +555,11 @@ static inline struct said acquire(struct rig *rig, const char *name,
 
 static inline struct said confirm(struct rig *rig, const char *name,
                                   const char *owner, uint64_t fence,
-                                  bool holder)
+                                  bool reacquires)
 {
     struct hf_ask ask = ask_of(HF_VERB_CONFIRM, name, owner);
     ask.counter = fence;
-    ask.holder = holder;
+    ask.reacquires = reacquires;
     return rig_ask(rig, ask);
 }
 

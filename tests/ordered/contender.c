@@ -58,7 +58,7 @@ static void send(struct client *client, struct slot *slot, enum hf_verb verb,
 {
     struct hf_ask ask = {
         .verb = verb,
-        .holder = slot->stage == STAGE_HOLDING,
+        .reacquires = slot->stage == STAGE_HOLDING,
         .detaches = verb == HF_VERB_CONFIRM && slot->is_leaving,
         .ttl_ms = verb == HF_VERB_RELEASE ? slot->reserve_ms : slot->ttl_ms,
         .counter = verb == HF_VERB_CONFIRM ? slot->number : 0,

@@ -161,7 +161,7 @@ static void it_keeps_its_place(void **state)
     assert_memory_equal(answer.owner, "one", 3);
     assert_non_null(seat->place);
     seat->acquire = (struct hf_ordered_request){true, 1, now};
-    hf_ordered_place_give(store, seat);
+    hf_ordered_place_answer(store, seat);
     expect(HF_VERDICT_QUEUED, NUMBER - 1);
     assert_true(answer.is_as_before);
     hf_ordered_check(store);

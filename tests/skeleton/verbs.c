@@ -195,7 +195,7 @@ static void confirm(struct visit *visit)
         name->counter = can_raise ? fence : name->counter;
         prolong(visit);
         grant(visit);
-    } else if (!visit->is_taken && visit->ask->holder &&
+    } else if (!visit->is_taken && visit->ask->reacquires &&
                (is_last || can_raise)) {
         install(visit, fence);
         grant(visit);

@@ -84,7 +84,7 @@ static void check_ttl(const struct tracer *tracer, const struct hf_send *send)
     if (send->verb != HF_VERB_RELEASE) {
         assert_true(send->ttl.ns == place_ns ||
                     (send->ttl.ns == own_ns && !is_place));
-        assert_true(send->ttl.ns == own_ns || !send->holder);
+        assert_true(send->ttl.ns == own_ns || !send->reacquires);
     }
     if (send->queue.ns != 0) {
         assert_int_equal(send->queue.ns, place_ns);
@@ -115,7 +115,7 @@ static const char *send_word(const struct hf_send *send)
         i++;
         assert_true(i < sizeof(verbs) / sizeof(verbs[0]));
     }
-    return takes_place(send) || send->holder ? verbs[i].other : verbs[i].word;
+    return takes_place(send) || send->reacquires ? verbs[i].other : verbs[i].word;
 }
 
 /* The number that a request names: a ticket, or a counter. */

@@ -246,12 +246,12 @@ const struct hf_answer *acquire(struct driver *d, const char *name,
 
 const struct hf_answer *confirm(struct driver *d, const char *name,
                                 const char *owner, uint64_t fence,
-                                int64_t ttl_ms, bool holder)
+                                int64_t ttl_ms, bool reacquires)
 {
     struct hf_ask ask = ask_for(HF_VERB_CONFIRM, name, owner);
     ask.ttl_ms = ttl_ms;
     ask.counter = fence;
-    ask.holder = holder;
+    ask.reacquires = reacquires;
     return driver_ask(d, &ask);
 }
 

@@ -66,7 +66,7 @@ const struct hf_answer *acquire(struct driver *d, const char *name,
                                 int64_t life_pid);
 const struct hf_answer *confirm(struct driver *d, const char *name,
                                 const char *owner, uint64_t fence,
-                                int64_t ttl_ms, bool holder);
+                                int64_t ttl_ms, bool reacquires);
 const struct hf_answer *release(struct driver *d, const char *name,
                                 const char *owner, uint64_t largest,
                                 int64_t keep_ms);

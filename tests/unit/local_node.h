@@ -187,7 +187,7 @@ static inline void local_ask(void *data, const struct request *from)
         .back_len = strlen(from->other),
         .ttl_ms = from->ttl_ms,
         .counter = from->returned > 0 ? from->returned : from->counter,
-        .holder = from->flag,
+        .reacquires = from->flag,
         .frees_now = from->flag,
         .is_unfair = from->verb == ACQUIRE && from->flag,
         .is_shared = from->mode[0] == 's',

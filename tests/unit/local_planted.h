@@ -175,7 +175,7 @@ WRAP(void, hf_txn_confirm, struct hf_txn *txn)
 {
     const struct hf_ask *ask = txn->ask;
     struct hf_ask other = *ask;
-    other.holder = ask->holder || is_broken(NO_TAKE);
+    other.reacquires = ask->reacquires || is_broken(NO_TAKE);
     txn->ask = &other;
     without_floor(txn, is_broken(NO_RAISE), __real_hf_txn_confirm);
     txn->ask = ask;

@@ -343,7 +343,7 @@ static void a_confirmation_changes_the_set(void **state)
                          .owner_len = sizeof(A) - 1,
                          .ttl_ms = TTL_MS,
                          .counter = c,
-                         .holder = true,
+                         .reacquires = true,
                          .life = &life};
     assert_int_equal(driver_ask(d, &ask)->verdict, HF_VERDICT_OK);
     end(first);

@@ -92,8 +92,8 @@ static void leave(struct model *m, int i)
     measure(m);
 }
 
-static void give(struct model *m, int i, bool is_shared, uint16_t permits,
-                 uint64_t v, int64_t until)
+static void grant_to(struct model *m, int i, bool is_shared, uint16_t permits,
+                     uint64_t v, int64_t until)
 {
     if (!is_shared) {
         scatter(m);
@@ -157,15 +157,15 @@ static void serve(struct model *m, const struct hf_ask *ask,
         if (i == m->asker) {
             uint64_t hint = ask->verb == HF_VERB_ACQUIRE ? ask->counter : 0;
             assert_int_equal(m->answer->verdict, HF_VERDICT_OK);
-            give(m, i, p->is_shared, p->permits,
-                 risen(m, m->answer->counter, hint), now_ms + ask->ttl_ms);
+            grant_to(m, i, p->is_shared, p->permits,
+                     risen(m, m->answer->counter, hint), now_ms + ask->ttl_ms);
             m->is_served = true;
             continue;
         }
         assert_true(m->n_pushes < d->n_pushes);
         uint64_t v = risen(m, d->pushes[m->n_pushes].counter, 0);
         m->pushes[m->n_pushes++] = (struct driver_push){(uint64_t)i, v};
-        give(m, i, p->is_shared, p->permits, v, now_ms + p->queue_ms);
+        grant_to(m, i, p->is_shared, p->permits, v, now_ms + p->queue_ms);
     }
 }
 
@@ -315,8 +315,8 @@ static bool take(struct model *m, const struct hf_ask *ask,
     }
     m->of[i].waits = false;
     assert_int_equal(a->verdict, HF_VERDICT_OK);
-    give(m, i, ask->is_shared, ask->permits, risen(m, a->counter, hint),
-         now_ms + ask->ttl_ms);
+    grant_to(m, i, ask->is_shared, ask->permits, risen(m, a->counter, hint),
+             now_ms + ask->ttl_ms);
     serve(m, ask, d);
     is_earlier(m, ask, a, i);
     return true;
@@ -390,10 +390,11 @@ static void on_confirm(struct model *m, const struct hf_ask *ask)
     }
     bool is_last = !ask->is_shared && m->has_last && m->holder == i &&
                    m->c == fence && fence > 0;
-    if (ask->holder && admits(m, ask->is_shared, ask->permits) &&
+    if (ask->reacquires && admits(m, ask->is_shared, ask->permits) &&
         (can_raise || is_last)) {
         m->of[i].waits = false;
-        give(m, i, ask->is_shared, ask->permits, fence, now_ms + ask->ttl_ms);
+        grant_to(m, i, ask->is_shared, ask->permits, fence,
+                 now_ms + ask->ttl_ms);
         assert_int_equal(a->verdict, HF_VERDICT_OK);
         assert_int_equal(a->counter, fence);
         return;
@@ -446,7 +447,7 @@ static void on_break(struct model *m, const struct hf_ask *ask,
     } else if (ask->back_len > 0 || is_mine) {
         return;
     } else if (is_group(m) && !ask->frees_now) {
-        give(m, BREAKER, false, 0, m->answer->counter, m->until);
+        grant_to(m, BREAKER, false, 0, m->answer->counter, m->until);
     } else if (is_taken(m) && !m->is_ended && !ask->frees_now) {
         m->broken = m->holder;
         m->holder = BREAKER;
@@ -505,7 +506,7 @@ static struct hf_ask any_ask(struct model *m)
     ask.ticket = can_wait && any(3) == 0 ? 1 + any(30) : 0;
     ask.ttl_ms = 1 + (int64_t)any(400);
     ask.counter = any_fence(m);
-    ask.holder = any(2) == 0;
+    ask.reacquires = any(2) == 0;
     ask.frees_now = any(2) == 0;
     ask.back = breaks && any(2) == 0 ? m->of[m->broken].owner : "";
     ask.back_len = strlen(ask.back);

@@ -67,22 +67,23 @@ static const struct hf_answer *share_for(struct driver *d, const char *owner,
     return driver_ask(d, &ask);
 }
 
-static struct hf_ask confirm_ask(const char *owner, uint64_t fence, bool holder,
-                                 uint16_t permits)
+static struct hf_ask confirm_ask(const char *owner, uint64_t fence,
+                                 bool reacquires, uint16_t permits)
 {
     struct hf_ask ask = queue_ask("job", owner, 0);
     ask.verb = HF_VERB_CONFIRM;
     ask.is_shared = true;
     ask.permits = permits;
     ask.counter = fence;
-    ask.holder = holder;
+    ask.reacquires = reacquires;
     return ask;
 }
 
-static const struct hf_answer *
-confirm_shared(struct driver *d, const char *owner, uint64_t fence, bool holder)
+static const struct hf_answer *confirm_shared(struct driver *d,
+                                              const char *owner, uint64_t fence,
+                                              bool reacquires)
 {
-    struct hf_ask ask = confirm_ask(owner, fence, holder, 0);
+    struct hf_ask ask = confirm_ask(owner, fence, reacquires, 0);
     return driver_ask(d, &ask);
 }
 

@@ -290,7 +290,7 @@ static struct node_ask any_ask(struct both *both, const struct party *party)
         .ttl = hf_span_ms(spans_ms[below(both, COUNT(spans_ms))]),
     };
     bool asks = ask.verb == HF_VERB_ACQUIRE || ask.verb == HF_VERB_YIELD;
-    ask.holder = ask.verb == HF_VERB_CONFIRM && chance(both, 60);
+    ask.reacquires = ask.verb == HF_VERB_CONFIRM && chance(both, 60);
     if (asks && chance(both, 75)) {
         ask.queue = hf_span_ms(spans_ms[2 + below(both, COUNT(spans_ms) - 2)]);
     }
@@ -372,7 +372,7 @@ static void explain(struct both *both, const struct node_ask *ask)
                " place %" PRId64 " ticket %" PRIu64 "\n#   %s\n",
                both->asked, both->wall_us, ask->owner, verbs[ask->verb],
                ask->is_shared ? "shared" : "alone",
-               ask->holder ? " holder" : "", hf_span_ms_floor(ask->ttl),
+               ask->reacquires ? " reacquires" : "", hf_span_ms_floor(ask->ttl),
                ask->counter, hf_span_ms_floor(ask->queue), ask->ticket,
                both->why);
     }

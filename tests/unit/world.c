@@ -164,7 +164,7 @@ static void apply(struct world *world, struct client *client,
             .owner = client->owner,
             .ask = {.owner = client->owner,
                     .verb = send->verb,
-                    .holder = send->holder,
+                    .reacquires = send->reacquires,
                     .is_shared = client->is_shared,
                     .counter = send->counter,
                     .ttl = send->ttl,
@@ -176,7 +176,7 @@ static void apply(struct world *world, struct client *client,
                       .counter = send->counter,
                       .sent = world->now},
         };
-        if (send->verb == HF_VERB_CONFIRM && !send->holder) {
+        if (send->verb == HF_VERB_CONFIRM && !send->reacquires) {
             world->report->second_rounds++;
         }
         world->report->yields += send->verb == HF_VERB_YIELD;

@@ -311,7 +311,7 @@ static void confirm(struct node *node, const struct node_ask *ask,
     } else if (admits(node, ask->is_shared)) {
         bool is_last = node->counter == fence && node->last == ask->owner;
         bool is_raised = can_raise(node, node->counter, fence, answer);
-        if (ask->holder && (is_last || is_raised)) {
+        if (ask->reacquires && (is_last || is_raised)) {
             grant(node, ask->owner, ask->is_shared, fence, ask->ttl);
         }
         answer->bound = 0;

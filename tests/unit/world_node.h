@@ -22,7 +22,7 @@
 struct node_ask {
     uint32_t owner;
     enum hf_verb verb;
-    bool holder;
+    bool reacquires;
     bool is_shared;
     uint64_t counter;
     struct hf_span ttl;

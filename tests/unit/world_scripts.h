@@ -183,7 +183,7 @@ static inline void ask_confirm(struct scripts *scripts,
     add(&text, "%" PRIu64, ask->counter);
     add(&text, "m1");
     add(&text, KEEP_MS);
-    add(&text, ask->holder ? "1" : "0");
+    add(&text, ask->reacquires ? "1" : "0");
     add(&text, ask->is_shared ? "s0" : "x");
     feed(scripts, &text);
 }

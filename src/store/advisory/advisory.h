@@ -130,7 +130,8 @@ void hf_advisory_answer_lost(struct hf_advisory *store,
                              const struct hf_pg_pending *pending,
                              enum hf_status fault, const char *reason);
 
-/* Give an answer that needs no server. */
-void hf_advisory_give(struct hf_advisory *store, struct hf_answer *answer);
+/* Answer without the server. */
+void hf_advisory_answer_with(struct hf_advisory *store,
+                             struct hf_answer *answer);
 
 #endif

@@ -12,7 +12,8 @@
 enum { C_PID, C_OK, C_WHO };                       /* of a try, of an unlock */
 enum { C_GRANTED = 1, C_SHARED = 2, C_NAMED = 3 }; /* of a list */
 
-void hf_advisory_give(struct hf_advisory *store, struct hf_answer *answer)
+void hf_advisory_answer_with(struct hf_advisory *store,
+                             struct hf_answer *answer)
 {
     store->session.env.answer(store->session.env.client, answer);
 }
@@ -32,25 +33,25 @@ static struct hf_answer answer_to(const struct hf_advisory_request *request,
                               .sent = sent};
 }
 
-static void give_none(struct hf_advisory *store,
-                      const struct hf_advisory_request *request,
-                      struct hf_instant sent, enum hf_verdict verdict,
-                      enum hf_status fault, const char *reason)
+static void answer_none(struct hf_advisory *store,
+                        const struct hf_advisory_request *request,
+                        struct hf_instant sent, enum hf_verdict verdict,
+                        enum hf_status fault, const char *reason)
 {
     struct hf_answer answer = answer_to(request, sent);
     answer.verdict = verdict;
     answer.fault = fault;
     answer.reason = reason;
-    hf_advisory_give(store, &answer);
+    hf_advisory_answer_with(store, &answer);
 }
 
-static void give_released(struct hf_advisory *store,
-                          const struct hf_advisory_request *request,
-                          struct hf_instant sent, bool was_held)
+static void answer_released(struct hf_advisory *store,
+                            const struct hf_advisory_request *request,
+                            struct hf_instant sent, bool was_held)
 {
     struct hf_answer answer = answer_to(request, sent);
     answer.verdict = was_held ? HF_VERDICT_OK : HF_VERDICT_REFUSED;
-    hf_advisory_give(store, &answer);
+    hf_advisory_answer_with(store, &answer);
 }
 
 /* ---- A try --------------------------------------------------------------- */
@@ -90,10 +91,10 @@ take_failed_try(struct hf_advisory *store, struct hf_advisory_seat *seat,
     if (seat->state == HF_ADVISORY_ASKED) {
         undo(store, seat, now);
     }
-    give_none(store, &acquire, sent, HF_VERDICT_ERROR, fault, why);
+    answer_none(store, &acquire, sent, HF_VERDICT_ERROR, fault, why);
     if (is_unwanted) {
-        give_none(store, &release, sent, HF_VERDICT_UNKNOWN, HF_UNAVAILABLE,
-                  why);
+        answer_none(store, &release, sent, HF_VERDICT_UNKNOWN, HF_UNAVAILABLE,
+                    why);
     }
 }
 
@@ -118,10 +119,10 @@ static void take_grant(struct hf_advisory *store, struct hf_advisory_seat *seat,
         has_failed = !hf_advisory_unlock(store, seat, false, &pending);
         hf_pg_connection_flush(&store->connection);
     }
-    hf_advisory_give(store, &answer);
+    hf_advisory_answer_with(store, &answer);
     if (has_failed) {
-        give_none(store, &release, now, HF_VERDICT_UNKNOWN, HF_UNAVAILABLE,
-                  "connection lost");
+        answer_none(store, &release, now, HF_VERDICT_UNKNOWN, HF_UNAVAILABLE,
+                    "connection lost");
     }
 }
 
@@ -144,9 +145,9 @@ static void take_refusal(struct hf_advisory *store,
     answer.owner = who.len > 0 ? who.data : "session";
     answer.owner_len = who.len > 0 ? who.len : sizeof("session") - 1;
     answer.left_ms = -1;
-    hf_advisory_give(store, &answer);
+    hf_advisory_answer_with(store, &answer);
     if (is_unwanted) {
-        give_released(store, &release, sent, false);
+        answer_released(store, &release, sent, false);
     }
 }
 
@@ -172,10 +173,10 @@ static void take_unlock(struct hf_advisory *store,
         hf_pg_connection_break(&store->connection, HF_UNAVAILABLE, why);
     }
     if (!is_undo && reply->error != NULL) {
-        give_none(store, &release, pending->sent, HF_VERDICT_UNKNOWN,
-                  HF_UNAVAILABLE, why);
+        answer_none(store, &release, pending->sent, HF_VERDICT_UNKNOWN,
+                    HF_UNAVAILABLE, why);
     } else if (!is_undo) {
-        give_released(store, &release, pending->sent, was_held);
+        answer_released(store, &release, pending->sent, was_held);
     }
 }
 
@@ -188,14 +189,14 @@ take_pid(struct hf_advisory *store, const struct hf_advisory_request *request,
     if (reply->error != NULL) {
         char why[160];
         (void)hf_pg_fault(reply->error, why, sizeof(why));
-        give_none(store, request, pending->sent, HF_VERDICT_UNKNOWN,
-                  HF_UNAVAILABLE, why);
+        answer_none(store, request, pending->sent, HF_VERDICT_UNKNOWN,
+                    HF_UNAVAILABLE, why);
         return;
     }
     struct hf_answer answer = answer_to(request, pending->sent);
     answer.verdict = HF_VERDICT_OK;
     answer.counter = request->seat->seat.counter;
-    hf_advisory_give(store, &answer);
+    hf_advisory_answer_with(store, &answer);
 }
 
 /* ---- INSPECT, QUEUE ----------------------------------------------------- */
@@ -212,7 +213,8 @@ take_list(struct hf_advisory *store, const struct hf_advisory_request *request,
         enum hf_status fault =
             reply->error == NULL ? HF_NO_MEMORY
                                  : hf_pg_fault(reply->error, why, sizeof(why));
-        give_none(store, request, pending->sent, HF_VERDICT_ERROR, fault, why);
+        answer_none(store, request, pending->sent, HF_VERDICT_ERROR, fault,
+                    why);
         return;
     }
     struct hf_answer answer = answer_to(request, pending->sent);
@@ -241,7 +243,7 @@ take_list(struct hf_advisory *store, const struct hf_advisory_request *request,
     if (request->verb == HF_VERB_INSPECT) {
         answer.n_seats = 0;
     }
-    hf_advisory_give(store, &answer);
+    hf_advisory_answer_with(store, &answer);
 }
 
 /* ---- All ----------------------------------------------------------------- */
@@ -309,13 +311,13 @@ void hf_advisory_answer_lost(struct hf_advisory *store,
     bool is_of_seat = seat != NULL &&
                       (request == &seat->acquire || request == &seat->release);
     if (pending->kind != HF_ADVISORY_UNDO) {
-        give_none(store, request, pending->sent, HF_VERDICT_UNKNOWN, fault,
-                  reason);
+        answer_none(store, request, pending->sent, HF_VERDICT_UNKNOWN, fault,
+                    reason);
     }
     if (is_of_seat && request == &seat->acquire && seat->is_unwanted &&
         seat->state == HF_ADVISORY_ASKED) {
-        give_none(store, &seat->release, pending->sent, HF_VERDICT_UNKNOWN,
-                  fault, reason);
+        answer_none(store, &seat->release, pending->sent, HF_VERDICT_UNKNOWN,
+                    fault, reason);
     }
     if (!is_of_seat) {
         free(request);

@@ -141,32 +141,32 @@ static struct hf_answer answer_to(const struct hf_ask *ask,
         .cookie = ask->cookie, .verb = ask->verb, .node = 0, .sent = now};
 }
 
-static void give_fault(struct hf_advisory *store, const struct hf_ask *ask,
-                       enum hf_verdict verdict, enum hf_status fault,
-                       const char *reason, struct hf_instant now)
+static void answer_fault(struct hf_advisory *store, const struct hf_ask *ask,
+                         enum hf_verdict verdict, enum hf_status fault,
+                         const char *reason, struct hf_instant now)
 {
     struct hf_answer answer = answer_to(ask, now);
     answer.verdict = verdict;
     answer.fault = fault;
     answer.reason = reason;
-    hf_advisory_give(store, &answer);
+    hf_advisory_answer_with(store, &answer);
 }
 
 /* The connection is broken, or there is no memory for a request. */
-static void give_unsent(struct hf_advisory *store, const struct hf_ask *ask,
-                        struct hf_instant now)
+static void answer_unsent(struct hf_advisory *store, const struct hf_ask *ask,
+                          struct hf_instant now)
 {
     bool is_broken = store->connection.link.is_broken;
-    give_fault(store, ask, HF_VERDICT_UNSENT,
-               is_broken ? store->connection.link.fault : HF_NO_MEMORY,
-               is_broken ? store->connection.link.reason : "out of memory",
-               now);
+    answer_fault(store, ask, HF_VERDICT_UNSENT,
+                 is_broken ? store->connection.link.fault : HF_NO_MEMORY,
+                 is_broken ? store->connection.link.reason : "out of memory",
+                 now);
 }
 
 /* Not yours: another lock of this client has it, or none has. */
-static void give_refusal(struct hf_advisory *store, const struct hf_ask *ask,
-                         const struct hf_advisory_seat *holder,
-                         struct hf_instant now)
+static void answer_refusal(struct hf_advisory *store, const struct hf_ask *ask,
+                           const struct hf_advisory_seat *holder,
+                           struct hf_instant now)
 {
     struct hf_answer answer = answer_to(ask, now);
     answer.verdict = HF_VERDICT_REFUSED;
@@ -176,7 +176,7 @@ static void give_refusal(struct hf_advisory *store, const struct hf_ask *ask,
         answer.owner_len = holder->seat.owner_len;
         answer.left_ms = -1;
     }
-    hf_advisory_give(store, &answer);
+    hf_advisory_answer_with(store, &answer);
 }
 
 /* ---- ACQUIRE, CONFIRM, RELEASE ------------------------------------------- */
@@ -214,7 +214,7 @@ static void refuse_collision(struct hf_advisory *store,
              store->rule.kind == HF_ADVISORY_FIXED
                  ? ": with key= all names are one lock, so name one"
                  : ": choose another name");
-    give_fault(store, ask, HF_VERDICT_ERROR, HF_CONFIG, why, now);
+    answer_fault(store, ask, HF_VERDICT_ERROR, HF_CONFIG, why, now);
 }
 
 static void ask_try(struct hf_advisory *store,
@@ -223,7 +223,7 @@ static void ask_try(struct hf_advisory *store,
 {
     struct hf_advisory_seat *seat = hf_advisory_seat_add(store, key, ask);
     if (seat == NULL) {
-        give_unsent(store, ask, now);
+        answer_unsent(store, ask, now);
         return;
     }
     struct hf_pg_pending pending = pending_of(&seat->acquire, ask, seat, now);
@@ -233,7 +233,7 @@ static void ask_try(struct hf_advisory *store,
     add_key(&params, key);
     if (!post(store, &pending, of_four(S_TRY, key, ask->is_shared), &params)) {
         hf_session_seat_free(&store->session, &seat->seat);
-        give_unsent(store, ask, now);
+        answer_unsent(store, ask, now);
     }
 }
 
@@ -251,7 +251,7 @@ static void ask_plain(struct hf_advisory *store, const struct hf_ask *ask,
         }
     }
     free(request);
-    give_unsent(store, ask, now);
+    answer_unsent(store, ask, now);
 }
 
 static void ask_pid(struct hf_advisory *store, const struct hf_ask *ask,
@@ -271,13 +271,13 @@ static void acquire(struct hf_advisory *store,
     if (mine != NULL && mine->state == HF_ADVISORY_HELD) {
         ask_pid(store, ask, mine, now); /* repeated after a lost answer */
     } else if (mine != NULL) {
-        give_fault(store, ask, HF_VERDICT_ERROR, HF_UNAVAILABLE,
-                   "an earlier request is under way", now);
+        answer_fault(store, ask, HF_VERDICT_ERROR, HF_UNAVAILABLE,
+                     "an earlier request is under way", now);
     } else if (rival != NULL && !hf_session_seat_has_name(
                                     &rival->seat, ask->name, ask->name_len)) {
         refuse_collision(store, ask, now);
     } else if (rival != NULL) {
-        give_refusal(store, ask, rival, now);
+        answer_refusal(store, ask, rival, now);
     } else {
         ask_try(store, key, ask, now);
     }
@@ -290,7 +290,7 @@ static void confirm(struct hf_advisory *store,
 {
     struct hf_advisory_seat *seat = hf_advisory_seat_find(store, key, ask);
     if (seat == NULL || seat->state != HF_ADVISORY_HELD) {
-        give_refusal(store, ask, NULL, now);
+        answer_refusal(store, ask, NULL, now);
     } else {
         ask_pid(store, ask, seat, now);
     }
@@ -302,10 +302,10 @@ static void release(struct hf_advisory *store,
 {
     struct hf_advisory_seat *seat = hf_advisory_seat_find(store, key, ask);
     if (seat == NULL) {
-        give_refusal(store, ask, NULL, now);
+        answer_refusal(store, ask, NULL, now);
     } else if (seat->state == HF_ADVISORY_LEAVING || seat->is_unwanted) {
-        give_fault(store, ask, HF_VERDICT_ERROR, HF_UNAVAILABLE,
-                   "its release is under way", now);
+        answer_fault(store, ask, HF_VERDICT_ERROR, HF_UNAVAILABLE,
+                     "its release is under way", now);
     } else {
         struct hf_pg_pending pending =
             pending_of(&seat->release, ask, seat, now);
@@ -313,7 +313,7 @@ static void release(struct hf_advisory *store,
         if (is_asked && !hf_advisory_seat_is_sole(store, seat)) {
             seat->is_unwanted = true; /* the reply to the try sends it */
         } else if (!hf_advisory_unlock(store, seat, is_asked, &pending)) {
-            give_unsent(store, ask, now);
+            answer_unsent(store, ask, now);
         }
     }
 }
@@ -348,14 +348,14 @@ void hf_advisory_ask(struct hf_advisory *store, const struct hf_ask *ask,
                         ask->verb == HF_VERB_INSPECT ||
                         ask->verb == HF_VERB_QUEUE;
     if (needs_server && !hf_session_is_ready(&store->session)) {
-        give_fault(store, ask, HF_VERDICT_UNSENT,
-                   store->session.standing.fault == HF_OK
-                       ? HF_UNAVAILABLE
-                       : store->session.standing.fault,
-                   store->connection.link.is_broken
-                       ? store->connection.link.reason
-                       : store->session.standing.reason,
-                   now);
+        answer_fault(store, ask, HF_VERDICT_UNSENT,
+                     store->session.standing.fault == HF_OK
+                         ? HF_UNAVAILABLE
+                         : store->session.standing.fault,
+                     store->connection.link.is_broken
+                         ? store->connection.link.reason
+                         : store->session.standing.reason,
+                     now);
         return;
     }
     switch (ask->verb) {

@@ -213,7 +213,7 @@ struct hf_consul {
     struct hf_consul_job *list_of_jobs;
     struct hf_consul_doubt *doubts;
     bool doubts_all;                        /* no memory for one */
-    const struct hf_consul_job *delivering; /* its reply is being given */
+    const struct hf_consul_job *delivering; /* its reply is being delivered */
     char *token;                /* NULL: none, or the program supplies it */
     char *headers;              /* of each request; NULL: no token */
     char *datacenter;           /* NULL: the agent's */

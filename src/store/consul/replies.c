@@ -113,8 +113,8 @@ static void end_renewal(struct hf_consul *consul, struct hf_consul_job *job)
 
 /* ---- Lists --------------------------------------------------------------- */
 
-static void give_list(struct hf_consul *consul, struct hf_consul_job *job,
-                      uint64_t revision)
+static void reply_with_list(struct hf_consul *consul, struct hf_consul_job *job,
+                            uint64_t revision)
 {
     job->reply.entries = consul->list.entries;
     job->reply.n_entries = consul->list.n;
@@ -203,7 +203,7 @@ static bool take_list(struct hf_consul *consul, struct hf_consul_job *job,
         return false;
     }
     saw(consul, hf_consul_index(http));
-    give_list(consul, job, hf_consul_index(http));
+    reply_with_list(consul, job, hf_consul_index(http));
     if (job->kind != HF_CONSUL_CREATE) {
         return true;
     }
@@ -248,7 +248,7 @@ static bool take_created(struct hf_consul *consul, struct hf_consul_job *job,
         return true;
     }
     saw(consul, number);
-    give_list(consul, job, number);
+    reply_with_list(consul, job, number);
     hf_consul_doubt_drop(consul, job); /* no UNDO knows this version */
     const struct hf_wire_entry *own = find_own(consul, job);
     if (is_refused(consul, job, own)) {
@@ -277,7 +277,7 @@ static bool take_owned(struct hf_consul *consul, struct hf_consul_job *job,
         }
     }
     list->n = n;
-    give_list(consul, job, hf_consul_index(http));
+    reply_with_list(consul, job, hf_consul_index(http));
     return true;
 }
 
@@ -287,7 +287,7 @@ static bool take_names(struct hf_consul *consul, struct hf_consul_job *job,
     bool is_read =
         hf_consul_list_names(&consul->list, consul->prefix, body,
                              job->kind == HF_CONSUL_MARKS, http->body_len);
-    give_list(consul, job, hf_consul_index(http));
+    reply_with_list(consul, job, hf_consul_index(http));
     return is_read;
 }
 

@@ -69,8 +69,8 @@ static uint64_t next_counter(const struct hf_txn *txn, bool for_asker)
 
 /* Moves (b) or (c). @p counter is above all earlier ones, since it becomes the
  * fence of the grant. */
-static void give(struct hf_txn *txn, struct hf_local_entry *entry,
-                 uint64_t counter, int64_t until_ns)
+static void grant_to(struct hf_txn *txn, struct hf_local_entry *entry,
+                     uint64_t counter, int64_t until_ns)
 {
     HF_ASSERT(txn->record.counter < counter); /* I2: it has no owner yet */
     if (entry->is_shared) {
@@ -88,7 +88,7 @@ void hf_txn_grant(struct hf_txn *txn, struct hf_local_entry *entry)
         txn->result.verdict = HF_VERDICT_ERROR;
         return;
     }
-    give(txn, entry, counter, hf_txn_after_ms(txn, txn->ask->ttl_ms));
+    grant_to(txn, entry, counter, hf_txn_after_ms(txn, txn->ask->ttl_ms));
     hf_txn_succeed(txn, counter);
 }
 
@@ -119,7 +119,7 @@ static void claim(struct hf_txn *txn, struct hf_local_entry *entry)
     struct hf_instant until =
         hf_instant_add(now, (struct hf_span){entry->queue_ns});
     note_grant(txn, entry, counter);
-    give(txn, entry, counter, until.ns);
+    grant_to(txn, entry, counter, until.ns);
 }
 
 bool hf_txn_serve(struct hf_txn *txn)

@@ -237,7 +237,7 @@ void hf_txn_confirm(struct hf_txn *txn)
     bool is_raised = can_raise(txn, record->counter);
     txn->result.bound = 0;
     /* Rule: raise-takes-free. */
-    if (ask->holder && (is_last || is_raised)) {
+    if (ask->reacquires && (is_last || is_raised)) {
         take_back(txn, is_last);
     }
 }

@@ -59,7 +59,7 @@ static void answer_queue(struct hf_my_node *node, struct hf_answer *answer,
         do {
             hf_sql_seats_add(&node->base, answer, row);
         } while (hf_my_next(reply, row));
-        hf_sql_answer_give(&node->base, answer);
+        hf_sql_answer_with(&node->base, answer);
     }
 }
 
@@ -73,7 +73,7 @@ static void answer_scan(struct hf_my_node *node, struct hf_answer *answer,
              is_there = hf_my_next(reply, &row)) {
             hf_sql_names_add(&node->base, answer, &row, --left == 0);
         }
-        hf_sql_answer_give(&node->base, answer);
+        hf_sql_answer_with(&node->base, answer);
     }
 }
 
@@ -96,6 +96,6 @@ void hf_my_answer(struct hf_my_node *node, const struct hf_my_request *request,
     } else if (request->kind == HF_VERB_QUEUE) {
         answer_queue(node, &answer, reply, &row);
     } else if (hf_sql_answer_read(&node->base, &answer, &row)) {
-        hf_sql_answer_give(&node->base, &answer);
+        hf_sql_answer_with(&node->base, &answer);
     }
 }

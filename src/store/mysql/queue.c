@@ -185,8 +185,9 @@ void hf_my_flush(struct hf_my_node *node, struct hf_instant now)
 
 /* ---- Replies ------------------------------------------------------------ */
 
-static void give(struct hf_my_node *node, const struct hf_my_request *request,
-                 const struct hf_mysql_reply *reply, struct hf_instant now)
+static void deliver(struct hf_my_node *node,
+                    const struct hf_my_request *request,
+                    const struct hf_mysql_reply *reply, struct hf_instant now)
 {
     if (request->kind <= HF_VERB_SCAN) {
         node->base.rtt = hf_span_smooth(node->base.rtt,
@@ -213,14 +214,14 @@ static void end_batch(struct hf_my_node *node,
     for (size_t i = 0; i < n_ended; i++) {
         struct hf_my_request *request = hf_my_pop(node);
         const struct hf_mysql_reply reply = {.rows = request->rows};
-        give(node, request, &reply, now);
+        deliver(node, request, &reply, now);
         hf_my_request_free(request);
     }
     if (failed != NULL) {
         HF_ASSERT(failed == node->first);
         (void)hf_my_pop(node);
         roll_back_first(node);
-        give(node, failed, last, now);
+        deliver(node, failed, last, now);
         hf_my_request_free(failed);
     }
 }

@@ -141,13 +141,13 @@ void hf_named_take(struct hf_named *store, const struct hf_mysql_reply *reply);
 void hf_named_answer_all(struct hf_named *store, enum hf_status fault,
                          const char *reason, struct hf_instant now);
 
-/* Give an answer; the request is popped and freed before. */
-void hf_named_give(struct hf_named *store,
-                   const struct hf_named_request *request,
-                   struct hf_answer *answer, struct hf_instant sent);
-void hf_named_give_fault(struct hf_named *store,
-                         const struct hf_named_request *request,
-                         enum hf_verdict verdict, enum hf_status fault,
-                         const char *reason, struct hf_instant sent);
+/* Answer; the request is popped and freed before. */
+void hf_named_answer_with(struct hf_named *store,
+                          const struct hf_named_request *request,
+                          struct hf_answer *answer, struct hf_instant sent);
+void hf_named_answer_fault(struct hf_named *store,
+                           const struct hf_named_request *request,
+                           enum hf_verdict verdict, enum hf_status fault,
+                           const char *reason, struct hf_instant sent);
 
 #endif

@@ -17,9 +17,9 @@ enum { C_ID, C_VALUE, C_HOLDER };
 
 /* ---- Answers ------------------------------------------------------------- */
 
-void hf_named_give(struct hf_named *store,
-                   const struct hf_named_request *request,
-                   struct hf_answer *answer, struct hf_instant sent)
+void hf_named_answer_with(struct hf_named *store,
+                          const struct hf_named_request *request,
+                          struct hf_answer *answer, struct hf_instant sent)
 {
     answer->cookie = request->cookie;
     answer->verb = request->verb;
@@ -28,14 +28,14 @@ void hf_named_give(struct hf_named *store,
     store->session.env.answer(store->session.env.client, answer);
 }
 
-void hf_named_give_fault(struct hf_named *store,
-                         const struct hf_named_request *request,
-                         enum hf_verdict verdict, enum hf_status fault,
-                         const char *reason, struct hf_instant sent)
+void hf_named_answer_fault(struct hf_named *store,
+                           const struct hf_named_request *request,
+                           enum hf_verdict verdict, enum hf_status fault,
+                           const char *reason, struct hf_instant sent)
 {
     struct hf_answer answer = {
         .verdict = verdict, .fault = fault, .reason = reason};
-    hf_named_give(store, request, &answer, sent);
+    hf_named_answer_with(store, request, &answer, sent);
 }
 
 void hf_named_answer_all(struct hf_named *store, enum hf_status fault,
@@ -47,9 +47,9 @@ void hf_named_answer_all(struct hf_named *store, enum hf_status fault,
     store->n_batch = 0;
     for (; (request = hf_named_pop(store)) != NULL; n_sent -= n_sent > 0) {
         bool is_unknown = n_sent > 0 || request->statement == HF_NAMED_UNDO;
-        hf_named_give_fault(store, request,
-                            is_unknown ? HF_VERDICT_UNKNOWN : HF_VERDICT_UNSENT,
-                            fault, reason, is_unknown ? sent : now);
+        hf_named_answer_fault(
+            store, request, is_unknown ? HF_VERDICT_UNKNOWN : HF_VERDICT_UNSENT,
+            fault, reason, is_unknown ? sent : now);
         free(request);
     }
 }
@@ -78,7 +78,7 @@ static void refuse(struct hf_named *store,
         answer.owner_len = holder->seat.owner_len;
         answer.left_ms = -1;
     }
-    hf_named_give(store, request, &answer, store->connection.sent_at);
+    hf_named_answer_with(store, request, &answer, store->connection.sent_at);
 }
 
 /* What the seats decide. Two names of one client with one key would wait for
@@ -96,10 +96,10 @@ static void answer_locally(struct hf_named *store,
     } else if (seat == NULL || is_same_name) {
         refuse(store, request, seat);
     } else {
-        hf_named_give_fault(store, request, HF_VERDICT_ERROR, HF_CONFIG,
-                            "another name of this client holds the same key: "
-                            "with key= all names are one lock, so name one",
-                            store->connection.sent_at);
+        hf_named_answer_fault(store, request, HF_VERDICT_ERROR, HF_CONFIG,
+                              "another name of this client holds the same key: "
+                              "with key= all names are one lock, so name one",
+                              store->connection.sent_at);
     }
 }
 
@@ -128,7 +128,7 @@ static bool answer_try(struct hf_named *store, struct hf_named_request *request)
                                         who, sizeof(who));
         answer.left_ms = -1;
     }
-    hf_named_give(store, request, &answer, store->connection.sent_at);
+    hf_named_answer_with(store, request, &answer, store->connection.sent_at);
     return is_granted;
 }
 
@@ -142,13 +142,13 @@ static void answer_unlock(struct hf_named *store,
     struct hf_answer answer = {.verdict = HF_VERDICT_OK};
     if (!request->outcome.has_value || request->outcome.value != 1) {
         hf_mysql_connection_break(&store->connection, HF_UNAVAILABLE, why);
-        hf_named_give_fault(store, request, HF_VERDICT_UNKNOWN, HF_UNAVAILABLE,
-                            why, store->connection.sent_at);
+        hf_named_answer_fault(store, request, HF_VERDICT_UNKNOWN,
+                              HF_UNAVAILABLE, why, store->connection.sent_at);
         return;
     }
     hf_session_seat_free(&store->session,
                          &hf_named_seat_find(store, &request->key)->seat);
-    hf_named_give(store, request, &answer, store->connection.sent_at);
+    hf_named_answer_with(store, request, &answer, store->connection.sent_at);
 }
 
 static void answer_id(struct hf_named *store,
@@ -162,7 +162,7 @@ static void answer_id(struct hf_named *store,
     }
     struct hf_answer answer = {.verdict = HF_VERDICT_OK,
                                .counter = seat->seat.counter};
-    hf_named_give(store, request, &answer, store->connection.sent_at);
+    hf_named_answer_with(store, request, &answer, store->connection.sent_at);
 }
 
 /* Waiters of other programs are in no table that every server has. */
@@ -182,7 +182,7 @@ static void answer_look(struct hf_named *store,
         answer.seats = &seat;
         answer.n_seats = request->verb == HF_VERB_QUEUE ? 1 : 0;
     }
-    hf_named_give(store, request, &answer, store->connection.sent_at);
+    hf_named_answer_with(store, request, &answer, store->connection.sent_at);
 }
 
 /* The lock is held as before: only an answer is missing. */
@@ -190,10 +190,10 @@ static void answer_failed(struct hf_named *store,
                           const struct hf_named_request *request)
 {
     bool is_look = request->statement == HF_NAMED_LOOK;
-    hf_named_give_fault(store, request,
-                        is_look ? HF_VERDICT_ERROR : HF_VERDICT_UNKNOWN,
-                        is_look ? store->error_fault : HF_UNAVAILABLE,
-                        store->error_text, store->connection.sent_at);
+    hf_named_answer_fault(store, request,
+                          is_look ? HF_VERDICT_ERROR : HF_VERDICT_UNKNOWN,
+                          is_look ? store->error_fault : HF_UNAVAILABLE,
+                          store->error_text, store->connection.sent_at);
 }
 
 /** @return whether the request is kept, as a seat. */
@@ -210,9 +210,9 @@ static bool answer_one(struct hf_named *store, struct hf_named_request *request)
     case HF_NAMED_TRY:
         return answer_try(store, request);
     case HF_NAMED_UNDO:
-        hf_named_give_fault(store, request, HF_VERDICT_ERROR,
-                            store->error_fault, store->error_text,
-                            store->connection.sent_at);
+        hf_named_answer_fault(store, request, HF_VERDICT_ERROR,
+                              store->error_fault, store->error_text,
+                              store->connection.sent_at);
         break;
     case HF_NAMED_UNLOCK:
         answer_unlock(store, request);

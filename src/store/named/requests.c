@@ -244,16 +244,16 @@ static void answer_now(struct hf_named *store, const struct hf_ask *ask,
     struct hf_answer refusal = {.verdict = HF_VERDICT_REFUSED};
     if (!is_broken &&
         (ask->verb == HF_VERB_CONFIRM || ask->verb == HF_VERB_RELEASE)) {
-        hf_named_give(store, &request, &refusal, now);
+        hf_named_answer_with(store, &request, &refusal, now);
         return;
     }
     enum hf_status fault = is_broken ? store->connection.link.fault
                                      : store->session.standing.fault;
-    hf_named_give_fault(store, &request, HF_VERDICT_UNSENT,
-                        fault == HF_OK ? HF_UNAVAILABLE : fault,
-                        is_broken ? store->connection.link.reason
-                                  : store->session.standing.reason,
-                        now);
+    hf_named_answer_fault(store, &request, HF_VERDICT_UNSENT,
+                          fault == HF_OK ? HF_UNAVAILABLE : fault,
+                          is_broken ? store->connection.link.reason
+                                    : store->session.standing.reason,
+                          now);
 }
 
 void hf_named_ask(struct hf_named *store, const struct hf_ask *ask,
@@ -265,7 +265,7 @@ void hf_named_ask(struct hf_named *store, const struct hf_ask *ask,
     } else if (push(store, ask) == NULL) {
         struct hf_named_request request = {.cookie = ask->cookie,
                                            .verb = ask->verb};
-        hf_named_give_fault(store, &request, HF_VERDICT_UNSENT, HF_NO_MEMORY,
-                            "out of memory", now);
+        hf_named_answer_fault(store, &request, HF_VERDICT_UNSENT, HF_NO_MEMORY,
+                              "out of memory", now);
     }
 }

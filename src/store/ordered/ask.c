@@ -52,15 +52,15 @@ static void acquire(struct hf_ordered *store, const struct hf_ask *ask,
 {
     struct hf_ordered_seat *seat = hf_ordered_seat_find(store, ask);
     if (store->standing.status != HF_NODE_STATUS_VOTING) {
-        hf_ordered_give_plain(store, ask, HF_VERDICT_UNSENT,
-                              store->standing.fault == HF_OK
-                                  ? HF_UNAVAILABLE
-                                  : store->standing.fault,
-                              store->standing.reason, now);
+        hf_ordered_answer_plain(store, ask, HF_VERDICT_UNSENT,
+                                store->standing.fault == HF_OK
+                                    ? HF_UNAVAILABLE
+                                    : store->standing.fault,
+                                store->standing.reason, now);
         return;
     }
     if (ask->is_unfair) {
-        hf_ordered_give_plain(
+        hf_ordered_answer_plain(
             store, ask, HF_VERDICT_ERROR, HF_CONFIG,
             "the fence is the place in the queue, so an acquisition "
             "that does not wait its turn would reverse fences: leave "
@@ -72,8 +72,8 @@ static void acquire(struct hf_ordered *store, const struct hf_ask *ask,
         seat = hf_ordered_seat_add(store, ask);
     }
     if (seat == NULL) {
-        hf_ordered_give_plain(store, ask, HF_VERDICT_UNSENT, HF_NO_MEMORY,
-                              "out of memory", now);
+        hf_ordered_answer_plain(store, ask, HF_VERDICT_UNSENT, HF_NO_MEMORY,
+                                "out of memory", now);
         return;
     }
     HF_ASSERT(!seat->acquire.is_pending);
@@ -81,11 +81,11 @@ static void acquire(struct hf_ordered *store, const struct hf_ask *ask,
     seat->acquire = (struct hf_ordered_request){true, ask->cookie, now};
     seat->cookie = ask->cookie;
     if (seat->state == HF_ORDERED_LEAVING) {
-        hf_ordered_give_fault(store, seat, HF_VERB_ACQUIRE, HF_VERDICT_ERROR,
-                              HF_UNAVAILABLE, "its release is under way");
+        hf_ordered_answer_fault(store, seat, HF_VERB_ACQUIRE, HF_VERDICT_ERROR,
+                                HF_UNAVAILABLE, "its release is under way");
     } else if (!attach(store, seat, now)) {
-        hf_ordered_give_fault(store, seat, HF_VERB_ACQUIRE, HF_VERDICT_UNSENT,
-                              HF_NO_MEMORY, "out of memory");
+        hf_ordered_answer_fault(store, seat, HF_VERB_ACQUIRE, HF_VERDICT_UNSENT,
+                                HF_NO_MEMORY, "out of memory");
     } else {
         hf_ordered_session_asks(seat);
     }
@@ -99,17 +99,17 @@ static void adopt(struct hf_ordered *store, const struct hf_ask *ask,
 {
     struct hf_ordered_seat *seat = NULL;
     if (store->standing.status != HF_NODE_STATUS_VOTING) {
-        hf_ordered_give_plain(store, ask, HF_VERDICT_UNSENT,
-                              store->standing.fault == HF_OK
-                                  ? HF_UNAVAILABLE
-                                  : store->standing.fault,
-                              store->standing.reason, now);
+        hf_ordered_answer_plain(store, ask, HF_VERDICT_UNSENT,
+                                store->standing.fault == HF_OK
+                                    ? HF_UNAVAILABLE
+                                    : store->standing.fault,
+                                store->standing.reason, now);
         return;
     }
     seat = hf_ordered_seat_add(store, ask);
     if (seat == NULL) {
-        hf_ordered_give_plain(store, ask, HF_VERDICT_UNSENT, HF_NO_MEMORY,
-                              "out of memory", now);
+        hf_ordered_answer_plain(store, ask, HF_VERDICT_UNSENT, HF_NO_MEMORY,
+                                "out of memory", now);
         return;
     }
     seat->leaves = ask->detaches;
@@ -136,7 +136,8 @@ static void confirm(struct hf_ordered *store, const struct hf_ask *ask,
         return;
     }
     if (seat->state != HF_ORDERED_HELD || seat->number != ask->counter) {
-        hf_ordered_give_plain(store, ask, HF_VERDICT_REFUSED, HF_OK, NULL, now);
+        hf_ordered_answer_plain(store, ask, HF_VERDICT_REFUSED, HF_OK, NULL,
+                                now);
         return;
     }
     HF_ASSERT(!seat->confirm.is_pending && !seat->is_moving);
@@ -146,7 +147,7 @@ static void confirm(struct hf_ordered *store, const struct hf_ask *ask,
     seat->proves = ask->counter;
     if (is_gone(seat) && !seat->may_have_moved) {
         hf_ordered_seat_detach(seat);
-        hf_ordered_give_refusal(store, seat, HF_VERB_CONFIRM);
+        hf_ordered_answer_refusal(store, seat, HF_VERB_CONFIRM);
     } else if (seat->may_have_moved || must_move(seat, ask)) {
         seat->ttl_ms = ask->ttl_ms > seat->ttl_ms ? ask->ttl_ms : seat->ttl_ms;
         hf_ordered_move(store, seat, ask->counter, seat->ttl_ms, now);

@@ -148,8 +148,8 @@ void hf_ordered_break(struct hf_ordered *store, const struct hf_ask *ask,
 {
     struct hf_ordered_task *task = hf_ordered_task_new(store, ask, now);
     if (task == NULL) {
-        hf_ordered_give_plain(store, ask, HF_VERDICT_UNSENT, HF_NO_MEMORY,
-                              "out of memory", now);
+        hf_ordered_answer_plain(store, ask, HF_VERDICT_UNSENT, HF_NO_MEMORY,
+                                "out of memory", now);
         return;
     }
     task->plan = ask->back_len > 0 ? plan_return : plan_break;

@@ -42,10 +42,10 @@ static void fail_memory(struct hf_ordered *store, struct hf_ordered_seat *seat)
     if (seat->number == 0 && !seat->is_unsure) {
         hf_ordered_seat_detach(seat);
     }
-    hf_ordered_give_fault(store, seat, HF_VERB_ACQUIRE,
-                          seat->is_unsure ? HF_VERDICT_UNKNOWN
-                                          : HF_VERDICT_UNSENT,
-                          HF_NO_MEMORY, "out of memory");
+    hf_ordered_answer_fault(store, seat, HF_VERB_ACQUIRE,
+                            seat->is_unsure ? HF_VERDICT_UNKNOWN
+                                            : HF_VERDICT_UNSENT,
+                            HF_NO_MEMORY, "out of memory");
 }
 
 static void create(struct hf_ordered *store, struct hf_ordered_seat *seat,
@@ -180,30 +180,32 @@ static void name_holder(struct hf_answer *answer,
     }
 }
 
-static void give_held(struct hf_ordered *store, struct hf_ordered_seat *seat)
+static void answer_held(struct hf_ordered *store, struct hf_ordered_seat *seat)
 {
     struct hf_answer answer = {.verdict = HF_VERDICT_OK,
                                .sent = seat->session->renewed,
                                .counter = seat->number};
-    hf_ordered_give(store, seat, HF_VERB_ACQUIRE, &answer);
+    hf_ordered_answer_with(store, seat, HF_VERB_ACQUIRE, &answer);
 }
 
-static void give_refused(struct hf_ordered *store, struct hf_ordered_seat *seat,
-                         const struct hf_wire_reply *reply)
+static void answer_refused(struct hf_ordered *store,
+                           struct hf_ordered_seat *seat,
+                           const struct hf_wire_reply *reply)
 {
     struct hf_answer answer = {.verdict = HF_VERDICT_REFUSED,
                                .sent = seat->acquire.asked};
     name_holder(&answer, reply, NULL);
     hf_ordered_seat_detach(seat);
-    hf_ordered_give(store, seat, HF_VERB_ACQUIRE, &answer);
+    hf_ordered_answer_with(store, seat, HF_VERB_ACQUIRE, &answer);
 }
 
 /* Counted from the session's renewal, since the place ends with the session.
  * The counter is below the entry's number, so that a push of its grant is
  * above it (W1). */
-static void give_queued(struct hf_ordered *store, struct hf_ordered_seat *seat,
-                        const struct hf_wire_reply *reply,
-                        const struct hf_wire_entry *own, size_t ahead)
+static void answer_queued(struct hf_ordered *store,
+                          struct hf_ordered_seat *seat,
+                          const struct hf_wire_reply *reply,
+                          const struct hf_wire_entry *own, size_t ahead)
 {
     struct hf_answer answer = {.verdict = HF_VERDICT_QUEUED,
                                .sent = seat->session->renewed,
@@ -214,7 +216,7 @@ static void give_queued(struct hf_ordered *store, struct hf_ordered_seat *seat,
     answer.counter = hf_ordered_below(seat);
     HF_ASSERT(answer.counter < seat->number);
     seat->was_queued = true;
-    hf_ordered_give(store, seat, HF_VERB_ACQUIRE, &answer);
+    hf_ordered_answer_with(store, seat, HF_VERB_ACQUIRE, &answer);
 }
 
 /* It was broken before this client knew of it. So it is not held, and is
@@ -223,8 +225,8 @@ static void take_broken(struct hf_ordered *store, struct hf_ordered_seat *seat)
 {
     seat->session->is_doubtful = true;
     seat->is_unsure = true;
-    hf_ordered_give_fault(store, seat, HF_VERB_ACQUIRE, HF_VERDICT_UNKNOWN,
-                          HF_UNAVAILABLE, "its entry was broken");
+    hf_ordered_answer_fault(store, seat, HF_VERB_ACQUIRE, HF_VERDICT_UNKNOWN,
+                            HF_UNAVAILABLE, "its entry was broken");
 }
 
 /* Not in the list. A try was refused, or met something newer; a waiter's entry
@@ -242,15 +244,15 @@ take_unproven(struct hf_ordered *store, struct hf_ordered_seat *seat,
         if (!seat->is_unsure) {
             hf_ordered_seat_detach(seat);
         }
-        hf_ordered_give_fault(store, seat, HF_VERB_ACQUIRE, HF_VERDICT_UNKNOWN,
-                              HF_UNAVAILABLE,
-                              seat->waits ? "its entry is not listed"
-                                          : "other requests came between");
+        hf_ordered_answer_fault(store, seat, HF_VERB_ACQUIRE,
+                                HF_VERDICT_UNKNOWN, HF_UNAVAILABLE,
+                                seat->waits ? "its entry is not listed"
+                                            : "other requests came between");
     } else if (is_shared) {
         seat->rounds++;
         create(store, seat, HF_WIRE_IF_SINCE, reply->revision, now);
     } else {
-        give_refused(store, seat, reply);
+        answer_refused(store, seat, reply);
     }
 }
 
@@ -282,7 +284,7 @@ static void take_entry(struct hf_ordered *store, struct hf_ordered_seat *seat,
         seat->behind = 0;
         hf_ordered_place_drop(seat);
         hf_ordered_watch(store, seat, reply, now);
-        give_held(store, seat);
+        answer_held(store, seat);
         return;
     }
     HF_ASSERT(rank.watch < reply->n_entries);
@@ -292,7 +294,7 @@ static void take_entry(struct hf_ordered *store, struct hf_ordered_seat *seat,
     seat->behind = before->entry.number;
     hf_ordered_place_keep(store, seat, own, before, (uint32_t)ahead);
     hf_ordered_watch(store, seat, reply, now);
-    give_queued(store, seat, reply, own, ahead);
+    answer_queued(store, seat, reply, own, ahead);
 }
 
 /** Something newer than the request was asked for, or its session has ended, or
@@ -306,14 +308,15 @@ static bool is_settled(struct hf_ordered *store, struct hf_ordered_seat *seat,
         hf_ordered_session_gone(session);
     }
     if (seat->state == HF_ORDERED_LEAVING || session == NULL) {
-        hf_ordered_give_fault(store, seat, HF_VERB_ACQUIRE, HF_VERDICT_UNKNOWN,
-                              reply->fault, reply->reason);
+        hf_ordered_answer_fault(store, seat, HF_VERB_ACQUIRE,
+                                HF_VERDICT_UNKNOWN, reply->fault,
+                                reply->reason);
         return true;
     }
     if (session->phase == HF_ORDERED_GONE) {
         hf_ordered_seat_detach(seat);
         seat->is_unsure = false;
-        hf_ordered_give_undone(store, seat, HF_VERB_ACQUIRE, &gone);
+        hf_ordered_answer_undone(store, seat, HF_VERB_ACQUIRE, &gone);
         return true;
     }
     if (reply->outcome != HF_WIRE_DONE) {
@@ -321,7 +324,7 @@ static bool is_settled(struct hf_ordered *store, struct hf_ordered_seat *seat,
             !seat->is_unsure) {
             hf_ordered_seat_detach(seat);
         }
-        hf_ordered_give_undone(store, seat, HF_VERB_ACQUIRE, reply);
+        hf_ordered_answer_undone(store, seat, HF_VERB_ACQUIRE, reply);
         return true;
     }
     if (hf_instant_before(session->renewed, seat->acquire.asked) ||
@@ -390,7 +393,7 @@ static void on_read(struct hf_wire_call *wire_call,
         return;
     }
     if (seat->place != NULL && hf_ordered_place_stands(seat, reply)) {
-        hf_ordered_place_give(store, seat);
+        hf_ordered_place_answer(store, seat);
     } else {
         hf_ordered_place_drop(seat);
         hf_ordered_entry_create(store, seat, now);

@@ -147,8 +147,8 @@ void hf_ordered_look(struct hf_ordered *store, const struct hf_ask *ask,
         if (task != NULL) {
             hf_ordered_task_free(task);
         }
-        hf_ordered_give_plain(store, ask, HF_VERDICT_UNSENT, HF_NO_MEMORY,
-                              "out of memory", now);
+        hf_ordered_answer_plain(store, ask, HF_VERDICT_UNSENT, HF_NO_MEMORY,
+                                "out of memory", now);
         return;
     }
     call->task = task;

@@ -264,7 +264,7 @@ static void refuse(struct hf_ordered *store, const struct hf_ask *ask,
                    struct hf_instant now)
 {
     bool reads = ask->counter == 0;
-    hf_ordered_give_plain(
+    hf_ordered_answer_plain(
         store, ask, reads ? HF_VERDICT_OK : HF_VERDICT_ERROR,
         reads ? HF_OK : HF_CONFIG,
         reads ? NULL : "this store keeps no marks of --once yet", now);
@@ -279,8 +279,8 @@ void hf_ordered_mark(struct hf_ordered *store, const struct hf_ask *ask,
     }
     struct hf_ordered_task *task = hf_ordered_task_new(store, ask, now);
     if (task == NULL) {
-        hf_ordered_give_plain(store, ask, HF_VERDICT_UNSENT, HF_NO_MEMORY,
-                              "out of memory", now);
+        hf_ordered_answer_plain(store, ask, HF_VERDICT_UNSENT, HF_NO_MEMORY,
+                                "out of memory", now);
         return;
     }
     task->counter = ask->ttl_ms > 0 ? ask->counter : 0;

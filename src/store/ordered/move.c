@@ -94,7 +94,7 @@ static void on_moved(struct hf_ordered_task *task, struct hf_instant now)
         hf_ordered_seat_detach(seat);
     }
     if (seat->confirm.is_pending) {
-        hf_ordered_give_refusal(store, seat, HF_VERB_CONFIRM);
+        hf_ordered_answer_refusal(store, seat, HF_VERB_CONFIRM);
     } else if (seat->session == NULL) {
         hf_ordered_seat_drop(store, seat);
     }
@@ -119,7 +119,7 @@ static void on_undone(struct hf_ordered_task *task,
     seat->may_have_moved |= task->is_unsure;
     hf_ordered_task_free(task);
     if (seat->confirm.is_pending) {
-        hf_ordered_give_undone(store, seat, HF_VERB_CONFIRM, &why);
+        hf_ordered_answer_undone(store, seat, HF_VERB_CONFIRM, &why);
     } else if (seat->session == NULL) {
         hf_ordered_seat_drop(store, seat);
     }
@@ -143,7 +143,7 @@ void hf_ordered_move(struct hf_ordered *store, struct hf_ordered_seat *seat,
         if (task != NULL) {
             hf_ordered_task_free(task);
         }
-        hf_ordered_give_undone(store, seat, HF_VERB_CONFIRM, &no_memory);
+        hf_ordered_answer_undone(store, seat, HF_VERB_CONFIRM, &no_memory);
         return;
     }
     task->plan = plan;

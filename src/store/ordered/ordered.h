@@ -30,7 +30,7 @@
  *     strangers.c      entries of a session that no seat has
  *     entry.c          what a list says of a seat; answers to ACQUIRE
  *     place.c          heartbeats of a seat that waits behind many
- *     give.c           answers
+ *     answer.c         answers
  *     release.c        RELEASE, also of an entry that may not exist yet
  *     watch.c          what a waiter waits for, and a holder may lose; pushes
  *     look.c           INSPECT and QUEUE
@@ -425,33 +425,34 @@ bool hf_ordered_place_stands(const struct hf_ordered_seat *seat,
                              const struct hf_wire_reply *reply);
 
 /* Answer the ACQUIRE: queued, as before. */
-void hf_ordered_place_give(struct hf_ordered *store,
-                           struct hf_ordered_seat *seat);
+void hf_ordered_place_answer(struct hf_ordered *store,
+                             struct hf_ordered_seat *seat);
 
-/* ---- give.c -------------------------------------------------------------- */
+/* ---- answer.c ------------------------------------------------------------ */
 
 /* Answer a request of the seat: cookie and verb are filled in. Before that the
  * seat is dropped, if it has no entry and the client will not RELEASE it. */
-void hf_ordered_give(struct hf_ordered *store, struct hf_ordered_seat *seat,
-                     enum hf_verb verb, struct hf_answer *answer);
+void hf_ordered_answer_with(struct hf_ordered *store,
+                            struct hf_ordered_seat *seat, enum hf_verb verb,
+                            struct hf_answer *answer);
 
 /* The same: not decided, or not ours. */
-void hf_ordered_give_fault(struct hf_ordered *store,
-                           struct hf_ordered_seat *seat, enum hf_verb verb,
-                           enum hf_verdict verdict, enum hf_status fault,
-                           const char *reason);
-void hf_ordered_give_refusal(struct hf_ordered *store,
-                             struct hf_ordered_seat *seat, enum hf_verb verb);
+void hf_ordered_answer_fault(struct hf_ordered *store,
+                             struct hf_ordered_seat *seat, enum hf_verb verb,
+                             enum hf_verdict verdict, enum hf_status fault,
+                             const char *reason);
+void hf_ordered_answer_refusal(struct hf_ordered *store,
+                               struct hf_ordered_seat *seat, enum hf_verb verb);
 
 /* Answer a request that no seat has. */
-void hf_ordered_give_plain(struct hf_ordered *store, const struct hf_ask *ask,
-                           enum hf_verdict verdict, enum hf_status fault,
-                           const char *reason, struct hf_instant now);
+void hf_ordered_answer_plain(struct hf_ordered *store, const struct hf_ask *ask,
+                             enum hf_verdict verdict, enum hf_status fault,
+                             const char *reason, struct hf_instant now);
 
 /* Answer the seat's request, for a call that was not done. */
-void hf_ordered_give_undone(struct hf_ordered *store,
-                            struct hf_ordered_seat *seat, enum hf_verb verb,
-                            const struct hf_wire_reply *reply);
+void hf_ordered_answer_undone(struct hf_ordered *store,
+                              struct hf_ordered_seat *seat, enum hf_verb verb,
+                              const struct hf_wire_reply *reply);
 
 /* ---- release.c ----------------------------------------------------------- */
 

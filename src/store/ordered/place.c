@@ -104,11 +104,11 @@ bool hf_ordered_place_stands(const struct hf_ordered_seat *seat,
            reply->entries[1].entry.number == seat->behind;
 }
 
-/* As give_queued() in entry.c, without the holder. `sent` is that of the
+/* As answer_queued() in entry.c, without the holder. `sent` is that of the
  * session's renewal, not of the READ: the entry lives no longer than the
  * session. */
-void hf_ordered_place_give(struct hf_ordered *store,
-                           struct hf_ordered_seat *seat)
+void hf_ordered_place_answer(struct hf_ordered *store,
+                             struct hf_ordered_seat *seat)
 {
     HF_ASSERT(seat->place != NULL && seat->behind <= seat->number);
     struct hf_answer answer = {.verdict = HF_VERDICT_QUEUED,
@@ -119,5 +119,5 @@ void hf_ordered_place_give(struct hf_ordered *store,
                                .left_ms = -1,
                                .is_as_before = true,
                                .is_unwatched = seat->name->watch == NULL};
-    hf_ordered_give(store, seat, HF_VERB_ACQUIRE, &answer);
+    hf_ordered_answer_with(store, seat, HF_VERB_ACQUIRE, &answer);
 }

@@ -74,9 +74,9 @@ static void doubt(const struct hf_ordered_seat *seat,
     }
 }
 
-static void give_lost(struct hf_ordered_call *call,
-                      struct hf_ordered_seat *seat,
-                      const struct hf_wire_entry *entry, struct hf_instant now)
+static void
+answer_lost(struct hf_ordered_call *call, struct hf_ordered_seat *seat,
+            const struct hf_wire_entry *entry, struct hf_instant now)
 {
     bool is_left = seat->state == HF_ORDERED_LEAVING;
     if (entry->note.len > 0 && !is_left && seat->session != NULL) {
@@ -85,7 +85,7 @@ static void give_lost(struct hf_ordered_call *call,
         doubt(seat, entry);
         hf_ordered_seat_detach(seat);
     }
-    hf_ordered_give_refusal(call->store, seat, HF_VERB_CONFIRM);
+    hf_ordered_answer_refusal(call->store, seat, HF_VERB_CONFIRM);
 }
 
 /* Ends after this are news. A read without a revision leaves the entry's last
@@ -97,10 +97,10 @@ static uint64_t watched_from(const struct hf_wire_reply *reply,
     return reply->revision > 0 ? reply->revision : entry->version;
 }
 
-static void give_proof(struct hf_ordered_call *call,
-                       struct hf_ordered_seat *seat,
-                       const struct hf_wire_entry *entry,
-                       const struct hf_wire_reply *reply, struct hf_instant now)
+static void
+answer_proof(struct hf_ordered_call *call, struct hf_ordered_seat *seat,
+             const struct hf_wire_entry *entry,
+             const struct hf_wire_reply *reply, struct hf_instant now)
 {
     struct hf_answer answer = {.verdict = HF_VERDICT_OK,
                                .sent = call->renewed,
@@ -116,7 +116,7 @@ static void give_proof(struct hf_ordered_call *call,
         hf_ordered_watch_held(store, seat->name, watched_from(reply, entry),
                               now);
     }
-    hf_ordered_give(store, seat, HF_VERB_CONFIRM, &answer);
+    hf_ordered_answer_with(store, seat, HF_VERB_CONFIRM, &answer);
     if (is_doubted) { /* since it was read; the seat may be freed */
         store->env.push(store->env.client, 0, cookie, 0);
     }
@@ -130,11 +130,11 @@ judge_proof(struct hf_ordered_call *call, struct hf_ordered_seat *seat,
 {
     bool is_ours = seat->session == call->session;
     if (!is_there(seat, entry) || seat->state == HF_ORDERED_LEAVING) {
-        give_lost(call, seat, entry, now);
+        answer_lost(call, seat, entry, now);
         return false;
     }
     if (seat->number != seat->proves) { /* its ACQUIRE has made another one */
-        hf_ordered_give_refusal(call->store, seat, HF_VERB_CONFIRM);
+        hf_ordered_answer_refusal(call->store, seat, HF_VERB_CONFIRM);
         return false;
     }
     if (is_ours && !is_under(call->session, entry)) {
@@ -145,7 +145,7 @@ judge_proof(struct hf_ordered_call *call, struct hf_ordered_seat *seat,
         hf_ordered_session_proves(seat);
         return true;
     }
-    give_proof(call, seat, entry, reply, now);
+    answer_proof(call, seat, entry, reply, now);
     return false;
 }
 
@@ -215,7 +215,7 @@ static void on_read(struct hf_wire_call *wire_call,
     }
     for (size_t i = 0; (seat = pop_proof(call)) != NULL; i++) {
         if (!is_done) {
-            hf_ordered_give_undone(store, seat, HF_VERB_CONFIRM, reply);
+            hf_ordered_answer_undone(store, seat, HF_VERB_CONFIRM, reply);
         } else if (reply->is_unchanged) {
             must_renew |= judge_unchanged(call, seat, reply, now);
         } else {
@@ -248,7 +248,7 @@ static bool read_some(struct hf_ordered_call *from, struct hf_instant renewed,
     size_t n = 0;
     while (n < store->read_most && (seat = pop_proof(from)) != NULL) {
         if (seat->session == NULL) { /* released, and removed, meanwhile */
-            hf_ordered_give_refusal(store, seat, HF_VERB_CONFIRM);
+            hf_ordered_answer_refusal(store, seat, HF_VERB_CONFIRM);
             continue;
         }
         keys[n] = hf_ordered_key(seat);
@@ -274,9 +274,9 @@ static void fail_proofs(struct hf_ordered_call *call,
     while ((seat = pop_proof(call)) != NULL) {
         if (reply->outcome == HF_WIRE_GONE) {
             hf_ordered_seat_detach(seat);
-            hf_ordered_give_refusal(call->store, seat, HF_VERB_CONFIRM);
+            hf_ordered_answer_refusal(call->store, seat, HF_VERB_CONFIRM);
         } else {
-            hf_ordered_give_undone(call->store, seat, HF_VERB_CONFIRM, reply);
+            hf_ordered_answer_undone(call->store, seat, HF_VERB_CONFIRM, reply);
         }
     }
 }

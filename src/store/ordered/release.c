@@ -25,12 +25,12 @@ static void on_removed(struct hf_wire_call *wire_call,
     }
     hf_ordered_call_free(call);
     if (reply->outcome != HF_WIRE_DONE) {
-        hf_ordered_give_undone(store, seat, HF_VERB_RELEASE, reply);
+        hf_ordered_answer_undone(store, seat, HF_VERB_RELEASE, reply);
         return;
     }
     answer.verdict = reply->has_changed ? HF_VERDICT_OK : HF_VERDICT_REFUSED;
     hf_ordered_seat_detach(seat);
-    hf_ordered_give(store, seat, HF_VERB_RELEASE, &answer);
+    hf_ordered_answer_with(store, seat, HF_VERB_RELEASE, &answer);
 }
 
 /* A request that waits for a session, or for the next renewal, was not sent. It
@@ -39,8 +39,8 @@ static void withdraw(struct hf_ordered *store, struct hf_ordered_seat *seat)
 {
     if (seat->is_asking) {
         hf_ordered_session_forget(seat);
-        hf_ordered_give_fault(store, seat, HF_VERB_ACQUIRE, HF_VERDICT_UNSENT,
-                              HF_UNAVAILABLE, NULL);
+        hf_ordered_answer_fault(store, seat, HF_VERB_ACQUIRE, HF_VERDICT_UNSENT,
+                                HF_UNAVAILABLE, NULL);
     }
 }
 
@@ -52,7 +52,7 @@ void hf_ordered_withdraw(struct hf_ordered *store, struct hf_ordered_seat *seat)
     }
     hf_ordered_seat_detach(seat);
     if (was_proving) {
-        hf_ordered_give_refusal(store, seat, HF_VERB_CONFIRM);
+        hf_ordered_answer_refusal(store, seat, HF_VERB_CONFIRM);
     } else {
         hf_ordered_seat_drop(store, seat);
     }
@@ -77,7 +77,7 @@ void hf_ordered_release(struct hf_ordered *store, struct hf_ordered_seat *seat,
     hf_ordered_watch(store, seat, NULL, now);
     if (!has_entry(seat)) {
         hf_ordered_seat_detach(seat);
-        hf_ordered_give_refusal(store, seat, HF_VERB_RELEASE);
+        hf_ordered_answer_refusal(store, seat, HF_VERB_RELEASE);
         return;
     }
     struct hf_wire_key key = hf_ordered_key(seat);
@@ -85,8 +85,8 @@ void hf_ordered_release(struct hf_ordered *store, struct hf_ordered_seat *seat,
         hf_ordered_call_new(store, on_removed, seat->session, NULL, seat);
     if (call == NULL) {
         seat->session->is_doubtful = true;
-        hf_ordered_give_fault(store, seat, HF_VERB_RELEASE, HF_VERDICT_UNSENT,
-                              HF_NO_MEMORY, "out of memory");
+        hf_ordered_answer_fault(store, seat, HF_VERB_RELEASE, HF_VERDICT_UNSENT,
+                                HF_NO_MEMORY, "out of memory");
     } else if (!store->wire_ops->remove(store->wire, &key, &call->wire, now)) {
         hf_ordered_call_fail(call, now);
     }

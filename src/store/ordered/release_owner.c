@@ -106,8 +106,8 @@ static void on_undone(struct hf_ordered_task *task,
     hf_ordered_task_undone(task, reply, now);
 }
 
-static void keep(struct hf_ordered_task *task, struct hf_ordered_seat *seat,
-                 struct hf_instant now)
+static void reserve(struct hf_ordered_task *task, struct hf_ordered_seat *seat,
+                    struct hf_instant now)
 {
     seat->state = HF_ORDERED_LEAVING;
     seat->left_at = now;
@@ -141,15 +141,15 @@ void hf_ordered_release_handed(struct hf_ordered *store,
         if (task != NULL) {
             hf_ordered_task_free(task);
         }
-        hf_ordered_give_plain(store, ask, HF_VERDICT_UNSENT, HF_NO_MEMORY,
-                              "out of memory", now);
+        hf_ordered_answer_plain(store, ask, HF_VERDICT_UNSENT, HF_NO_MEMORY,
+                                "out of memory", now);
         return;
     }
     task->plan = plan;
     task->done = on_done;
     task->undone = on_undone;
     if (seat != NULL && reserves && !seat->is_moving) {
-        keep(task, seat, now);
+        reserve(task, seat, now);
     } else if (seat != NULL) {
         leave(store, seat, now);
     }

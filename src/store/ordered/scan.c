@@ -50,9 +50,9 @@ void hf_ordered_scans_free(struct hf_ordered *store)
     free(store->scanned);
 }
 
-static void give(struct hf_ordered *store, struct hf_answer *answer,
-                 enum hf_verdict verdict, enum hf_status fault,
-                 const char *reason)
+static void answer_with(struct hf_ordered *store, struct hf_answer *answer,
+                        enum hf_verdict verdict, enum hf_status fault,
+                        const char *reason)
 {
     answer->verdict = verdict;
     answer->fault = fault;
@@ -89,15 +89,16 @@ static void on_scanned(struct hf_wire_call *wire_call,
     (void)now;
     hf_ordered_call_free(call);
     if (reply->outcome != HF_WIRE_DONE) {
-        give(store, &answer,
-             reply->outcome == HF_WIRE_ERROR ? HF_VERDICT_ERROR
-                                             : HF_VERDICT_UNSENT,
-             reply->fault == HF_OK ? HF_UNAVAILABLE : reply->fault,
-             reply->reason);
+        answer_with(store, &answer,
+                    reply->outcome == HF_WIRE_ERROR ? HF_VERDICT_ERROR
+                                                    : HF_VERDICT_UNSENT,
+                    reply->fault == HF_OK ? HF_UNAVAILABLE : reply->fault,
+                    reply->reason);
     } else if (fill(store, reply, &answer)) {
-        give(store, &answer, HF_VERDICT_OK, HF_OK, NULL);
+        answer_with(store, &answer, HF_VERDICT_OK, HF_OK, NULL);
     } else {
-        give(store, &answer, HF_VERDICT_ERROR, HF_NO_MEMORY, "out of memory");
+        answer_with(store, &answer, HF_VERDICT_ERROR, HF_NO_MEMORY,
+                    "out of memory");
     }
 }
 
@@ -110,8 +111,8 @@ void hf_ordered_scan(struct hf_ordered *store, const struct hf_ask *ask,
     struct hf_ordered_scan *scan =
         ask->counter == 0 ? NULL : find(store, ask->counter);
     if (ask->counter != 0 && scan == NULL) {
-        give(store, &answer, HF_VERDICT_ERROR, HF_UNAVAILABLE,
-             "too many lists at once");
+        answer_with(store, &answer, HF_VERDICT_ERROR, HF_UNAVAILABLE,
+                    "too many lists at once");
         return;
     }
     if (scan != NULL) {
@@ -120,7 +121,8 @@ void hf_ordered_scan(struct hf_ordered *store, const struct hf_ask *ask,
     struct hf_ordered_call *call =
         hf_ordered_call_new(store, on_scanned, NULL, NULL, NULL);
     if (call == NULL) {
-        give(store, &answer, HF_VERDICT_UNSENT, HF_NO_MEMORY, "out of memory");
+        answer_with(store, &answer, HF_VERDICT_UNSENT, HF_NO_MEMORY,
+                    "out of memory");
         return;
     }
     call->cookie = ask->cookie;

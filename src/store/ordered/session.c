@@ -162,7 +162,7 @@ static void fail_asking(struct hf_ordered *store,
     struct hf_ordered_seat *seat;
     while ((seat = pop_asking(session)) != NULL) {
         let_go(seat);
-        hf_ordered_give_undone(store, seat, HF_VERB_ACQUIRE, reply);
+        hf_ordered_answer_undone(store, seat, HF_VERB_ACQUIRE, reply);
     }
 }
 
@@ -172,7 +172,7 @@ static void fail_proving(struct hf_ordered *store,
 {
     struct hf_ordered_seat *seat;
     while ((seat = pop_proving(session)) != NULL) {
-        hf_ordered_give_undone(store, seat, HF_VERB_CONFIRM, reply);
+        hf_ordered_answer_undone(store, seat, HF_VERB_CONFIRM, reply);
     }
 }
 
@@ -276,11 +276,11 @@ static void end_requests(struct hf_ordered *store,
     struct hf_ordered_seat *seat;
     while ((seat = pop_proving(session)) != NULL) {
         hf_ordered_seat_detach(seat);
-        hf_ordered_give_refusal(store, seat, HF_VERB_CONFIRM);
+        hf_ordered_answer_refusal(store, seat, HF_VERB_CONFIRM);
     }
     while ((seat = pop_asking(session)) != NULL) {
         hf_ordered_seat_detach(seat);
-        hf_ordered_give_undone(store, seat, HF_VERB_ACQUIRE, &gone);
+        hf_ordered_answer_undone(store, seat, HF_VERB_ACQUIRE, &gone);
     }
 }
 

@@ -94,7 +94,7 @@ static void answer_verb(struct hf_pg_node *node, struct hf_answer *answer,
         if (answer->verdict == HF_VERDICT_QUEUED) {
             hf_pg_listen_want(node, now); /* only waiters need pushes */
         }
-        hf_sql_answer_give(&node->base, answer);
+        hf_sql_answer_with(&node->base, answer);
     }
 }
 
@@ -120,7 +120,7 @@ static void answer_queue(struct hf_pg_node *node, struct hf_answer *answer,
             hf_pg_row(rows, i, row);
             hf_sql_seats_add(&node->base, answer, row);
         }
-        hf_sql_answer_give(&node->base, answer);
+        hf_sql_answer_with(&node->base, answer);
     }
 }
 
@@ -134,7 +134,7 @@ static void answer_scan(struct hf_pg_node *node, struct hf_answer *answer,
             hf_pg_row(rows, i, &row);
             hf_sql_names_add(&node->base, answer, &row, i == n - 1);
         }
-        hf_sql_answer_give(&node->base, answer);
+        hf_sql_answer_with(&node->base, answer);
     }
 }
 

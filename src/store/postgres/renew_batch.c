@@ -56,7 +56,7 @@ struct renewal {
     size_t owner;
     int64_t ttl_ms;
     uint64_t counter;
-    bool holder;
+    bool reacquires;
     bool is_renewed;
 };
 
@@ -184,7 +184,7 @@ bool hf_pg_renew_gather(struct hf_pg_node *node, const struct hf_ask *ask,
         .owner = batch->arrays[OWNERS].len,
         .ttl_ms = ask->ttl_ms,
         .counter = ask->counter,
-        .holder = ask->holder,
+        .reacquires = ask->reacquires,
     };
     add(&batch->arrays[NAMES], store->base.prefix, store->base.prefix_len,
         ask->name, ask->name_len);
@@ -244,7 +244,7 @@ static void confirm(struct hf_pg_node *node, const struct hf_pg_batch *batch,
     const struct hf_ask ask = {
         .cookie = renewal->cookie,
         .verb = HF_VERB_CONFIRM,
-        .holder = renewal->holder,
+        .reacquires = renewal->reacquires,
         .name = (const char *)key.data + prefix_len,
         .name_len = key.len - prefix_len,
         .owner = owner.data,

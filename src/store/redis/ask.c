@@ -153,7 +153,8 @@ void hf_redis_ask(struct hf_redis_node *node, const struct hf_ask *ask,
 
 /* ---- Answering --------------------------------------------------------- */
 
-static void give(struct hf_redis_node *node, const struct hf_answer *answer)
+static void answer_with(struct hf_redis_node *node,
+                        const struct hf_answer *answer)
 {
     node->store->env.answer(node->store->env.client, answer);
 }
@@ -179,7 +180,7 @@ void hf_redis_answer_none(struct hf_redis_node *node,
     answer.verdict = verdict;
     answer.fault = fault;
     answer.reason = reason;
-    give(node, &answer);
+    answer_with(node, &answer);
 }
 
 static void answer_error(struct hf_redis_node *node,
@@ -256,7 +257,7 @@ static void answer_integer(struct hf_redis_node *node,
     answer.verdict = HF_VERDICT_OK;
     answer.counter = (uint64_t)node->connection.reply.items[0].integer;
     if (pending->verb <= HF_VERB_BREAK && hf_answer_is_sound(&answer)) {
-        give(node, &answer);
+        answer_with(node, &answer);
     } else {
         answer_nonsense(node, pending);
     }
@@ -274,7 +275,7 @@ static void answer_array(struct hf_redis_node *node,
     if (answer.verdict == HF_VERDICT_QUEUED) {
         hf_redis_listen_want(node, now); /* only waiters need pushes */
     }
-    give(node, &answer);
+    answer_with(node, &answer);
 }
 
 /* ---- Holders and waiters ----------------------------------------------- */
@@ -317,7 +318,7 @@ static void answer_queue(struct hf_redis_node *node,
         store->seats.items[answer.n_seats++] =
             read_seat(reply, QUEUE_HEAD + i * QUEUE_ITEMS);
     }
-    give(node, &answer);
+    answer_with(node, &answer);
 }
 
 /* ---- Which names are there --------------------------------------------- */
@@ -367,7 +368,7 @@ static void answer_scan(struct hf_redis_node *node,
     answer.verdict = HF_VERDICT_OK;
     answer.counter = next_cursor(cursor, pending->is_of_marks);
     answer.names = store->names.items;
-    give(node, &answer);
+    answer_with(node, &answer);
 }
 
 /* ---- Values ------------------------------------------------------------ */
@@ -412,7 +413,7 @@ static void answer_get(struct hf_redis_node *node,
     if (first->type == HF_REPLY_NIL ||
         (first->type == HF_REPLY_STRING &&
          read_value(hf_reply_text(reply, 0), first->len, &answer))) {
-        give(node, &answer);
+        answer_with(node, &answer);
     } else {
         hf_redis_answer_none(node, pending, HF_VERDICT_ERROR, HF_UNAVAILABLE,
                              "its key has no value of Holdfast");
@@ -432,7 +433,7 @@ static void answer_put(struct hf_redis_node *node,
     answer.verdict = hf_answer_verdict(hf_reply_integer(reply, 1));
     answer.counter = (uint64_t)hf_reply_integer(reply, 2);
     if (answer.verdict != HF_VERDICT_QUEUED && answer.counter <= HF_FENCE_MAX) {
-        give(node, &answer);
+        answer_with(node, &answer);
     } else {
         answer_nonsense(node, pending);
     }

@@ -149,7 +149,7 @@ static void confirm(struct hf_redis_command *command,
     hf_redis_command_add_number(command, ask->counter);
     add_text(command, node->admission.known.value);
     add_text(command, node->store->fence_keep);
-    add_flag(command, ask->holder);
+    add_flag(command, ask->reacquires);
     add_mode(command, ask);
 }
 

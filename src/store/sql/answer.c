@@ -29,7 +29,7 @@ enum {
 };
 _Static_assert(C_SEAT_END == HF_SQL_CELLS_MAX, "all of them are read");
 
-void hf_sql_answer_give(const struct hf_sql_node *node,
+void hf_sql_answer_with(const struct hf_sql_node *node,
                         const struct hf_answer *answer)
 {
     node->store->env.answer(node->store->env.client, answer);
@@ -43,7 +43,7 @@ void hf_sql_answer_none(const struct hf_sql_node *node,
     answer->verdict = verdict;
     answer->fault = fault;
     answer->reason = reason;
-    hf_sql_answer_give(node, answer);
+    hf_sql_answer_with(node, answer);
 }
 
 /* ---- Errors ------------------------------------------------------------- */

@@ -121,7 +121,7 @@ static void confirm(struct hf_sql_call *call, const struct hf_sql_node *node,
     add_unsigned(call, ask->counter);
     hf_sql_call_text(call, node->admission.known.value);
     add_number(call, node->store->fence_keep_ms);
-    add_flag(call, ask->holder);
+    add_flag(call, ask->reacquires);
     add_mode(call, ask);
 }
 

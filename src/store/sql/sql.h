@@ -297,9 +297,9 @@ void hf_sql_row_text(const struct hf_sql_row *row, unsigned column, char *out,
 #define HF_SQL_CHANGED                                                         \
     "its marker has changed: restored, promoted, or declared new"
 
-/* Give an answer. All below get one that has the cookie, the verb and the time
- * of sending. */
-void hf_sql_answer_give(const struct hf_sql_node *node,
+/* Pass the answer to the client. All below get one that has the cookie, the
+ * verb and the time of sending. */
+void hf_sql_answer_with(const struct hf_sql_node *node,
                         const struct hf_answer *answer);
 
 /* A request that was not executed, or may not have been. */
@@ -324,14 +324,14 @@ bool hf_sql_answer_is_row(const struct hf_sql_row *row);
 bool hf_sql_answer_is_changed(const struct hf_sql_row *row);
 
 /** Read the row of a verb. @return false: it makes no sense, and is answered
- * so; true: give it. */
+ * so; true: pass it on. */
 bool hf_sql_answer_read(const struct hf_sql_node *node,
                         struct hf_answer *answer, const struct hf_sql_row *row);
 
 /** Begin the answer to a QUEUE of `n` rows. Each of them begins with the
  * holder, as of INSPECT; the sharers and the waiters are one in each row: add
  * all.
- * @return false: no memory, and it is answered so; true: give it. */
+ * @return false: no memory, and it is answered so; true: pass it on. */
 bool hf_sql_seats_begin(const struct hf_sql_node *node,
                         struct hf_answer *answer, const struct hf_sql_row *row,
                         size_t n);

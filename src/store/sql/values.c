@@ -36,5 +36,5 @@ void hf_sql_value_answer(const struct hf_sql_node *node,
     if (row->cells[C_DATA].is_there) {
         answer->value = row->cells[C_DATA].bytes;
     }
-    hf_sql_answer_give(node, answer);
+    hf_sql_answer_with(node, answer);
 }

@@ -69,7 +69,7 @@ static void fail_short(struct hf_zk_op *op, struct hf_instant now)
     hf_zk_op_done(op, now);
 }
 
-static void give_open(struct hf_zk_op *op, struct hf_instant now)
+static void answer_open(struct hf_zk_op *op, struct hf_instant now)
 {
     struct hf_zk_handle *handle = op->handle;
     hf_wire_session_of((uint64_t)handle->id, op->reply.session);
@@ -93,7 +93,7 @@ static void on_node(struct hf_zk_op *op, struct hf_instant now)
     } else if (count_ms(handle) < op->ttl_ms) {
         fail_short(op, now);
     } else {
-        give_open(op, now);
+        answer_open(op, now);
     }
 }
 

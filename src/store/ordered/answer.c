@@ -26,8 +26,9 @@ static bool is_wanted(const struct hf_ordered_seat *seat)
            (seat->was_queued && seat->state < HF_ORDERED_HELD);
 }
 
-void hf_ordered_give(struct hf_ordered *store, struct hf_ordered_seat *seat,
-                     enum hf_verb verb, struct hf_answer *answer)
+void hf_ordered_answer_with(struct hf_ordered *store,
+                            struct hf_ordered_seat *seat, enum hf_verb verb,
+                            struct hf_answer *answer)
 {
     struct hf_ordered_request *request = request_of(seat, verb);
     HF_ASSERT(request->is_pending);
@@ -41,10 +42,10 @@ void hf_ordered_give(struct hf_ordered *store, struct hf_ordered_seat *seat,
     store->env.answer(store->env.client, answer);
 }
 
-void hf_ordered_give_fault(struct hf_ordered *store,
-                           struct hf_ordered_seat *seat, enum hf_verb verb,
-                           enum hf_verdict verdict, enum hf_status fault,
-                           const char *reason)
+void hf_ordered_answer_fault(struct hf_ordered *store,
+                             struct hf_ordered_seat *seat, enum hf_verb verb,
+                             enum hf_verdict verdict, enum hf_status fault,
+                             const char *reason)
 {
     struct hf_answer answer = {
         .verdict = verdict,
@@ -52,12 +53,12 @@ void hf_ordered_give_fault(struct hf_ordered *store,
         .fault = fault == HF_OK ? HF_UNAVAILABLE : fault,
         .reason = reason,
     };
-    hf_ordered_give(store, seat, verb, &answer);
+    hf_ordered_answer_with(store, seat, verb, &answer);
 }
 
-void hf_ordered_give_plain(struct hf_ordered *store, const struct hf_ask *ask,
-                           enum hf_verdict verdict, enum hf_status fault,
-                           const char *reason, struct hf_instant now)
+void hf_ordered_answer_plain(struct hf_ordered *store, const struct hf_ask *ask,
+                             enum hf_verdict verdict, enum hf_status fault,
+                             const char *reason, struct hf_instant now)
 {
     struct hf_answer answer = {
         .cookie = ask->cookie,
@@ -70,19 +71,19 @@ void hf_ordered_give_plain(struct hf_ordered *store, const struct hf_ask *ask,
     store->env.answer(store->env.client, &answer);
 }
 
-void hf_ordered_give_refusal(struct hf_ordered *store,
-                             struct hf_ordered_seat *seat, enum hf_verb verb)
+void hf_ordered_answer_refusal(struct hf_ordered *store,
+                               struct hf_ordered_seat *seat, enum hf_verb verb)
 {
     struct hf_answer answer = {
         .verdict = HF_VERDICT_REFUSED,
         .sent = request_of(seat, verb)->asked,
     };
-    hf_ordered_give(store, seat, verb, &answer);
+    hf_ordered_answer_with(store, seat, verb, &answer);
 }
 
-void hf_ordered_give_undone(struct hf_ordered *store,
-                            struct hf_ordered_seat *seat, enum hf_verb verb,
-                            const struct hf_wire_reply *reply)
+void hf_ordered_answer_undone(struct hf_ordered *store,
+                              struct hf_ordered_seat *seat, enum hf_verb verb,
+                              const struct hf_wire_reply *reply)
 {
     static const enum hf_verdict verdicts[] = {
         [HF_WIRE_DONE] = HF_VERDICT_UNKNOWN,
@@ -95,9 +96,9 @@ void hf_ordered_give_undone(struct hf_ordered *store,
     /* An earlier request of this ACQUIRE may have created its entry. */
     bool is_unsure = verb == HF_VERB_ACQUIRE && seat->is_unsure && !is_gone;
     HF_ASSERT(reply->outcome != HF_WIRE_DONE);
-    hf_ordered_give_fault(store, seat, verb,
-                          is_unsure ? HF_VERDICT_UNKNOWN
-                                    : verdicts[reply->outcome],
-                          is_gone ? HF_UNAVAILABLE : reply->fault,
-                          is_gone ? "its session has ended" : reply->reason);
+    hf_ordered_answer_fault(store, seat, verb,
+                            is_unsure ? HF_VERDICT_UNKNOWN
+                                      : verdicts[reply->outcome],
+                            is_gone ? HF_UNAVAILABLE : reply->fault,
+                            is_gone ? "its session has ended" : reply->reason);
 }
