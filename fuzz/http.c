@@ -96,7 +96,7 @@ static struct reading read_split(const uint8_t *data, size_t size, size_t step)
         at += used;
     }
     if (!reading.is_over) {
-        take(&reading, &parser, hf_http_parser_feed_end(&parser));
+        take(&reading, &parser, hf_http_parser_feed_eof(&parser));
     }
     /* A new connection begins: no data of this one may be left. */
     hf_http_parser_reset(&parser);

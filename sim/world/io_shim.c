@@ -164,7 +164,7 @@ void hf_loop_add_timer(struct hf_loop *loop, struct hf_timer *timer)
 
 void hf_loop_drop_timer(struct hf_loop *loop, struct hf_timer *timer)
 {
-    hf_timers_drop(&loop->timers, timer);
+    hf_timers_remove(&loop->timers, timer);
 }
 
 struct hf_instant hf_loop_next_timer(const struct hf_loop *loop)

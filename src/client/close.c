@@ -94,12 +94,12 @@ static void release_all(struct hf_client *client)
     uint32_t idx = 0;
     uint64_t n_seen = client->n_answers;
     for (;;) {
-        while (idx < hf_item_table_end(&client->items) &&
+        while (idx < hf_item_table_limit(&client->items) &&
                client->n_pending < IN_FLIGHT_MAX) {
             give_back(client, idx++);
         }
         hf_client_settle(client);
-        bool is_all = idx == hf_item_table_end(&client->items);
+        bool is_all = idx == hf_item_table_limit(&client->items);
         if (client->n_answers != n_seen) {
             n_seen = client->n_answers;
             until = wait_end(client);
@@ -183,8 +183,8 @@ static void cancel_call(struct hf_client *client, struct hf_lock *lock)
 static void cancel_all(struct hf_client *client)
 {
     cancel_ops(client);
-    for (uint32_t i = 0;
-         i < hf_item_table_end(&client->items) && !hf_client_is_forked(client);
+    for (uint32_t i = 0; i < hf_item_table_limit(&client->items) &&
+                         !hf_client_is_forked(client);
          i++) {
         struct hf_item *item = hf_item_table_at(&client->items, i);
         if (item != NULL && item->kind == HF_ITEM_LOCK &&
@@ -223,7 +223,7 @@ static void free_ops(struct hf_client *client)
 
 static void free_items(struct hf_client *client)
 {
-    for (uint32_t i = 0; i < hf_item_table_end(&client->items); i++) {
+    for (uint32_t i = 0; i < hf_item_table_limit(&client->items); i++) {
         struct hf_item *item = hf_item_table_at(&client->items, i);
         if (item != NULL && item->kind == HF_ITEM_LOCK) {
             free(hf_lock_of(item));
@@ -263,7 +263,7 @@ void hf_client_free(struct hf_client *client)
 
 /* ---- Closing ----------------------------------------------------------- */
 
-bool hf_client_is_to_end(const struct hf_client *client)
+bool hf_client_is_to_shut_down(const struct hf_client *client)
 {
     return client->is_closing && !hf_client_is_in_callback(client) &&
            pthread_equal(client->closer, pthread_self());
@@ -296,7 +296,7 @@ static void free_forked(struct hf_client *client)
 }
 
 /* A callback that runs here may fork, and return in the child. */
-void hf_client_end(struct hf_client *client)
+void hf_client_shut_down(struct hf_client *client)
 {
     if (hf_client_is_forked(client)) {
         free_forked(client);
@@ -332,7 +332,7 @@ static bool may_end(struct hf_client *client)
 static void close_forked(struct hf_client *client)
 {
     if (client->is_ending) {
-        return; /* a callback of hf_client_end(), which frees it */
+        return; /* a callback of hf_client_shut_down(), which frees it */
     }
     if (hf_client_is_in_callback(client)) {
         client->is_closing = true;
@@ -351,7 +351,7 @@ void hf_client_close(struct hf_client *client)
     if (hf_client_is_forked(client)) {
         close_forked(client);
     } else if (may_end(client)) {
-        hf_client_end(client);
+        hf_client_shut_down(client);
     }
     hf_cancel_state_restore(before);
 }

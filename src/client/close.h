@@ -10,10 +10,10 @@
 void hf_client_free(struct hf_client *client);
 
 /* A callback in this thread has closed the client and has returned. */
-bool hf_client_is_to_end(const struct hf_client *client);
+bool hf_client_is_to_shut_down(const struct hf_client *client);
 
 /* Run all pending callbacks, release all locks, and free the client. Called
  * without the mutex. */
-void hf_client_end(struct hf_client *client);
+void hf_client_shut_down(struct hf_client *client);
 
 #endif

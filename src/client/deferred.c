@@ -45,7 +45,7 @@ static void notify_locks(struct hf_client *client, unsigned node,
 {
     struct hf_event event = {
         .kind = kind, .now = client->now, .node = (uint8_t)node};
-    uint32_t end = hf_item_table_end(&client->items);
+    uint32_t end = hf_item_table_limit(&client->items);
     for (uint32_t i = 0; i < end; i++) {
         struct hf_item *item = hf_item_table_at(&client->items, i);
         if (item == NULL || item->kind != HF_ITEM_LOCK) {
@@ -101,7 +101,7 @@ static void deliver_listening(struct hf_client *client)
               client->push_changed <= hf_nodes_all(&client->nodes));
     unsigned node = (unsigned)__builtin_ctz(client->push_changed);
     uint16_t bit = (uint16_t)(1U << node);
-    uint32_t end = hf_item_table_end(&client->items);
+    uint32_t end = hf_item_table_limit(&client->items);
     struct hf_event event = {
         .kind = HF_EV_LISTEN, .now = client->now, .node = (uint8_t)node};
     client->push_changed &= (uint16_t)~bit;

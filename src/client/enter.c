@@ -83,13 +83,13 @@ bool hf_client_leave_with(struct hf_client *client, struct hf_lock *lock)
 {
     finish_call(client, lock);
     bool is_forked = hf_client_is_forked(client);
-    bool is_to_end = hf_client_is_to_end(client);
+    bool is_to_shut_down = hf_client_is_to_shut_down(client);
     int before = hf_client_pause_lock(client);
-    if (is_to_end) {
-        hf_client_end(client);
+    if (is_to_shut_down) {
+        hf_client_shut_down(client);
     }
     hf_cancel_state_restore(before);
-    return is_to_end || is_forked;
+    return is_to_shut_down || is_forked;
 }
 
 bool hf_client_leave(struct hf_client *client)

@@ -73,11 +73,11 @@ uint64_t hf_item_table_cookie(const struct hf_item_table *table,
 struct hf_item *hf_item_table_find(const struct hf_item_table *table,
                                    uint64_t cookie);
 
-/* For iterating: the item at `idx`, or NULL; idx < hf_item_table_end().
+/* For iterating: the item at `idx`, or NULL; idx < hf_item_table_limit().
  */
 struct hf_item *hf_item_table_at(const struct hf_item_table *table,
                                  uint32_t idx);
-static inline uint32_t hf_item_table_end(const struct hf_item_table *table)
+static inline uint32_t hf_item_table_limit(const struct hf_item_table *table)
 {
     return table->n_blocks * HF_CELLS_PER_BLOCK;
 }

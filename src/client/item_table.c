@@ -37,7 +37,7 @@ void hf_item_table_fini(struct hf_item_table *table)
 static struct hf_item_cell *cell_at(const struct hf_item_table *table,
                                     uint32_t idx)
 {
-    HF_ASSERT(idx < hf_item_table_end(table));
+    HF_ASSERT(idx < hf_item_table_limit(table));
     return &table->blocks[idx / HF_CELLS_PER_BLOCK][idx % HF_CELLS_PER_BLOCK];
 }
 
@@ -53,7 +53,7 @@ static bool add_block(struct hf_item_table *table)
         free(block);
         return false;
     }
-    uint32_t first = hf_item_table_end(table);
+    uint32_t first = hf_item_table_limit(table);
     for (uint32_t i = 0; i < HF_CELLS_PER_BLOCK; i++) {
         block[i] =
             (struct hf_item_cell){.generation = 1, .next_free = first + i + 1};
@@ -103,7 +103,7 @@ struct hf_item *hf_item_table_find(const struct hf_item_table *table,
                                    uint64_t cookie)
 {
     uint32_t idx = (uint32_t)cookie;
-    if (idx >= hf_item_table_end(table)) {
+    if (idx >= hf_item_table_limit(table)) {
         return NULL;
     }
     const struct hf_item_cell *cell = cell_at(table, idx);

@@ -194,7 +194,7 @@ void hf_seizure_give_back(struct hf_seizure *seizure, struct hf_op *parent)
     }
 }
 
-static void destroy(struct hf_seizure *seizure)
+static void free_seizure(struct hf_seizure *seizure)
 {
     if (seizure->take.op.client != NULL && !seizure->take.op.is_done) {
         hf_op_unlist(&seizure->take.op);
@@ -225,7 +225,7 @@ static void on_children_done(struct hf_op *op)
     if (parent != NULL) {
         hf_op_child_is_done(parent);
     } else {
-        destroy(seizure);
+        free_seizure(seizure);
     }
 }
 
@@ -259,7 +259,7 @@ void hf_seizure_close(struct hf_seizure *seizure)
     seizure->op.parent = NULL;
     if (seizure->stage == HF_SEIZURE_IDLE ||
         seizure->stage == HF_SEIZURE_OVER || seizure->take.frees_now) {
-        destroy(seizure);
+        free_seizure(seizure);
     } else if (!seizure->gives_back) {
         hf_seizure_give_back(seizure, NULL);
     }

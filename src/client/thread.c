@@ -65,7 +65,7 @@ static void sleep_until_due(struct hf_client *client)
 /* A child that on_state has forked, and in which it returns, is over. */
 static bool goes_on(const struct hf_client *client)
 {
-    return !client->is_stopping && !hf_client_is_to_end(client) &&
+    return !client->is_stopping && !hf_client_is_to_shut_down(client) &&
            !hf_client_is_forked(client);
 }
 
@@ -89,14 +89,14 @@ static void *run(void *arg)
         }
         sleep_until_due(client);
     }
-    bool is_to_end = hf_client_is_to_end(client);
-    if (is_to_end) {
+    bool is_to_shut_down = hf_client_is_to_shut_down(client);
+    if (is_to_shut_down) {
         client->has_thread = false;
         pthread_detach(client->thread);
     }
     pthread_mutex_unlock(&client->mutex);
-    if (is_to_end) {
-        hf_client_end(client);
+    if (is_to_shut_down) {
+        hf_client_shut_down(client);
     }
     return NULL;
 }

@@ -355,7 +355,7 @@ static void take_end(struct hf_http *http, struct hf_instant now)
 {
     unsigned n_closed = http->n_closed;
     if (http->parser.has_head) {
-        take(http, hf_http_parser_feed_end(&http->parser), now);
+        take(http, hf_http_parser_feed_eof(&http->parser), now);
     }
     if (http->n_closed == n_closed) {
         break_at_end(http);

@@ -338,7 +338,7 @@ enum hf_http_fed hf_http_parser_feed(struct hf_http_parser *parser,
     return fed;
 }
 
-enum hf_http_fed hf_http_parser_feed_end(struct hf_http_parser *parser)
+enum hf_http_fed hf_http_parser_feed_eof(struct hf_http_parser *parser)
 {
     HF_ASSERT(!parser->is_done && parser->fault[0] == '\0');
     http_parser_execute(&parser->parser, &callbacks, NULL, 0);

@@ -83,7 +83,7 @@ enum hf_http_fed hf_http_parser_feed(struct hf_http_parser *parser,
 
 /* The connection has ended. DONE: a refusal without a length is complete. MORE:
  * between two replies. BAD: in the middle of one. */
-enum hf_http_fed hf_http_parser_feed_end(struct hf_http_parser *parser);
+enum hf_http_fed hf_http_parser_feed_eof(struct hf_http_parser *parser);
 
 /* The piece was delivered. */
 void hf_http_parser_take(struct hf_http_parser *parser);

@@ -20,7 +20,7 @@ void hf_timers_add(struct hf_timer **list, struct hf_timer *timer)
     *list = timer;
 }
 
-void hf_timers_drop(struct hf_timer **list, struct hf_timer *timer)
+void hf_timers_remove(struct hf_timer **list, struct hf_timer *timer)
 {
     struct hf_timer **at = list;
     while (*at != NULL && *at != timer) {

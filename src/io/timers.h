@@ -23,7 +23,7 @@ static inline void hf_timer_set(struct hf_timer *timer, struct hf_instant at)
 }
 
 void hf_timers_add(struct hf_timer **list, struct hf_timer *timer);
-void hf_timers_drop(struct hf_timer **list, struct hf_timer *timer);
+void hf_timers_remove(struct hf_timer **list, struct hf_timer *timer);
 
 /* The earliest; HF_NEVER if none. */
 struct hf_instant hf_timers_next(const struct hf_timer *list);

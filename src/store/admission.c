@@ -58,7 +58,7 @@ static enum hf_admission_next declare_init(struct hf_admission *admission,
     if (is_trusted(admission, now)) {
         admission->is_declared = true;
         admission->has_declared = false;
-        return HF_ADMISSION_OPEN;
+        return HF_ADMISSION_ACCEPT;
     }
     return declare(admission, true);
 }
@@ -102,7 +102,7 @@ enum hf_admission_next hf_admission_decide(struct hf_admission *admission,
         return declare(admission, false);
     }
     if (!ruling->write) {
-        return HF_ADMISSION_OPEN;
+        return HF_ADMISSION_ACCEPT;
     }
     if (ruling->marker.value[0] == '\0') {
         admission->suspicion = ruling->suspicion;
@@ -141,7 +141,7 @@ void hf_admission_wrote(struct hf_admission *admission)
     admission->marker = admission->ruling.marker;
 }
 
-bool hf_admission_open(struct hf_admission *admission)
+bool hf_admission_accept(struct hf_admission *admission)
 {
     const struct hf_quarantine_ruling *ruling = &admission->ruling;
     struct hf_known_server *known = &admission->known;

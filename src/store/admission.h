@@ -13,9 +13,9 @@
  *
  *     hf_admission_begin     a handshake begins; fill `identity`, `marker`
  *     hf_admission_read      both are complete
- *     hf_admission_decide    the next step: WRITE, OPEN or a refusal
+ *     hf_admission_decide    the next step: WRITE, ACCEPT or a refusal
  *     hf_admission_wrote     the server has confirmed WRITE: decide again
- *     hf_admission_open      OPEN: the node is ready for requests
+ *     hf_admission_accept    ACCEPT: the node is ready for requests
  *
  * Only a script that compares the old marker's value writes the marker: of
  * several clients that notice a restart one writes. The others repeat the
@@ -67,7 +67,7 @@ enum hf_admission_next {
     HF_ADMISSION_REFUSE, /* hf_admission_mismatch_text() has the reason */
     HF_ADMISSION_WRITE,  /* write ruling.marker, if the server's marker still
                             has the value of `marker` */
-    HF_ADMISSION_OPEN    /* the marker is up to date */
+    HF_ADMISSION_ACCEPT  /* the marker is up to date */
 };
 
 /* The node is opened: nothing is known of its server. */
@@ -93,7 +93,7 @@ enum hf_admission_next hf_admission_decide(struct hf_admission *admission,
 
 /** The node is ready: from now on its server is known.
  * @return true: it has no vote until `quarantined_until`. */
-bool hf_admission_open(struct hf_admission *admission);
+bool hf_admission_accept(struct hf_admission *admission);
 
 /* How long a quarantine of such a store lasts, in whole seconds. */
 int64_t hf_admission_quarantine_s(const struct hf_admission *admission);

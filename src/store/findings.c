@@ -43,7 +43,7 @@ void hf_probe_init(struct hf_probe *probe)
                                  .ttl_ms = PROBE_MS};
 }
 
-void hf_probe_release(struct hf_probe *probe)
+void hf_probe_set_release(struct hf_probe *probe)
 {
     probe->ask.verb = HF_VERB_RELEASE;
     probe->ask.ttl_ms = 0;

@@ -21,7 +21,7 @@ struct hf_probe {
 void hf_probe_init(struct hf_probe *probe);
 
 /* Make `ask` the RELEASE. */
-void hf_probe_release(struct hf_probe *probe);
+void hf_probe_set_release(struct hf_probe *probe);
 
 /* The first error of the two requests; empty: none. */
 void hf_findings_probe(struct hf_jobs *jobs, const char *fault);

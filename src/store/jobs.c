@@ -32,8 +32,8 @@ void hf_jobs_find(struct hf_jobs *jobs, enum hf_severity severity,
     }
 }
 
-void hf_jobs_end(struct hf_jobs *jobs, enum hf_status status,
-                 const char *reason)
+void hf_jobs_finish(struct hf_jobs *jobs, enum hf_status status,
+                    const char *reason)
 {
     if (jobs->pending == 0) {
         return;

@@ -35,8 +35,8 @@ void hf_jobs_find(struct hf_jobs *jobs, enum hf_severity severity,
     __attribute__((format(printf, 3, 4)));
 
 /** End all that are pending. @param reason  as of hf_job_done_fn. */
-void hf_jobs_end(struct hf_jobs *jobs, enum hf_status status,
-                 const char *reason);
+void hf_jobs_finish(struct hf_jobs *jobs, enum hf_status status,
+                    const char *reason);
 
 /* End them without a report. */
 void hf_jobs_cancel(struct hf_jobs *jobs);

@@ -375,7 +375,7 @@ static enum hf_status read_all(struct hf_url_parse *parse, const char *text)
         status = hf_url_check_servers(parse);
     }
     if (status == HF_OK) {
-        status = hf_params_finish(&parse->params, parse->url, parse->error);
+        status = hf_params_complete(&parse->params, parse->url, parse->error);
     }
     return status;
 }
@@ -414,7 +414,7 @@ void hf_url_free(struct hf_url *url)
         free(url->endpoints[i].user);
         hf_secret_free(url->endpoints[i].password);
     }
-    hf_params_free(url);
+    hf_params_fini(url);
     hf_secret_free(url->address);
     hf_secret_free(url->password);
     free(url->scheme);

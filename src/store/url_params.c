@@ -312,7 +312,7 @@ enum hf_status hf_url_refuse_tls(const struct hf_url *url, const char *secure,
                    given, secure);
 }
 
-void hf_params_free(struct hf_url *url)
+void hf_params_fini(struct hf_url *url)
 {
     for (unsigned i = 0; i < url->n_options; i++) {
         free(url->options[i].name);
@@ -336,8 +336,8 @@ static bool may_have_tls(const struct hf_url *url)
     return false;
 }
 
-enum hf_status hf_params_finish(const struct hf_params *params,
-                                struct hf_url *url, struct hf_error *error)
+enum hf_status hf_params_complete(const struct hf_params *params,
+                                  struct hf_url *url, struct hf_error *error)
 {
     /* A counter must outlive each lease granted with it, and the leases of a
      * quarantine that follows: twice the longest lease. */

@@ -50,11 +50,11 @@ enum hf_status hf_params_read(struct hf_params *params, struct hf_piece query,
                               struct hf_url *url, struct hf_error *error);
 
 /* Wipe and free the parameters of a module. */
-void hf_params_free(struct hf_url *url);
+void hf_params_fini(struct hf_url *url);
 
 /* Fill in defaults, and check the parameters against each other. */
-enum hf_status hf_params_finish(const struct hf_params *params,
-                                struct hf_url *url, struct hf_error *error);
+enum hf_status hf_params_complete(const struct hf_params *params,
+                                  struct hf_url *url, struct hf_error *error);
 
 /* The state of one parse. */
 struct hf_url_parse {

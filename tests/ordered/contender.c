@@ -524,7 +524,7 @@ void machine_open(struct client *client)
     if (!client->world->plan->stays) {
         client->wire_ops.marks = NULL;
     }
-    hf_ordered_open(&client->ordered, &ops, &client->wire, &client->wire_ops,
+    hf_ordered_init(&client->ordered, &ops, &client->wire, &client->wire_ops,
                     &env);
     client->ordered.sweep_after_ms = 0; /* runs last seconds */
     /* Queues are short. Of 0, no heartbeat lists unless something changed. */

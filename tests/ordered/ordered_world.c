@@ -141,7 +141,7 @@ static void die(struct client *client)
 {
     writer_die(client);
     wire_die(client);
-    hf_ordered_free(&client->ordered);
+    hf_ordered_fini(&client->ordered);
     memset(&client->ordered, 0, sizeof(client->ordered));
     machine_open(client);
     client->world->report->deaths++;
@@ -271,7 +271,7 @@ void world_run(const struct world_plan *plan, struct world_report *report)
     calm_down(world);
     for (unsigned i = 0; i < plan->n_clients; i++) {
         wire_free(&world->clients[i]);
-        hf_ordered_free(&world->clients[i].ordered);
+        hf_ordered_fini(&world->clients[i].ordered);
     }
     while (world->ghosts != NULL) {
         struct letter *ghost = world->ghosts;

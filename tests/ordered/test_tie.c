@@ -87,7 +87,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    hf_ordered_place_drop(seat);
+    hf_ordered_place_free(seat);
     hf_ordered_seat_detach(seat);
     hf_ordered_seat_drop(store, seat);
     assert_int_equal(store->n_seats, 0);
@@ -144,7 +144,7 @@ static void it_waits_for_the_other_one(void **state)
     assert_int_equal(answer.ahead, 1);
     assert_int_equal(answer.owner_len, 3);
     assert_memory_equal(answer.owner, "odd", 3);
-    hf_ordered_place_drop(seat);
+    hf_ordered_place_free(seat);
     ask();
     list_of(1, entries);
     expect(HF_VERDICT_OK, NUMBER);

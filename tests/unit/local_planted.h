@@ -152,13 +152,13 @@ static inline void without_floor(struct hf_txn *txn, bool is_so,
     txn->now = now;
 }
 
-WRAP(void, hf_txn_clear, struct hf_txn *txn)
+WRAP(void, hf_txn_vacate, struct hf_txn *txn)
 {
     char owner[HF_RECORD_OWNER_MAX];
     uint16_t len = txn->record.owner_len;
     bool is_kept = is_broken(FORGETS) && txn->record.has_last;
     memcpy(owner, txn->record.owner, len);
-    __real_hf_txn_clear(txn);
+    __real_hf_txn_vacate(txn);
     if (is_kept) {
         txn->record.has_last = true;
         txn->record.owner_len = len;

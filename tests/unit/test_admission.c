@@ -65,7 +65,7 @@ struct row {
 };
 
 enum { SURVEY = HF_ADMISSION_SURVEY, REFUSE = HF_ADMISSION_REFUSE };
-enum { WRITE = HF_ADMISSION_WRITE, OPEN = HF_ADMISSION_OPEN };
+enum { WRITE = HF_ADMISSION_WRITE, OPEN = HF_ADMISSION_ACCEPT };
 enum { OFF = false, ON = true };
 
 static const struct row rows[] = {
@@ -168,8 +168,8 @@ static void each_row(void **state)
         if ((int)next != row->next) {
             fail_msg("row %zu: %d, not %d", i, next, row->next);
         }
-        if (next == HF_ADMISSION_OPEN &&
-            hf_admission_open(&admission) != (row->vote == NO_VOTE)) {
+        if (next == HF_ADMISSION_ACCEPT &&
+            hf_admission_accept(&admission) != (row->vote == NO_VOTE)) {
             fail_msg("row %zu: the vote", i);
         }
         if (row->vote == VOTES &&
@@ -247,8 +247,8 @@ static void init_lets_the_server_vote(void **state)
     assert_true(admission.is_declared);
     assert_true(admission.has_declared);
     assert_int_equal(write_as(&admission, "v2", jobs, NOW_MS + 1),
-                     HF_ADMISSION_OPEN);
-    assert_false(hf_admission_open(&admission));
+                     HF_ADMISSION_ACCEPT);
+    assert_false(hf_admission_accept(&admission));
     assert_string_equal(admission.known.value, "v2");
     assert_string_equal(admission.known.run_id, "run1");
 }
@@ -261,7 +261,7 @@ static void init_of_a_server_that_votes_writes_nothing(void **state)
     admission.has_declared = true; /* by an earlier job */
     assert_int_equal(
         hf_admission_decide(&admission, 1U << HF_JOB_INIT, at_ms(NOW_MS)),
-        HF_ADMISSION_OPEN);
+        HF_ADMISSION_ACCEPT);
     assert_true(admission.is_declared);
     assert_false(admission.has_declared);
 }
@@ -280,8 +280,8 @@ static void a_declared_quarantine_begins_with_its_marker(void **state)
                      HF_ADMISSION_WRITE);
     assert_true(admission.ruling.marker.has_entry);
     assert_int_equal(write_as(&admission, "", jobs, NOW_MS + 9),
-                     HF_ADMISSION_OPEN);
-    assert_true(hf_admission_open(&admission));
+                     HF_ADMISSION_ACCEPT);
+    assert_true(hf_admission_accept(&admission));
     assert_int_equal(admission.suspicion, HF_SUSPECT_WATCHED);
     assert_int_equal(admission.quarantined_until.ns,
                      at_ms(NOW_MS + 7 + MAX_TTL_MS).ns);
@@ -296,8 +296,8 @@ static void assert_watched(struct hf_admission *admission,
     assert_int_equal(hf_admission_decide(admission, 0, at_ms(NOW_MS)),
                      HF_ADMISSION_WRITE);
     assert_int_equal(write_as(admission, "v2", 0, NOW_MS), HF_ADMISSION_WRITE);
-    assert_int_equal(write_as(admission, "", 0, NOW_MS), HF_ADMISSION_OPEN);
-    assert_true(hf_admission_open(admission));
+    assert_int_equal(write_as(admission, "", 0, NOW_MS), HF_ADMISSION_ACCEPT);
+    assert_true(hf_admission_accept(admission));
     assert_int_equal(admission->suspicion, suspicion);
     assert_int_equal(admission->quarantined_until.ns,
                      at_ms(NOW_MS + MAX_TTL_MS).ns);
@@ -310,15 +310,15 @@ static void assert_watched(struct hf_admission *admission,
     assert_int_equal(admission->suspicion, suspicion);
     assert_int_equal(
         hf_admission_decide(admission, 0, at_ms(NOW_MS + MAX_TTL_MS - 1)),
-        HF_ADMISSION_OPEN);
-    assert_true(hf_admission_open(admission));
+        HF_ADMISSION_ACCEPT);
+    assert_true(hf_admission_accept(admission));
     assert_int_equal(
         hf_admission_decide(admission, 0, at_ms(NOW_MS + MAX_TTL_MS)),
         HF_ADMISSION_WRITE);
     assert_true(admission->ruling.marker.is_whole);
     assert_int_equal(write_as(admission, "", 0, NOW_MS + MAX_TTL_MS),
-                     HF_ADMISSION_OPEN);
-    assert_false(hf_admission_open(admission));
+                     HF_ADMISSION_ACCEPT);
+    assert_false(hf_admission_accept(admission));
     assert_true(admission->quarantined_until.ns == HF_LONG_AGO.ns);
 }
 
@@ -333,8 +333,8 @@ static void a_quarantine_keeps_its_cause(void **state)
     assert_watched(&admission, HF_SUSPECT_REPLACED);
     open_with(&admission, WHOLE, true);
     assert_int_equal(hf_admission_decide(&admission, 0, at_ms(NOW_MS)),
-                     HF_ADMISSION_OPEN);
-    hf_admission_open(&admission);
+                     HF_ADMISSION_ACCEPT);
+    hf_admission_accept(&admission);
     read_marker(&admission, NONE); /* flushed */
     hf_admission_read(&admission);
     assert_watched(&admission, HF_SUSPECT_EMPTIED);
@@ -353,8 +353,9 @@ static void a_host_without_a_clock_watches_by_itself(void **state)
     admission.host = "";
     assert_int_equal(hf_admission_decide(&admission, 0, at_ms(NOW_MS)),
                      HF_ADMISSION_WRITE);
-    assert_int_equal(write_as(&admission, "v2", 0, NOW_MS), HF_ADMISSION_OPEN);
-    assert_true(hf_admission_open(&admission));
+    assert_int_equal(write_as(&admission, "v2", 0, NOW_MS),
+                     HF_ADMISSION_ACCEPT);
+    assert_true(hf_admission_accept(&admission));
 }
 
 /* ---- A handshake ------------------------------------------------------- */
@@ -368,7 +369,7 @@ static void a_handshake_begins_with_nothing(void **state)
     open_with(&admission, WHOLE, true);
     assert_true(admission.quarantined_until.ns == HF_LONG_AGO.ns);
     hf_admission_decide(&admission, 0, at_ms(NOW_MS));
-    hf_admission_open(&admission);
+    hf_admission_accept(&admission);
     hf_admission_begin(&admission);
     assert_memory_equal(&admission.identity, &unknown, sizeof(unknown));
     assert_memory_equal(&admission.marker, &none, sizeof(none));

@@ -44,7 +44,7 @@ static void assert_folder(const char *prefix, struct hf_bytes name,
     size_t len = hf_consul_name_read(text.bytes + begin, text.len - begin - 1);
     assert_bytes((struct hf_bytes){text.bytes + begin, len}, name.data,
                  name.len);
-    hf_wire_text_free(&text);
+    hf_wire_text_fini(&text);
 }
 
 /* "a/b" is not below "a"; a path would shorten "..", and ".lock" is another
@@ -79,7 +79,7 @@ static void every_byte_comes_back(void **state)
         }
         size_t len = hf_consul_name_read(text.bytes, text.len - 1);
         assert_bytes((struct hf_bytes){text.bytes, len}, name, 3);
-        hf_wire_text_free(&text);
+        hf_wire_text_fini(&text);
     }
 }
 
@@ -90,7 +90,7 @@ static void prefixes_keep_slashes(void **state)
     hf_consul_key_prefix(&text, "team a/locks/x:");
     assert_bytes((struct hf_bytes){text.bytes, text.len},
                  "team~20a/locks/x:", 17);
-    hf_wire_text_free(&text);
+    hf_wire_text_fini(&text);
 }
 
 /* The suffix is no escape: "x~once" is another name than that of x's mark. */
@@ -177,8 +177,8 @@ static void an_entry_comes_back(void **state)
     assert_int_equal(entry->ttl_s, 40);
     assert_true(entry->entry.number == 7);
     assert_true(entry->version == 9);
-    hf_wire_text_free(&key);
-    hf_consul_list_free(&list);
+    hf_wire_text_fini(&key);
+    hf_consul_list_fini(&list);
 }
 
 /* `consul lock` keeps its key: it is as new as its last change. */
@@ -202,7 +202,7 @@ static void keys_of_other_programs(void **state)
         assert_int_equal(list.entries[i].note.len, 0);
         assert_bytes(list.entries[i].name, "a", 1);
     }
-    hf_consul_list_free(&list);
+    hf_consul_list_fini(&list);
 }
 
 /* Without a session, or a folder. */
@@ -222,7 +222,7 @@ static void keys_that_are_no_entries(void **state)
     assert_false(read_list(&list, "[{\"Key\":\"lo\"}]"));
     assert_false(read_list(
         &list, "[{\"Key\":\"lock:a/b\",\"Session\":\"" SESSION "\"}]"));
-    hf_consul_list_free(&list);
+    hf_consul_list_fini(&list);
 }
 
 static void indexes(void **state)
@@ -252,10 +252,10 @@ static void doubts_are_of_one_key(void **state)
     assert_true(hf_consul_doubt_has(&consul, &one));
     assert_false(hf_consul_doubt_has(&consul, &two));
     assert_true(hf_consul_doubt_add(&consul, &two));
-    hf_consul_doubt_drop(&consul, &one);
+    hf_consul_doubt_remove(&consul, &one);
     assert_false(hf_consul_doubt_has(&consul, &one));
     assert_true(hf_consul_doubt_has(&consul, &two));
-    hf_consul_doubt_drop(&consul, &one);
+    hf_consul_doubt_remove(&consul, &one);
     hf_consul_doubts_free(&consul);
     assert_false(hf_consul_doubt_has(&consul, &two));
 }

@@ -57,7 +57,7 @@ static void base64_of_rfc_4648(void **state)
             hf_wire_base64_read(cases[i].text, strlen(cases[i].text), back);
         assert_bytes((struct hf_bytes){back, n}, cases[i].plain,
                      strlen(cases[i].plain));
-        hf_wire_text_free(&text);
+        hf_wire_text_fini(&text);
     }
 }
 
@@ -75,7 +75,7 @@ static void base64_of_all_bytes(void **state)
         assert_int_equal(text.len, (len + 2) / 3 * 4);
         size_t n = hf_wire_base64_read(text.bytes, text.len, back);
         assert_bytes((struct hf_bytes){back, n}, all, len);
-        hf_wire_text_free(&text);
+        hf_wire_text_fini(&text);
     }
 }
 
@@ -109,7 +109,7 @@ static void a_text_grows(void **state)
     len += (size_t)snprintf(want + len, sizeof(want) - len,
                             "18446744073709551615");
     assert_bytes((struct hf_bytes){text.bytes, text.len}, want, len);
-    hf_wire_text_free(&text);
+    hf_wire_text_fini(&text);
     assert_null(text.bytes);
     assert_int_equal(text.len, 0);
 }
@@ -122,7 +122,7 @@ static void assert_folder(const char *prefix, struct hf_bytes name,
     struct hf_wire_text text = {0};
     hf_etcd_key_folder(&text, prefix, name);
     assert_bytes((struct hf_bytes){text.bytes, text.len}, want, strlen(want));
-    hf_wire_text_free(&text);
+    hf_wire_text_fini(&text);
 }
 
 /* "a/b" is not below "a", and neither is the escape of another name. */
@@ -158,7 +158,7 @@ static void assert_entry(const struct hf_wire_key *key, const char *want)
     assert_int_equal(entry.entry.mode, key->mode);
     assert_int_equal(entry.ttl_s, key->ttl_s);
     assert_int_equal(entry.permits, key->permits);
-    hf_wire_text_free(&text);
+    hf_wire_text_fini(&text);
 }
 
 static void an_entry_comes_back(void **state)
@@ -209,7 +209,7 @@ static void a_value_is_apart(void **state)
                  "lock:a%2Fb#once#value", 21);
     assert_false(hf_etcd_key_cut("lock:", text.bytes, text.len, &entry));
     assert_false(hf_etcd_key_cut_mark("lock:", text.bytes, text.len, &entry));
-    hf_wire_text_free(&text);
+    hf_wire_text_fini(&text);
 }
 
 /* etcdctl and Go write the lease alone; others may write anything. */

@@ -40,9 +40,9 @@ void hf_consul_job_free(struct hf_consul *consul, struct hf_consul_job *job)
     if (job->next != NULL) {
         job->next->before = job->before;
     }
-    hf_wire_text_free(&job->folder);
-    hf_wire_text_free(&job->keys);
-    hf_wire_text_free(&job->notes);
+    hf_wire_text_fini(&job->folder);
+    hf_wire_text_fini(&job->keys);
+    hf_wire_text_fini(&job->notes);
     free(job->entries);
     free(job);
 }

@@ -88,7 +88,7 @@ struct hf_consul_list {
     size_t arena_len;
 };
 
-void hf_consul_list_free(struct hf_consul_list *list);
+void hf_consul_list_fini(struct hf_consul_list *list);
 
 /** Begin a list of at most `n` keys from a body of `body_len` bytes.
  * @return false: no memory. */
@@ -245,7 +245,7 @@ static inline struct hf_consul *hf_consul_of_wire(struct hf_wire *wire)
 enum hf_status hf_consul_target_read(struct hf_consul *consul,
                                      const struct hf_url *url,
                                      struct hf_error *error);
-void hf_consul_target_free(struct hf_consul *consul);
+void hf_consul_target_fini(struct hf_consul *consul);
 
 /* The scheme of URLs without TLS, for messages; with it an 's' follows. */
 #define HF_CONSUL_SCHEME "consul"
@@ -373,8 +373,8 @@ bool hf_consul_doubt_add(struct hf_consul *consul,
                          const struct hf_consul_job *job);
 
 /* It was executed, or never will be. */
-void hf_consul_doubt_drop(struct hf_consul *consul,
-                          const struct hf_consul_job *job);
+void hf_consul_doubt_remove(struct hf_consul *consul,
+                            const struct hf_consul_job *job);
 
 /** May an UNDO still delete the job's key? */
 bool hf_consul_doubt_has(const struct hf_consul *consul,

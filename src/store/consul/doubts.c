@@ -42,8 +42,8 @@ bool hf_consul_doubt_add(struct hf_consul *consul,
     return true;
 }
 
-void hf_consul_doubt_drop(struct hf_consul *consul,
-                          const struct hf_consul_job *job)
+void hf_consul_doubt_remove(struct hf_consul *consul,
+                            const struct hf_consul_job *job)
 {
     struct hf_consul_doubt **at = &consul->doubts;
     while (*at != NULL && !is_key(*at, &job->keys)) {

@@ -28,7 +28,7 @@ uint64_t hf_consul_number(const struct json_t *object, const char *name)
     return number < 0 ? 0 : (uint64_t)number;
 }
 
-void hf_consul_list_free(struct hf_consul_list *list)
+void hf_consul_list_fini(struct hf_consul_list *list)
 {
     free(list->entries);
     free(list->arena);

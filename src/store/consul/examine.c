@@ -98,15 +98,15 @@ static bool ask_probe(struct hf_consul *consul, enum hf_consul_step step,
     hf_consul_txn_add(consul, "delete", bytes);
     hf_consul_txn_end(consul);
     consul->body.has_failed |= key.has_failed;
-    hf_wire_text_free(&key);
+    hf_wire_text_fini(&key);
     return hf_consul_txn_ask(consul, step, NULL, now);
 }
 
 static void end(struct hf_consul *consul, enum hf_status status)
 {
     consul->node.ordered.is_probing = false;
-    hf_jobs_end(&consul->node.ordered.jobs, status,
-                status == HF_OK ? NULL : "out of memory");
+    hf_jobs_finish(&consul->node.ordered.jobs, status,
+                   status == HF_OK ? NULL : "out of memory");
 }
 
 static void ask_next(struct hf_consul *consul, enum hf_consul_step step,

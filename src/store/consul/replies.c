@@ -249,7 +249,7 @@ static bool take_created(struct hf_consul *consul, struct hf_consul_job *job,
     }
     saw(consul, number);
     reply_with_list(consul, job, number);
-    hf_consul_doubt_drop(consul, job); /* no UNDO knows this version */
+    hf_consul_doubt_remove(consul, job); /* no UNDO knows this version */
     const struct hf_wire_entry *own = find_own(consul, job);
     if (is_refused(consul, job, own)) {
         undo(consul, job, own, now);
@@ -426,7 +426,7 @@ static bool take_body(struct hf_consul *consul,
     case HF_CONSUL_ASK_REMOVE:
         return take_removed(consul, job, body, http);
     case HF_CONSUL_ASK_UNDO:
-        hf_consul_doubt_drop(consul, job); /* done, or of another version */
+        hf_consul_doubt_remove(consul, job); /* done, or of another version */
         return true;
     case HF_CONSUL_ASK_MARK:
         return hf_consul_mark_take(consul, job, body, http);
@@ -586,7 +586,7 @@ void hf_consul_take_lost(struct hf_consul *consul,
         failure.outcome = HF_WIRE_UNSENT; /* it only read */
     }
     if (is_unsent && request->cookie == HF_CONSUL_ASK_UNDO) {
-        hf_consul_doubt_drop(consul, job);
+        hf_consul_doubt_remove(consul, job);
     }
     bool is_first = job->reply.sent.ns == 0;
     job->reply.sent = is_first ? request->sent : job->reply.sent;

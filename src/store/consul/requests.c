@@ -276,7 +276,7 @@ static void say_value(struct hf_consul *consul,
     hf_wire_value_add(&value, change);
     consul->body.has_failed |= value.has_failed;
     hf_consul_txn_value(consul, bytes_of(&value));
-    hf_wire_text_free(&value);
+    hf_wire_text_fini(&value);
 }
 
 /* Its session at that version is in the id. */

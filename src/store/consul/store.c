@@ -20,16 +20,16 @@ static const char *const schemes[] = {"consul", "consuls", NULL};
 void hf_consul_fini(struct hf_endpoints *node)
 {
     struct hf_consul *consul = hf_consul_of(node);
-    hf_consul_target_free(consul);
+    hf_consul_target_fini(consul);
     hf_consul_doubts_free(consul);
     while (consul->list_of_jobs != NULL) {
         hf_consul_job_free(consul, consul->list_of_jobs);
     }
-    hf_wire_text_free(&consul->body);
-    hf_wire_text_free(&consul->path);
+    hf_wire_text_fini(&consul->body);
+    hf_wire_text_fini(&consul->path);
     free(consul->prefix);
-    hf_consul_list_free(&consul->list);
-    hf_consul_list_free(&consul->heard);
+    hf_consul_list_fini(&consul->list);
+    hf_consul_list_fini(&consul->heard);
 }
 
 enum hf_status hf_consul_set_up(struct hf_endpoints *node,

@@ -173,7 +173,7 @@ enum hf_status hf_consul_target_read(struct hf_consul *consul,
     return status;
 }
 
-void hf_consul_target_free(struct hf_consul *consul)
+void hf_consul_target_fini(struct hf_consul *consul)
 {
     free(consul->datacenter);
     hf_secret_free(consul->token);

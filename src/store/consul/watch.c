@@ -227,8 +227,8 @@ static void aim(struct hf_consul_watch *watch,
 void hf_consul_watch_fini(struct hf_endpoints_watch *base)
 {
     struct hf_consul_watch *watch = (struct hf_consul_watch *)(void *)base;
-    hf_wire_text_free(&watch->folder);
-    hf_wire_text_free(&watch->path);
+    hf_wire_text_fini(&watch->folder);
+    hf_wire_text_fini(&watch->path);
     free(watch->known);
 }
 

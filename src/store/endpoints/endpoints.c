@@ -139,7 +139,7 @@ static void fail_over(struct hf_endpoints *node, enum hf_status fault,
     if (has_other || is_quick) {
         connect_now(node, now);
     } else {
-        hf_jobs_end(&node->ordered.jobs, fault, why);
+        hf_jobs_finish(&node->ordered.jobs, fault, why);
     }
 }
 
@@ -177,7 +177,7 @@ static void on_timer(struct hf_timer *timer, struct hf_instant now)
         hf_ordered_jobs_serve(&node->ordered)) {
         node->ops->examine(node, now);
     } else if (node->phase == HF_ENDPOINTS_FOREIGN) {
-        hf_jobs_end(&node->ordered.jobs, HF_CONFIG, node->why);
+        hf_jobs_finish(&node->ordered.jobs, HF_CONFIG, node->why);
     }
     if (node->phase == HF_ENDPOINTS_WAITING &&
         !hf_instant_before(now, node->reconnect.retry_at)) {
@@ -210,9 +210,9 @@ static struct hf_endpoints *node_of_store(struct hf_store *base)
 
 static void node_free(struct hf_endpoints *node)
 {
-    hf_ordered_free(&node->ordered);
+    hf_ordered_fini(&node->ordered);
     node->ops->fini(node);
-    hf_wire_hosts_free(node->list, node->n);
+    hf_wire_hosts_fini(node->list, node->n);
     hf_tls_free(node->tls);
     free(node);
 }
@@ -267,7 +267,7 @@ enum hf_status hf_endpoints_open(const struct hf_endpoints_ops *ops,
         return hf_fail_memory(error);
     }
     node->ops = ops;
-    hf_ordered_open(&node->ordered, ops->store, (struct hf_wire *)(void *)node,
+    hf_ordered_init(&node->ordered, ops->store, (struct hf_wire *)(void *)node,
                     ops->wire, env);
     enum hf_status status = set_up(node, url, error);
     if (status != HF_OK) {

@@ -39,7 +39,7 @@ static void end(struct hf_endpoints_tour *tour)
     struct hf_endpoints *node = tour->node;
     node->ordered.is_probing = false;
     if (node->ordered.jobs.sink.user == tour->user) {
-        hf_jobs_end(&node->ordered.jobs, HF_OK, NULL);
+        hf_jobs_finish(&node->ordered.jobs, HF_OK, NULL);
     } else {
         hf_timer_set(&node->timer, HF_LONG_AGO);
     }

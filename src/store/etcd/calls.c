@@ -53,7 +53,7 @@ static void say_range(struct hf_etcd *etcd, struct hf_bytes name)
     hf_etcd_key_folder(&folder, etcd->prefix, name);
     if (folder.has_failed) {
         etcd->body.has_failed = true;
-        hf_wire_text_free(&folder);
+        hf_wire_text_fini(&folder);
         return;
     }
     hf_wire_text_say(&etcd->body, "\"key\":\"");
@@ -62,7 +62,7 @@ static void say_range(struct hf_etcd *etcd, struct hf_bytes name)
     folder.bytes[folder.len - 1]++;
     hf_wire_text_base64(&etcd->body, folder.bytes, folder.len);
     hf_wire_text_say(&etcd->body, "\"");
-    hf_wire_text_free(&folder);
+    hf_wire_text_fini(&folder);
 }
 
 /* A key of the folder, by its part after that. */
@@ -76,7 +76,7 @@ static void say_id(struct hf_etcd *etcd, struct hf_bytes name,
     hf_wire_text_say(&etcd->body, "\"key\":\"");
     hf_wire_text_base64(&etcd->body, key.bytes, key.len);
     hf_wire_text_say(&etcd->body, "\"");
-    hf_wire_text_free(&key);
+    hf_wire_text_fini(&key);
 }
 
 static void say_key(struct hf_etcd *etcd, const struct hf_wire_key *key)
@@ -91,7 +91,7 @@ static void say_key(struct hf_etcd *etcd, const struct hf_wire_key *key)
     hf_wire_text_say(&etcd->body, "\"key\":\"");
     hf_wire_text_base64(&etcd->body, entry.bytes, entry.len);
     hf_wire_text_say(&etcd->body, "\"");
-    hf_wire_text_free(&entry);
+    hf_wire_text_fini(&entry);
 }
 
 static bool post(struct hf_etcd *etcd, enum hf_etcd_request_kind kind,
@@ -333,7 +333,7 @@ static void say_value(struct hf_etcd *etcd, const struct hf_wire_change *change)
     hf_wire_text_say(&etcd->body, "\",\"lease\":\"");
     hf_wire_text_number(&etcd->body, hf_wire_id_of(change->session));
     hf_wire_text_say(&etcd->body, "\"");
-    hf_wire_text_free(&value);
+    hf_wire_text_fini(&value);
 }
 
 static bool call_replace(struct hf_wire *wire,
@@ -373,7 +373,7 @@ static void say_end(struct hf_etcd *etcd, const char *prefix)
     }
     etcd->body.has_failed |= end.has_failed;
     hf_wire_text_base64(&etcd->body, end.bytes, end.len);
-    hf_wire_text_free(&end);
+    hf_wire_text_fini(&end);
 }
 
 static bool call_scan(struct hf_wire *wire, struct hf_bytes from,
@@ -438,7 +438,7 @@ static void say_beside(struct hf_etcd *etcd, key_fn *key_of,
     hf_wire_text_say(&etcd->body, "\"key\":\"");
     hf_wire_text_base64(&etcd->body, key.bytes, key.len);
     hf_wire_text_say(&etcd->body, "\"");
-    hf_wire_text_free(&key);
+    hf_wire_text_fini(&key);
 }
 
 static bool read_beside(struct hf_etcd *etcd, enum hf_etcd_request_kind kind,

@@ -110,7 +110,7 @@ static inline struct hf_etcd *hf_etcd_of_wire(struct hf_wire *wire)
 enum hf_status hf_etcd_target_read(struct hf_etcd *etcd,
                                    const struct hf_url *url,
                                    struct hf_error *error);
-void hf_etcd_target_free(struct hf_etcd *etcd);
+void hf_etcd_target_fini(struct hf_etcd *etcd);
 
 /* The scheme of URLs without TLS, for messages; with it an 's' follows. */
 #define HF_ETCD_SCHEME "etcd"
@@ -186,7 +186,7 @@ void hf_etcd_login_explain(struct hf_etcd *etcd);
 bool hf_etcd_login_is_certificate(struct hf_etcd *etcd, const char *body);
 
 /* Wipe the token. */
-void hf_etcd_login_forget(struct hf_etcd *etcd);
+void hf_etcd_login_reset(struct hf_etcd *etcd);
 
 /* ---- replies.c ----------------------------------------------------------- */
 

@@ -88,7 +88,7 @@ static void write_probe(struct hf_etcd *etcd)
                            "\"success\":[{\"request_put\":{\"key\":\"");
     hf_wire_text_base64(body, key.bytes, key.len);
     hf_wire_text_say(body, "\"}}]}");
-    hf_wire_text_free(&key);
+    hf_wire_text_fini(&key);
 }
 
 void hf_etcd_examine(struct hf_etcd *etcd, struct hf_instant now)
@@ -106,7 +106,7 @@ void hf_etcd_examine(struct hf_etcd *etcd, struct hf_instant now)
     etcd->node.ordered.is_probing =
         !etcd->body.has_failed && hf_http_ask(&etcd->node.http, &request, now);
     if (!etcd->node.ordered.is_probing) {
-        hf_jobs_end(&etcd->node.ordered.jobs, HF_NO_MEMORY, "out of memory");
+        hf_jobs_finish(&etcd->node.ordered.jobs, HF_NO_MEMORY, "out of memory");
     }
 }
 

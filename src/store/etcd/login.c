@@ -42,7 +42,7 @@ bool hf_etcd_login_is_set(const struct hf_etcd *etcd)
     return etcd->login.password != NULL || etcd->node.ordered.env.login != NULL;
 }
 
-void hf_etcd_login_forget(struct hf_etcd *etcd)
+void hf_etcd_login_reset(struct hf_etcd *etcd)
 {
     hf_secret_free(etcd->headers);
     etcd->headers = NULL;
@@ -163,7 +163,7 @@ static bool keep_token(struct hf_etcd *etcd, const char *token)
 {
     static const char format[] = HF_ETCD_HEADERS_PLAIN "Authorization: %s\r\n";
     size_t size = sizeof(format) + strlen(token);
-    hf_etcd_login_forget(etcd);
+    hf_etcd_login_reset(etcd);
     etcd->headers = malloc(size);
     if (etcd->headers != NULL) {
         snprintf(etcd->headers, size, format, token);

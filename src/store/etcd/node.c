@@ -103,7 +103,7 @@ static void on_lost(struct hf_endpoints *node,
 static void on_closed(struct hf_endpoints *node, struct hf_instant now)
 {
     (void)now;
-    hf_etcd_login_forget(hf_etcd_of(node));
+    hf_etcd_login_reset(hf_etcd_of(node));
 }
 
 static void on_examine(struct hf_endpoints *node, struct hf_instant now)

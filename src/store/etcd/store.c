@@ -20,9 +20,9 @@ static const char *const schemes[] = {"etcd", "etcds", NULL};
 void hf_etcd_fini(struct hf_endpoints *node)
 {
     struct hf_etcd *etcd = hf_etcd_of(node);
-    hf_etcd_target_free(etcd);
-    hf_wire_text_free(&etcd->body);
-    hf_wire_text_free(&etcd->position);
+    hf_etcd_target_fini(etcd);
+    hf_wire_text_fini(&etcd->body);
+    hf_wire_text_fini(&etcd->position);
     free(etcd->prefix);
     free(etcd->arena);
     free(etcd->entries);

@@ -34,8 +34,8 @@ enum hf_status hf_etcd_target_read(struct hf_etcd *etcd,
     return status == HF_OK ? read_address(etcd, url, error) : status;
 }
 
-void hf_etcd_target_free(struct hf_etcd *etcd)
+void hf_etcd_target_fini(struct hf_etcd *etcd)
 {
-    hf_wire_login_free(&etcd->login);
-    hf_etcd_login_forget(etcd);
+    hf_wire_login_fini(&etcd->login);
+    hf_etcd_login_reset(etcd);
 }

@@ -177,7 +177,7 @@ static void write_body(struct hf_etcd_watch *watch,
     hf_wire_text_say(body, "\",\"filters\":[\"NOPUT\"],"
                            "\"prev_kv\":true}}");
     body->has_failed |= key.has_failed;
-    hf_wire_text_free(&key);
+    hf_wire_text_fini(&key);
 }
 
 /* "hasleader", and the token. */
@@ -234,8 +234,8 @@ void hf_etcd_watches_resume(struct hf_etcd *etcd, struct hf_instant now)
 void hf_etcd_watch_fini(struct hf_endpoints_watch *base)
 {
     struct hf_etcd_watch *watch = (struct hf_etcd_watch *)(void *)base;
-    hf_wire_text_free(&watch->line);
-    hf_wire_text_free(&watch->body);
+    hf_wire_text_fini(&watch->line);
+    hf_wire_text_fini(&watch->body);
 }
 
 bool hf_etcd_watch(struct hf_wire *wire, const struct hf_wire_watched *scope,

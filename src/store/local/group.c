@@ -99,7 +99,7 @@ static void remeasure(struct hf_txn *txn)
     struct longest longest = {txn->now->boot_ns, txn->now->boot_ns};
     hf_entries_each(txn, HF_ENTRY_SHARER, measure, &longest);
     if (txn->record.n_sharers == 0) {
-        hf_txn_clear(txn);
+        hf_txn_vacate(txn);
     } else {
         txn->record.until_ns = longest.until_ns;
     }

@@ -106,7 +106,7 @@ void hf_txn_install(struct hf_txn *txn, const void *owner, size_t owner_len,
     txn->is_changed = true;
 }
 
-void hf_txn_clear(struct hf_txn *txn)
+void hf_txn_vacate(struct hf_txn *txn)
 {
     struct hf_record *record = &txn->record;
     hf_entries_drop_sharers(txn);

@@ -53,7 +53,7 @@ static bool give_back(struct hf_txn *txn)
         mark_ended(txn);
     } else if (was_mine || (!hf_txn_is_taken(txn) &&
                             hf_txn_is_owner(txn, ask->owner, ask->owner_len))) {
-        hf_txn_clear(txn);
+        hf_txn_vacate(txn);
     }
     return was_mine;
 }
@@ -67,7 +67,7 @@ static void align(struct hf_txn *txn)
     uint64_t fence = txn->ask->counter;
     if (record->counter < fence && fence <= hf_txn_bound(txn)) {
         if (!hf_txn_is_taken(txn)) {
-            hf_txn_clear(txn); /* an owner whose lease is over */
+            hf_txn_vacate(txn); /* an owner whose lease is over */
         }
         record->counter = fence;
         record->has_last = false;
@@ -104,7 +104,7 @@ void hf_txn_revoke(struct hf_txn *txn, const struct hf_grant *grant)
                   hf_txn_is_owner(txn, grant->owner, grant->owner_len) &&
                   txn->record.counter == grant->note.counter;
     if (is_his) {
-        hf_txn_clear(txn);
+        hf_txn_vacate(txn);
     } else if (hf_txn_find_sharer(txn, grant->owner, grant->owner_len,
                                   &entry) &&
                entry.counter == grant->note.counter) {
@@ -199,7 +199,7 @@ void hf_txn_break(struct hf_txn *txn)
                !ask->frees_now) {
         keep_taken(txn, next);
     } else if (ask->back_len == 0 && !is_mine) {
-        hf_txn_clear(txn);
+        hf_txn_vacate(txn);
         record->counter = next;
         hf_txn_serve(txn);
     }

@@ -159,7 +159,7 @@ void hf_txn_install(struct hf_txn *txn, const void *owner, size_t owner_len,
 
 /* Move (a). Also clears has_last, or a late CONFIRM would install the owner
  * again. */
-void hf_txn_clear(struct hf_txn *txn);
+void hf_txn_vacate(struct hf_txn *txn);
 
 /* ---- group.c: sharers -------------------------------------------------- */
 

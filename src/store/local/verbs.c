@@ -45,7 +45,7 @@ static void drop_dead(struct hf_txn *txn)
     }
     if (txn->dead->has_holder && hf_txn_is_taken(txn) &&
         is_same_tenure(&txn->record, &txn->dead->holder)) {
-        hf_txn_clear(txn);
+        hf_txn_vacate(txn);
     }
     hf_txn_bury_sharers(txn);
 }
@@ -140,7 +140,7 @@ void hf_txn_yield(struct hf_txn *txn)
     drop_dead(txn);
     /* Rule: yield-without-counter. */
     if (hf_txn_is_mine(txn) && txn->record.counter == grant) {
-        hf_txn_clear(txn);
+        hf_txn_vacate(txn);
     } else if (find_me(txn, &entry) && entry.counter == grant) {
         hf_txn_leave(txn, &entry);
     }

@@ -109,7 +109,7 @@ static void write_marker(struct hf_my_node *node)
     struct hf_marker_texts marker;
     hf_marker_write(&node->base.admission.ruling.marker, node->store->base.host,
                     &marker);
-    hf_my_text_clear(call);
+    hf_my_text_reset(call);
     hf_my_call(call, "marker");
     hf_my_bytes_of(call, node->base.admission.marker.value);
     hf_my_bytes_of(call, marker.texts[0]);
@@ -135,7 +135,7 @@ static void go_on(struct hf_my_node *node)
     case HF_ADMISSION_WRITE:
         write_marker(node);
         break;
-    case HF_ADMISSION_OPEN:
+    case HF_ADMISSION_ACCEPT:
         hf_my_node_arm(node);
         hf_my_jobs(node, now);
         break;

@@ -19,7 +19,7 @@ static const char *const procedures[] = {
 void hf_my_text_call(struct hf_my_text *text, const char *procedure,
                      const struct hf_sql_call *call)
 {
-    hf_my_text_clear(text);
+    hf_my_text_reset(text);
     hf_my_call(text, procedure);
     for (size_t i = 0; i < call->n; i++) {
         const struct hf_sql_argument *at = &call->arguments[i];

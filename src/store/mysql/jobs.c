@@ -87,7 +87,7 @@ static void probe(struct hf_my_node *node)
     struct hf_probe probe;
     hf_probe_init(&probe);
     bool ok = hf_my_ask_verb(node, &probe.ask, HF_MY_PROBE_ACQUIRE) == NULL;
-    hf_probe_release(&probe);
+    hf_probe_set_release(&probe);
     if (!ok || hf_my_ask_verb(node, &probe.ask, HF_MY_PROBE_RELEASE) != NULL) {
         hf_mysql_connection_break(&node->connection, HF_NO_MEMORY,
                                   "out of memory");
@@ -116,7 +116,7 @@ take_probe(struct hf_my_node *node, const struct hf_my_request *request,
     if (!is_first) {
         node->base.is_examined = false;
         find_all(node, now);
-        hf_jobs_end(&node->base.jobs, HF_OK, "");
+        hf_jobs_finish(&node->base.jobs, HF_OK, "");
     } else if (node->base.rtt.ns == 0) {
         node->base.rtt = hf_instant_until(request->sent, now);
     }

@@ -145,7 +145,7 @@ static size_t batch_size(const struct hf_my_node *node, size_t *bytes)
 static bool join(struct hf_my_node *node, size_t n)
 {
     const struct hf_my_request *at = node->first;
-    hf_my_text_clear(&node->batch);
+    hf_my_text_reset(&node->batch);
     for (size_t i = 0; i < n; i++, at = at->next) {
         hf_my_text_add(&node->batch, ";", i > 0 ? 1 : 0);
         hf_my_text_add(&node->batch, at->sql, at->len);

@@ -9,7 +9,7 @@
 /* Bytes of the first allocation: a verb fits. */
 #define LEAST 512
 
-void hf_my_text_clear(struct hf_my_text *text)
+void hf_my_text_reset(struct hf_my_text *text)
 {
     text->len = 0;
     text->has_failed = false;

@@ -24,7 +24,7 @@ struct hf_my_text {
 };
 
 /* Make it empty; its memory is kept. */
-void hf_my_text_clear(struct hf_my_text *text);
+void hf_my_text_reset(struct hf_my_text *text);
 void hf_my_text_fini(struct hf_my_text *text);
 
 void hf_my_text_add(struct hf_my_text *text, const char *data, size_t len);

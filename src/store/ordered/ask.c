@@ -276,7 +276,7 @@ void hf_ordered_lose_all(struct hf_ordered *store, const char *reason,
 
 /* ---- Life ---------------------------------------------------------------- */
 
-void hf_ordered_open(struct hf_ordered *store, const struct hf_store_ops *ops,
+void hf_ordered_init(struct hf_ordered *store, const struct hf_store_ops *ops,
                      struct hf_wire *wire, const struct hf_wire_ops *wire_ops,
                      const struct hf_store_env *env)
 {
@@ -308,13 +308,13 @@ static void free_name(struct hf_ordered_name *name)
     while (name->seats != NULL) {
         struct hf_ordered_seat *seat = name->seats;
         name->seats = seat->next;
-        hf_ordered_place_drop(seat);
+        hf_ordered_place_free(seat);
         free(seat);
     }
     free(name);
 }
 
-void hf_ordered_free(struct hf_ordered *store)
+void hf_ordered_fini(struct hf_ordered *store)
 {
     while (store->calls != NULL) {
         hf_ordered_call_free(store->calls);

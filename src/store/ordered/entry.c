@@ -282,7 +282,7 @@ static void take_entry(struct hf_ordered *store, struct hf_ordered_seat *seat,
     if (rank.turn == HF_ENTRY_HOLDS) {
         seat->state = HF_ORDERED_HELD;
         seat->behind = 0;
-        hf_ordered_place_drop(seat);
+        hf_ordered_place_free(seat);
         hf_ordered_watch(store, seat, reply, now);
         answer_held(store, seat);
         return;
@@ -395,7 +395,7 @@ static void on_read(struct hf_wire_call *wire_call,
     if (seat->place != NULL && hf_ordered_place_stands(seat, reply)) {
         hf_ordered_place_answer(store, seat);
     } else {
-        hf_ordered_place_drop(seat);
+        hf_ordered_place_free(seat);
         hf_ordered_entry_create(store, seat, now);
     }
 }

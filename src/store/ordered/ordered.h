@@ -2,7 +2,7 @@
 /* A lock as ordered entries: the machine between store.h and a wire. It knows
  * no server, does no I/O, and gets the time from its callers.
  *
- *     hf_ordered_open(&ordered, ops, wire, wire_ops, env)
+ *     hf_ordered_init(&ordered, ops, wire, wire_ops, env)
  *     hf_ordered_up() / down()        the wire has a server, or none
  *     hf_ordered_ask() / flush()      requests of the client
  *     hf_ordered_ended() / unwatched()  news of watches
@@ -218,14 +218,14 @@ struct hf_ordered_call {
 
 /* ---- The owner's part ---------------------------------------------------- */
 
-void hf_ordered_open(struct hf_ordered *store, const struct hf_store_ops *ops,
+void hf_ordered_init(struct hf_ordered *store, const struct hf_store_ops *ops,
                      struct hf_wire *wire, const struct hf_wire_ops *wire_ops,
                      const struct hf_store_env *env);
 
 /* Close the sessions that hold nothing, without waiting for it; not in a forked
  * child. The wire is closed next, and frees its watches. */
 void hf_ordered_close(struct hf_ordered *store, struct hf_instant now);
-void hf_ordered_free(struct hf_ordered *store);
+void hf_ordered_fini(struct hf_ordered *store);
 
 /* The wire has a server that executes calls. */
 void hf_ordered_up(struct hf_ordered *store, struct hf_instant now);
@@ -359,7 +359,7 @@ static inline bool hf_ordered_is_of_term(uint64_t term,
 /* Have the seat's request wait for the next renewal. */
 void hf_ordered_session_asks(struct hf_ordered_seat *seat);
 void hf_ordered_session_proves(struct hf_ordered_seat *seat);
-void hf_ordered_session_forget(struct hf_ordered_seat *seat);
+void hf_ordered_seat_unlist(struct hf_ordered_seat *seat);
 struct hf_ordered_seat *
 hf_ordered_session_next_proof(struct hf_ordered_session *session);
 
@@ -412,7 +412,7 @@ void hf_ordered_place_keep(struct hf_ordered *store,
                            struct hf_ordered_seat *seat,
                            const struct hf_wire_entry *own,
                            const struct hf_wire_entry *before, uint32_t ahead);
-void hf_ordered_place_drop(struct hf_ordered_seat *seat);
+void hf_ordered_place_free(struct hf_ordered_seat *seat);
 
 /** A heartbeat. @return false: list. Else its own entry and the one before it
  * are read, for @p done. */

@@ -29,7 +29,7 @@ struct hf_ordered_place {
     char id[]; /* of the entry that it waits for */
 };
 
-void hf_ordered_place_drop(struct hf_ordered_seat *seat)
+void hf_ordered_place_free(struct hf_ordered_seat *seat)
 {
     free(seat->place);
     seat->place = NULL;
@@ -42,7 +42,7 @@ void hf_ordered_place_keep(struct hf_ordered *store,
                            const struct hf_wire_entry *before, uint32_t ahead)
 {
     HF_ASSERT(before->entry.number <= own->entry.number);
-    hf_ordered_place_drop(seat);
+    hf_ordered_place_free(seat);
     if (!store->wire_ops->reads_by_id || ahead < store->listed_each) {
         return;
     }

@@ -38,7 +38,7 @@ static void on_removed(struct hf_wire_call *wire_call,
 static void withdraw(struct hf_ordered *store, struct hf_ordered_seat *seat)
 {
     if (seat->is_asking) {
-        hf_ordered_session_forget(seat);
+        hf_ordered_seat_unlist(seat);
         hf_ordered_answer_fault(store, seat, HF_VERB_ACQUIRE, HF_VERDICT_UNSENT,
                                 HF_UNAVAILABLE, NULL);
     }

@@ -139,12 +139,12 @@ struct hf_ordered_seat *hf_ordered_seat_add(struct hf_ordered *store,
 void hf_ordered_seat_detach(struct hf_ordered_seat *seat)
 {
     if (seat->session != NULL) {
-        hf_ordered_session_forget(seat);
+        hf_ordered_seat_unlist(seat);
         HF_ASSERT(seat->session->n_seats > 0);
         seat->session->n_seats--;
         seat->session = NULL;
     }
-    hf_ordered_place_drop(seat);
+    hf_ordered_place_free(seat);
     seat->number = 0;
     seat->version = 0;
     seat->is_broken = false;

@@ -71,7 +71,7 @@ static struct hf_ordered_seat *pop_proving(struct hf_ordered_session *session)
     return seat;
 }
 
-void hf_ordered_session_forget(struct hf_ordered_seat *seat)
+void hf_ordered_seat_unlist(struct hf_ordered_seat *seat)
 {
     struct hf_ordered_seat **at = &seat->session->asking;
     while (seat->is_asking && *at != seat) {

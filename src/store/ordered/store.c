@@ -39,14 +39,15 @@ void hf_ordered_describe(const struct hf_ordered *store, const char *address,
 bool hf_ordered_jobs_serve(struct hf_ordered *store)
 {
     if (hf_jobs_declare(&store->jobs)) {
-        hf_jobs_end(&store->jobs, HF_UNSUPPORTED,
-                    "agrees by consensus and keeps its data on the disks of a "
-                    "majority: there is nothing to declare");
+        hf_jobs_finish(
+            &store->jobs, HF_UNSUPPORTED,
+            "agrees by consensus and keeps its data on the disks of a "
+            "majority: there is nothing to declare");
         return false;
     }
     if (hf_jobs_has(&store->jobs, HF_JOB_EXAMINE)) {
         return !store->is_probing;
     }
-    hf_jobs_end(&store->jobs, HF_OK, NULL);
+    hf_jobs_finish(&store->jobs, HF_OK, NULL);
     return false;
 }

@@ -221,13 +221,13 @@ static void judge_waiter(struct hf_ordered *store, struct hf_ordered_seat *seat,
     case HF_ENTRY_WAITS:
         HF_ASSERT(rank.watch < reply->n_entries);
         if (seat->behind != reply->entries[rank.watch].entry.number) {
-            hf_ordered_place_drop(seat);
+            hf_ordered_place_free(seat);
         }
         seat->number = own->entry.number;
         seat->behind = reply->entries[rank.watch].entry.number;
         break;
     case HF_ENTRY_HOLDS:
-        hf_ordered_place_drop(seat);
+        hf_ordered_place_free(seat);
         seat->number = own->entry.number;
         seat->behind = 0;
         seat->state = HF_ORDERED_HELD;

@@ -89,7 +89,7 @@ enum hf_status hf_wire_login_read(struct hf_wire_login *out,
                                        : check_login(out, url, scheme, error);
 }
 
-void hf_wire_login_free(struct hf_wire_login *login)
+void hf_wire_login_fini(struct hf_wire_login *login)
 {
     free(login->user);
     hf_secret_free(login->password);
@@ -137,7 +137,7 @@ enum hf_status hf_wire_hosts_read(struct hf_wire_host hosts[HF_WIRE_HOSTS_MAX],
     return status;
 }
 
-void hf_wire_hosts_free(struct hf_wire_host *hosts, unsigned n)
+void hf_wire_hosts_fini(struct hf_wire_host *hosts, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         free(hosts[i].host);

@@ -49,7 +49,7 @@ enum hf_status hf_wire_login_read(struct hf_wire_login *out,
                                   const struct hf_wire_address *address,
                                   const struct hf_url *url, bool supplies,
                                   const char *scheme, struct hf_error *error);
-void hf_wire_login_free(struct hf_wire_login *login);
+void hf_wire_login_fini(struct hf_wire_login *login);
 
 /** Read a list. @param port  of a host without one. @param usage  the message
  * if it is malformed, or too long.
@@ -58,6 +58,6 @@ enum hf_status hf_wire_hosts_read(struct hf_wire_host hosts[HF_WIRE_HOSTS_MAX],
                                   unsigned *n, struct hf_piece list,
                                   uint16_t port, const char *usage,
                                   struct hf_error *error);
-void hf_wire_hosts_free(struct hf_wire_host *hosts, unsigned n);
+void hf_wire_hosts_fini(struct hf_wire_host *hosts, unsigned n);
 
 #endif

@@ -15,7 +15,7 @@
 static const char digits[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-void hf_wire_text_free(struct hf_wire_text *text)
+void hf_wire_text_fini(struct hf_wire_text *text)
 {
     free(text->bytes);
     *text = (struct hf_wire_text){0};
@@ -67,7 +67,7 @@ char *hf_wire_text_take(struct hf_wire_text *text)
     if (taken != NULL) {
         text->bytes = NULL;
     }
-    hf_wire_text_free(text);
+    hf_wire_text_fini(text);
     return taken;
 }
 

@@ -14,7 +14,7 @@ struct hf_wire_text {
     bool has_failed;
 };
 
-void hf_wire_text_free(struct hf_wire_text *text);
+void hf_wire_text_fini(struct hf_wire_text *text);
 void hf_wire_text_add(struct hf_wire_text *text, const void *bytes, size_t len);
 void hf_wire_text_say(struct hf_wire_text *text, const char *string);
 void hf_wire_text_number(struct hf_wire_text *text, uint64_t number);

@@ -79,7 +79,7 @@ static void go_on(struct hf_pg_node *node)
     case HF_ADMISSION_WRITE:
         write_marker(node, now);
         break;
-    case HF_ADMISSION_OPEN:
+    case HF_ADMISSION_ACCEPT:
         hf_pg_node_arm(node);
         hf_pg_jobs(node, now);
         break;

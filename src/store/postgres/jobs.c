@@ -51,8 +51,8 @@ static void take_survey(struct hf_pg_node *node,
         enum hf_status fault = hf_pg_fault(reply->error, words, sizeof(words));
         hf_sql_node_unsurveyed(&node->base, fault, words);
     } else if (hf_pg_rows(reply->rows) < 1) {
-        hf_jobs_end(&node->base.jobs, HF_UNAVAILABLE,
-                    "an answer that makes no sense");
+        hf_jobs_finish(&node->base.jobs, HF_UNAVAILABLE,
+                       "an answer that makes no sense");
     } else if (node->base.admission.surveying == HF_JOB_LOOK) {
         take_look(node, reply->rows);
     } else {
@@ -135,7 +135,7 @@ static void probe(struct hf_pg_node *node, struct hf_instant now)
     struct hf_pg_pending pending = {.sent = now, .kind = HF_PG_PROBE_ACQUIRE};
     hf_probe_init(&probe);
     bool ok = hf_pg_ask_verb(node, &probe.ask, &pending);
-    hf_probe_release(&probe);
+    hf_probe_set_release(&probe);
     pending.kind = HF_PG_PROBE_RELEASE;
     if (!ok || !hf_pg_ask_verb(node, &probe.ask, &pending)) {
         hf_pg_connection_break(&node->connection, HF_NO_MEMORY,
@@ -158,7 +158,7 @@ static void take_probe(struct hf_pg_node *node,
         if (reply->error == NULL && hf_pg_rows(reply->rows) == 1) {
             find_bloat(node, reply->rows);
         }
-        hf_jobs_end(&node->base.jobs, HF_OK, "");
+        hf_jobs_finish(&node->base.jobs, HF_OK, "");
         return;
     }
     if (reply->error != NULL && node->base.probe_fault[0] == '\0') {

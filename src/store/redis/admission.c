@@ -126,7 +126,7 @@ static bool is_only_read(const struct hf_redis_node *node)
 static void become_ready(struct hf_redis_node *node, struct hf_instant now)
 {
     struct hf_known_server known = node->admission.known;
-    bool is_quarantined = hf_admission_open(&node->admission);
+    bool is_quarantined = hf_admission_accept(&node->admission);
     if (!node->admission.marker.exists) { /* no proof of its state: keep ours */
         known.value[0] = '\0';
         node->admission.known = known;
@@ -175,7 +175,7 @@ static void go_on(struct hf_redis_node *node)
             write_marker(node, now);
         }
         break;
-    case HF_ADMISSION_OPEN:
+    case HF_ADMISSION_ACCEPT:
         become_ready(node, now);
         break;
     }

@@ -69,14 +69,14 @@ static void push_probe(struct hf_redis_node *node, struct hf_instant now)
         hf_redis_keys_of(node->store, probe.name, strlen(probe.name));
     if (keys == NULL) {
         node->examination.is_under_way = false;
-        hf_jobs_end(&node->jobs, HF_INVALID,
-                    "keys that begin with \"hf:\" are Holdfast's own: "
-                    "choose another prefix");
+        hf_jobs_finish(&node->jobs, HF_INVALID,
+                       "keys that begin with \"hf:\" are Holdfast's own: "
+                       "choose another prefix");
         return;
     }
     hf_redis_rights_push(node, keys, now);
     push_script(node, HF_REDIS_PROBE_TAKE, keys, &probe.ask, now);
-    hf_probe_release(&probe);
+    hf_probe_set_release(&probe);
     push_script(node, HF_REDIS_PROBE_GIVE, keys, &probe.ask, now);
 }
 
@@ -90,7 +90,7 @@ void hf_redis_examine(struct hf_redis_node *node, struct hf_instant now)
         hf_findings_declared(&node->jobs, &node->admission);
     }
     if (!hf_jobs_has(&node->jobs, HF_JOB_EXAMINE)) {
-        hf_jobs_end(&node->jobs, HF_OK, "");
+        hf_jobs_finish(&node->jobs, HF_OK, "");
         return;
     }
     if (node->examination.is_under_way) {
@@ -278,7 +278,7 @@ void hf_redis_examine_push(struct hf_redis_node *node, const char *words)
     node->examination.awaits_push = false;
     node->examination.is_under_way = false;
     find_all(node, node->connection.heard_at);
-    hf_jobs_end(&node->jobs, HF_OK, "");
+    hf_jobs_finish(&node->jobs, HF_OK, "");
 }
 
 /* Subscribe again at once, also after a refusal: rights may have changed. */

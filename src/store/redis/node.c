@@ -130,7 +130,7 @@ static void lose(struct hf_redis_node *node, enum hf_status fault,
     } else {
         hf_standing_set(&node->standing, &node->store->env, node->index,
                         HF_NODE_STATUS_DOWN, false, fault, why);
-        hf_jobs_end(&node->jobs, fault, why);
+        hf_jobs_finish(&node->jobs, fault, why);
     }
     answer_pending(node, fault == HF_NO_MEMORY ? fault : HF_UNAVAILABLE, why);
     if (is_quick) {

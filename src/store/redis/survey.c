@@ -100,7 +100,7 @@ static void end(struct hf_redis_node *node, enum hf_status status,
                 const char *reason, struct hf_instant now)
 {
     node->survey.is_under_way = false;
-    hf_jobs_end(&node->jobs, status, reason);
+    hf_jobs_finish(&node->jobs, status, reason);
     hf_redis_handshake(node, false, now);
 }
 

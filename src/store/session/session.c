@@ -157,7 +157,7 @@ static void reconnect(struct hf_session *session, struct hf_instant now)
         connect_now(session, now);
     } else {
         report(session, HF_NODE_STATUS_DOWN, session->fault, session->why);
-        hf_jobs_end(&session->jobs, session->fault, session->why);
+        hf_jobs_finish(&session->jobs, session->fault, session->why);
     }
 }
 

@@ -70,13 +70,13 @@ void hf_session_jobs(struct hf_session *session)
                  "keeps nothing of %s locks that could be declared new, or "
                  "lost: leave lock=%s out",
                  name, name);
-        hf_jobs_end(&session->jobs, HF_UNSUPPORTED, why);
+        hf_jobs_finish(&session->jobs, HF_UNSUPPORTED, why);
         return;
     }
     if (hf_jobs_has(&session->jobs, HF_JOB_EXAMINE)) {
         session->ops->examine(session);
     }
-    hf_jobs_end(&session->jobs, HF_OK, NULL);
+    hf_jobs_finish(&session->jobs, HF_OK, NULL);
 }
 
 /* They end from the loop, not inside job(). */

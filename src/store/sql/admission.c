@@ -110,7 +110,7 @@ void hf_sql_node_quarantine_text(const struct hf_sql_node *node, char *out,
  * renewals and releases, and it has no vote. */
 static void become_ready(struct hf_sql_node *node, struct hf_instant now)
 {
-    bool is_quarantined = hf_admission_open(&node->admission);
+    bool is_quarantined = hf_admission_accept(&node->admission);
     char why[sizeof(node->standing.reason)] = "";
     node->greet_fault = HF_OK;
     node->phase = HF_SQL_READY;
@@ -150,7 +150,7 @@ enum hf_admission_next hf_sql_node_admit(struct hf_sql_node *node,
         refuse_mismatch(node);
     } else if (next == HF_ADMISSION_WRITE) {
         node->phase = HF_SQL_MARKING;
-    } else if (next == HF_ADMISSION_OPEN) {
+    } else if (next == HF_ADMISSION_ACCEPT) {
         become_ready(node, *now);
     }
     return next;

@@ -33,7 +33,7 @@ void hf_sql_node_looked(struct hf_sql_node *node, const struct hf_look *look)
     enum hf_status status =
         hf_findings_look(&node->jobs, &node->admission, look,
                          node->store->prefix, why, sizeof(why));
-    hf_jobs_end(&node->jobs, status, why);
+    hf_jobs_finish(&node->jobs, status, why);
 }
 
 void hf_sql_node_counted(struct hf_sql_node *node, int64_t n)
@@ -41,7 +41,7 @@ void hf_sql_node_counted(struct hf_sql_node *node, int64_t n)
     const char *why;
     enum hf_status status =
         hf_findings_counters(&node->jobs, node->admission.surveying, n, &why);
-    hf_jobs_end(&node->jobs, status, why);
+    hf_jobs_finish(&node->jobs, status, why);
 }
 
 void hf_sql_node_unsurveyed(struct hf_sql_node *node, enum hf_status fault,
@@ -49,7 +49,7 @@ void hf_sql_node_unsurveyed(struct hf_sql_node *node, enum hf_status fault,
 {
     char why[sizeof(node->standing.reason)];
     snprintf(why, sizeof(why), "its locks cannot be looked at: %s", words);
-    hf_jobs_end(&node->jobs, fault, why);
+    hf_jobs_finish(&node->jobs, fault, why);
 }
 
 /* ---- The examination ---------------------------------------------------- */
@@ -94,7 +94,7 @@ enum hf_sql_jobs hf_sql_node_jobs(struct hf_sql_node *node)
         hf_findings_declared(&node->jobs, &node->admission);
     }
     if (!hf_jobs_has(&node->jobs, HF_JOB_EXAMINE)) {
-        hf_jobs_end(&node->jobs, HF_OK, "");
+        hf_jobs_finish(&node->jobs, HF_OK, "");
         return HF_SQL_JOBS_NONE;
     }
     if (node->is_examined) {

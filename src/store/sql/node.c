@@ -156,7 +156,7 @@ void hf_sql_node_lost(struct hf_sql_node *node, struct hf_sql_loss *loss)
                            loss->why);
     } else {
         hf_sql_node_report(node, HF_NODE_STATUS_DOWN, loss->fault, loss->why);
-        hf_jobs_end(&node->jobs, loss->fault, loss->why);
+        hf_jobs_finish(&node->jobs, loss->fault, loss->why);
     }
     loss->fault = loss->fault == HF_NO_MEMORY ? HF_NO_MEMORY : HF_UNAVAILABLE;
 }

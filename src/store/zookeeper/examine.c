@@ -79,7 +79,7 @@ static void finish(struct hf_zk_op *op, int rc, struct hf_instant now)
         hf_jobs_find(&zk->ordered.jobs, HF_FINDING_ERROR,
                      "no node can be created: %s", hf_zk_op_reason(rc));
     }
-    hf_jobs_end(&zk->ordered.jobs, HF_OK, NULL);
+    hf_jobs_finish(&zk->ordered.jobs, HF_OK, NULL);
     hf_zk_op_done(op, now);
 }
 
@@ -163,7 +163,7 @@ void hf_zk_examine(struct hf_zk *zk, struct hf_instant now)
     }
     op = hf_zk_op_new(zk->main, NULL, now);
     if (op == NULL) {
-        hf_jobs_end(&zk->ordered.jobs, HF_NO_MEMORY, "out of memory");
+        hf_jobs_finish(&zk->ordered.jobs, HF_NO_MEMORY, "out of memory");
         return;
     }
     op->folder = hf_zk_key_folder(zk->base, (struct hf_bytes){"", 0});
@@ -177,6 +177,6 @@ void hf_zk_examine(struct hf_zk *zk, struct hf_instant now)
     }
     zk->ordered.is_probing = hf_zk_op_begin(op, on_probed);
     if (!zk->ordered.is_probing) {
-        hf_jobs_end(&zk->ordered.jobs, HF_NO_MEMORY, "out of memory");
+        hf_jobs_finish(&zk->ordered.jobs, HF_NO_MEMORY, "out of memory");
     }
 }

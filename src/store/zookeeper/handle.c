@@ -199,7 +199,7 @@ void hf_zk_handle_free(struct hf_zk_handle *handle, bool ends_session)
     free_handle(handle);
 }
 
-void hf_zk_handle_forget(struct hf_zk_handle *handle)
+void hf_zk_handle_free_forked(struct hf_zk_handle *handle)
 {
     unlink_handle(handle);
     if (has_socket(handle)) {

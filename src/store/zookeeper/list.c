@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void hf_zk_list_clear(struct hf_zk_op *op)
+void hf_zk_list_reset(struct hf_zk_op *op)
 {
     for (size_t i = 0; i < op->n_items; i++) {
         free(op->items[i].node);
@@ -46,7 +46,7 @@ static int compare(const void *a, const void *b)
                                              : strcmp(one->node, other->node);
 }
 
-/* An item counts before its texts are checked, so that hf_zk_list_clear() frees
+/* An item counts before its texts are checked, so that hf_zk_list_reset() frees
  * what there is. The copy is unescaped in place; the node is its id. */
 static bool take_child(struct hf_zk_op *op, const char *node)
 {
@@ -117,7 +117,7 @@ static void on_synced(int rc, const char *path, const void *data)
 void hf_zk_list(struct hf_zk_op *op, bool is_synced)
 {
     zhandle_t *library = op->handle->library;
-    hf_zk_list_clear(op);
+    hf_zk_list_reset(op);
     if (is_synced) {
         (void)hf_zk_op_asked(op, zoo_async(library, op->folder, on_synced, op));
     }

@@ -56,7 +56,7 @@ static void tell_down(struct hf_zk *zk, bool is_connecting, const char *reason)
     }
     hf_ordered_down(&zk->ordered, is_connecting, fault, why);
     if (!is_connecting) {
-        hf_jobs_end(&zk->ordered.jobs, fault, why);
+        hf_jobs_finish(&zk->ordered.jobs, fault, why);
     }
 }
 
@@ -275,7 +275,7 @@ static void on_timer(struct hf_timer *timer, struct hf_instant now)
     if (zk->phase == HF_ZK_READY && hf_ordered_jobs_serve(&zk->ordered)) {
         hf_zk_examine(zk, now);
     } else if (zk->phase == HF_ZK_FOREIGN) {
-        hf_jobs_end(&zk->ordered.jobs, HF_CONFIG, zk->why);
+        hf_jobs_finish(&zk->ordered.jobs, HF_CONFIG, zk->why);
     }
     if (!hf_instant_before(now, zk->retry_at)) {
         begin(zk, now);
@@ -307,7 +307,7 @@ void hf_zk_node_close(struct hf_zk *zk, bool forked)
     while (zk->handles != NULL) {
         struct hf_zk_handle *handle = zk->handles;
         if (forked) {
-            hf_zk_handle_forget(handle);
+            hf_zk_handle_free_forked(handle);
         } else {
             hf_zk_handle_free(handle, handle->ends_session);
         }

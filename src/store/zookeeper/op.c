@@ -71,7 +71,7 @@ static void unlink_op(struct hf_zk_op *op)
 void hf_zk_op_free(struct hf_zk_op *op)
 {
     unlink_op(op);
-    hf_zk_list_clear(op);
+    hf_zk_list_reset(op);
     for (size_t i = 0; i < op->n_wants; i++) {
         free(op->wants[i].folder);
         free(op->wants[i].text);

@@ -26,8 +26,8 @@ static struct hf_zk *zk_of(struct hf_store *store)
 
 static void free_store(struct hf_zk *zk)
 {
-    hf_ordered_free(&zk->ordered);
-    hf_zk_target_free(zk);
+    hf_ordered_fini(&zk->ordered);
+    hf_zk_target_fini(zk);
     free(zk->position);
     free(zk);
 }
@@ -54,7 +54,7 @@ zookeeper_open(const struct hf_url *url, const struct hf_store_env *env,
     if (zk == NULL) {
         return hf_fail_memory(error);
     }
-    hf_ordered_open(&zk->ordered, &hf_store_zookeeper,
+    hf_ordered_init(&zk->ordered, &hf_store_zookeeper,
                     (struct hf_wire *)(void *)zk, &hf_zk_wire, env);
     enum hf_status status = set_up(zk, url, error);
     if (status != HF_OK) {

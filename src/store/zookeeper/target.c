@@ -166,10 +166,10 @@ bool hf_zk_target_list(struct hf_zk *zk)
     return true;
 }
 
-void hf_zk_target_free(struct hf_zk *zk)
+void hf_zk_target_fini(struct hf_zk *zk)
 {
-    hf_wire_hosts_free(zk->servers, zk->n_servers);
-    hf_wire_login_free(&zk->url_login);
+    hf_wire_hosts_fini(zk->servers, zk->n_servers);
+    hf_wire_login_fini(&zk->url_login);
     free(zk->hosts);
     free(zk->chroot);
     free(zk->base);

@@ -174,7 +174,7 @@ struct hf_zk_handle *hf_zk_handle_new(struct hf_zk *zk, struct hf_span timeout,
 void hf_zk_handle_free(struct hf_zk_handle *handle, bool ends_session);
 
 /* The same in a forked child, which shares the loop with its parent. */
-void hf_zk_handle_forget(struct hf_zk_handle *handle);
+void hf_zk_handle_free_forked(struct hf_zk_handle *handle);
 
 /* Requests were made: the loop writes the rest of them. */
 static inline void hf_zk_handle_wake(struct hf_zk_handle *handle)
@@ -399,7 +399,7 @@ bool hf_zk_list_may_hold(struct hf_zk_op *op, enum hf_mode mode,
 
 /* Reply with the items as entries. */
 void hf_zk_list_done(struct hf_zk_op *op, struct hf_instant now);
-void hf_zk_list_clear(struct hf_zk_op *op);
+void hf_zk_list_reset(struct hf_zk_op *op);
 
 bool hf_zk_call_list(struct hf_wire *wire, struct hf_bytes name,
                      struct hf_wire_call *call, struct hf_instant now);
@@ -548,7 +548,7 @@ extern const struct hf_store_ops hf_store_zookeeper;
 
 enum hf_status hf_zk_target_read(struct hf_zk *zk, const struct hf_url *url,
                                  struct hf_error *error);
-void hf_zk_target_free(struct hf_zk *zk);
+void hf_zk_target_fini(struct hf_zk *zk);
 
 /* The login of the next handle, of the URL or of the program, in `login`. */
 void hf_zk_target_login(struct hf_zk *zk);
