@@ -84,7 +84,7 @@ static void put_name(struct cli_out *out, const struct cli_args *args)
 static void put_who(struct cli_out *out, const struct cli_holder *holder)
 {
     if (holder->kind == HF_HOLDER_SHARED) {
-        cli_out_text(out, "those who share it");
+        cli_out_text(out, "its sharers");
     } else if (holder->host[0] == '\0') {
         cli_out_text(out, "another kind of client");
     } else {

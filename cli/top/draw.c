@@ -299,7 +299,7 @@ static void draw_foot(const struct top *top, int y)
     if (!top->is_typing) {
         (void)top_screen_put(y, 0, width - 1, TOP_FAINT,
                              "q quit  / filter  < > sort  r reverse  p pause  "
-                             "Enter who waits  ? help");
+                             "Enter queue  ? help");
         top_screen_cursor(-1, 0);
         return;
     }

