@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void hf_make_plain(char *text)
+void hf_error_make_plain(char *text)
 {
     for (; *text != '\0'; text++) {
         unsigned char c = (unsigned char)*text;
@@ -34,7 +34,7 @@ enum hf_status hf_fail(struct hf_error *error, enum hf_status status,
         va_start(arguments, format);
         vsnprintf(error->text, sizeof(error->text), format, arguments);
         va_end(arguments);
-        hf_make_plain(error->text);
+        hf_error_make_plain(error->text);
         error->status = status;
         error->node = -1;
     }

@@ -7,7 +7,7 @@
 
 /* Replace control characters by '?', so that the text is one line and safe for
  * a terminal. For texts that contain outside input. */
-void hf_make_plain(char *text);
+void hf_error_make_plain(char *text);
 
 /** Set @p error (NULL is fine): the status, node -1, and the text, truncated to
  * its size and made plain. @return status, for `return hf_fail(…)`. */

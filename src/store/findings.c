@@ -127,7 +127,7 @@ static void write_held(const struct hf_look *look, const char *prefix,
     if (look->held > (int64_t)look->n_names) {
         snprintf(out + used, size - (size_t)used, ", ...");
     }
-    hf_make_plain(out);
+    hf_error_make_plain(out);
 }
 
 enum hf_status hf_findings_look(struct hf_jobs *jobs,

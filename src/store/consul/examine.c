@@ -147,7 +147,7 @@ static void take_self(struct hf_consul *consul, const json_t *body)
                  "%.30s, datacenter %.60s, node %.60s", version,
                  dc == NULL ? "?" : dc, node == NULL ? "?" : node);
     }
-    hf_make_plain(consul->shown);
+    hf_error_make_plain(consul->shown);
 }
 
 /** "Invalid Session TTL '…', must be between [10s=24h0m0s]".
@@ -256,7 +256,7 @@ static enum hf_severity judge(struct hf_consul *consul, const char *leader,
     }
     if (consul->leader[0] == '\0') {
         snprintf(consul->leader, sizeof(consul->leader), "%s", leader);
-        hf_make_plain(consul->leader);
+        hf_error_make_plain(consul->leader);
     }
     if (strncmp(leader, consul->leader, sizeof(consul->leader) - 1) != 0) {
         snprintf(out, size,
@@ -264,7 +264,7 @@ static enum hf_severity judge(struct hf_consul *consul, const char *leader,
                  "election just now it is another cluster, whose clients are "
                  "granted locks that are held here",
                  leader, consul->leader);
-        hf_make_plain(out);
+        hf_error_make_plain(out);
         return HF_FINDING_ERROR;
     }
     return HF_FINDING_OK;

@@ -32,7 +32,7 @@ void hf_consul_denied(struct hf_consul *consul, const char *what,
                    "session_prefix \"\" with policy write; for values "
                    "key_prefix \"" HF_CONSUL_VALUE_ROOT "%.40s\"",
              why, consul->prefix, consul->prefix);
-    hf_make_plain(consul->node.why);
+    hf_error_make_plain(consul->node.why);
     reply->outcome = HF_WIRE_ERROR;
     reply->fault = HF_DENIED;
     reply->reason = consul->node.why;
@@ -81,7 +81,7 @@ void hf_consul_refused(struct hf_consul *consul,
         snprintf(consul->node.why, sizeof(consul->node.why), "%.150s", text);
     }
     consul->node.why[strcspn(consul->node.why, "\r\n")] = '\0';
-    hf_make_plain(consul->node.why);
+    hf_error_make_plain(consul->node.why);
     reply->reason = consul->node.why;
     if (!is_refusal(consul, http->status, reply)) {
         reply->outcome = HF_WIRE_LOST;

@@ -113,7 +113,7 @@ static void ask_with(struct hf_etcd *etcd, const struct hf_login *login,
         return;
     }
     snprintf(etcd->user_shown, sizeof(etcd->user_shown), "%s", user);
-    hf_make_plain(etcd->user_shown);
+    hf_error_make_plain(etcd->user_shown);
     if (login->has_failed || !post(etcd, user, password, now)) {
         hf_endpoints_fail(&etcd->node, HF_NO_MEMORY, "out of memory");
     }
@@ -234,7 +234,7 @@ void hf_etcd_login_explain(struct hf_etcd *etcd)
                  "user %.30s may not use the keys: etcdctl role "
                  "grant-permission --prefix=true ROLE readwrite '%.60s'",
                  etcd->user_shown, etcd->prefix);
-        hf_make_plain(etcd->node.why);
+        hf_error_make_plain(etcd->node.why);
     }
 }
 

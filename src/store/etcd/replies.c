@@ -69,7 +69,7 @@ static void take_error(struct hf_etcd *etcd, const json_t *body,
     } else {
         snprintf(etcd->node.why, sizeof(etcd->node.why), "%s", text);
     }
-    hf_make_plain(etcd->node.why);
+    hf_error_make_plain(etcd->node.why);
     reply->reason = etcd->node.why;
     reply->fault = HF_UNAVAILABLE;
     if (text != NULL && strstr(text, "requested lease not found") != NULL) {

@@ -84,7 +84,7 @@ enum hf_status hf_my_fault(const struct hf_mysql_reply *reply, char *out,
         return HF_UNAVAILABLE;
     }
     snprintf(out, size, "%.120s (error %u)", reply->text, reply->error);
-    hf_make_plain(out);
+    hf_error_make_plain(out);
     if (hf_my_fault_is_denied(reply)) {
         return HF_DENIED;
     }

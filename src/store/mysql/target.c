@@ -268,7 +268,7 @@ static enum hf_status choose_server(struct hf_mysql_target *target,
                                                    : "%.100s:%u",
                  target->host, (unsigned)target->port);
     }
-    hf_make_plain(target->shown);
+    hf_error_make_plain(target->shown);
     return HF_OK;
 }
 

@@ -111,8 +111,8 @@ static void take_greeting(struct hf_named *store,
     snprintf(store->version, sizeof(store->version), "%s",
              text_of(reply, C_VERSION));
     snprintf(store->role, sizeof(store->role), "%s", text_of(reply, C_ROLE));
-    hf_make_plain(store->version);
-    hf_make_plain(store->role);
+    hf_error_make_plain(store->version);
+    hf_error_make_plain(store->role);
     store->is_mariadb = strcasestr(store->version, "mariadb") != NULL;
     store->id = strtoull(text_of(reply, C_ID), NULL, 10);
     if ((uint32_t)store->id != hf_mysql_connection_id(&store->connection)) {

@@ -113,7 +113,7 @@ static enum hf_status read_host(struct hf_wire_host *out, struct hf_piece at,
         snprintf(out->shown, sizeof(out->shown),
                  is_ipv6 ? "[%.100s]:%u" : "%.100s:%u", out->host,
                  (unsigned)out->port);
-        hf_make_plain(out->shown);
+        hf_error_make_plain(out->shown);
     }
     return status;
 }

@@ -43,7 +43,7 @@ enum hf_status hf_pg_fault(const struct pg_result *error, char *out,
     }
     snprintf(out, size, "%.120s%s%s%s", words, state[0] != '\0' ? " (" : "",
              state, state[0] != '\0' ? ")" : "");
-    hf_make_plain(out);
+    hf_error_make_plain(out);
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (hf_pg_fault_is(error, known[i].sqlstate)) {
             return known[i].status;

@@ -58,7 +58,7 @@ void hf_pg_text(const struct pg_result *rows, int row, int column, char *out,
     size_t len = bytes.len < size ? bytes.len : size - 1;
     memcpy(out, bytes.data, len);
     out[len] = '\0';
-    hf_make_plain(out);
+    hf_error_make_plain(out);
 }
 
 int hf_pg_rows(const struct pg_result *rows)

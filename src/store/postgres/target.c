@@ -290,7 +290,7 @@ static enum hf_status take_server(struct hf_pg_target *target, const char *host,
              : strchr(host, ':') != NULL ? "[%.100s]:%u"
                                          : "%.100s:%u",
              host, (unsigned)target->port);
-    hf_make_plain(target->shown);
+    hf_error_make_plain(target->shown);
     return target->host == NULL ? hf_fail_memory(error) : HF_OK;
 }
 

@@ -310,7 +310,7 @@ void hf_redis_examined(struct hf_redis_node *node,
         seen->knows_config = reply->n >= 3;
         snprintf(seen->policy, sizeof(seen->policy), "%s",
                  hf_reply_text(reply, 2));
-        hf_make_plain(seen->policy);
+        hf_error_make_plain(seen->policy);
         break;
     case HF_REDIS_MIN_REPLICAS:
         seen->min_replicas = hf_reply_integer(reply, 2);

@@ -209,7 +209,7 @@ enum hf_status hf_redis_fault_in(const struct hf_script *script,
     }
     size_t room = size - 1 > strlen(needs) ? size - 1 - strlen(needs) : 0;
     snprintf(out, size, "%.*s%s", (int)(len < room ? len : room), text, needs);
-    hf_make_plain(out);
+    hf_error_make_plain(out);
     return is_denied(text) ? HF_DENIED : HF_UNAVAILABLE;
 }
 

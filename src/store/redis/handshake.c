@@ -122,7 +122,7 @@ static bool info(const char *text, const char *field, char *out, size_t size)
             n = n < size ? n : size - 1;
             memcpy(out, at, n);
             out[n] = '\0';
-            hf_make_plain(out);
+            hf_error_make_plain(out);
             return true;
         }
         at = strchr(at, '\n');

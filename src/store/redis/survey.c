@@ -199,7 +199,7 @@ static void name_key(struct hf_redis_node *node, struct hf_redis_found *found,
     snprintf(found->names + used, sizeof(found->names) - used, "%s\"%.*s%s\"",
              found->named > 0 ? ", " : "", is_cut ? NAME_SHOWN_MAX : (int)len,
              key, is_cut ? "..." : "");
-    hf_make_plain(found->names);
+    hf_error_make_plain(found->names);
     found->named++;
 }
 

@@ -125,7 +125,7 @@ void hf_sql_link_break(struct hf_sql_link *link, enum hf_status fault,
     link->is_broken = true;
     link->fault = fault;
     snprintf(link->reason, sizeof(link->reason), "%s", reason);
-    hf_make_plain(link->reason);
+    hf_error_make_plain(link->reason);
     hf_timer_set(&link->timer, HF_LONG_AGO);
 }
 

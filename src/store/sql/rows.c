@@ -24,5 +24,5 @@ void hf_sql_row_text(const struct hf_sql_row *row, unsigned column, char *out,
     size_t len = bytes.len < size ? bytes.len : size - 1;
     memcpy(out, bytes.data, len);
     out[len] = '\0';
-    hf_make_plain(out);
+    hf_error_make_plain(out);
 }

@@ -40,7 +40,7 @@ static void describe(struct hf_zk *zk)
              zk->n_servers, zk->n_servers == 1 ? "" : "s",
              (unsigned long long)zk->main->id,
              zk->login == NULL ? "without a login" : "with a digest login");
-    hf_make_plain(text);
+    hf_error_make_plain(text);
     hf_jobs_find(&zk->ordered.jobs, HF_FINDING_OK, "%s", text);
     hf_jobs_find(
         &zk->ordered.jobs, HF_FINDING_OK,
@@ -72,7 +72,7 @@ static void finish(struct hf_zk_op *op, int rc, struct hf_instant now)
         size_t len = (size_t)(strrchr(op->text, '/') - op->text);
         snprintf(where, sizeof(where), "%.*s", len == 0 ? 1 : (int)len,
                  op->text);
-        hf_make_plain(where);
+        hf_error_make_plain(where);
         hf_jobs_find(&zk->ordered.jobs, HF_FINDING_ERROR,
                      "the user has no right to create nodes in %s", where);
     } else if (rc == HF_ZK_QUOTA_EXCEEDED) {

@@ -105,7 +105,7 @@ static void on_log(const char *message)
     }
     snprintf(driven->why, sizeof(driven->why), "%.*s", (int)(end - open - 1),
              open + 1);
-    hf_make_plain(driven->why);
+    hf_error_make_plain(driven->why);
 }
 
 /* ---- The end of a connection --------------------------------------------- */
