@@ -29,6 +29,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#endif
 
 /* How many times node_timeout to wait for a gate that is only busy. A
  * transaction takes a microsecond, but a process that is preempted inside the
@@ -124,6 +127,21 @@ static struct timespec from_now(struct hf_span span)
     return at;
 }
 
+/* TSan does not see pthread_mutex_clocklock(). Without a report of it, the
+ * mutex would look unlocked when this thread unlocks it. */
+#ifdef __SANITIZE_THREAD__
+static void report_locked(pthread_mutex_t *mutex)
+{
+    __tsan_mutex_pre_lock(mutex, __tsan_mutex_try_lock);
+    __tsan_mutex_post_lock(mutex, __tsan_mutex_try_lock, 0);
+}
+#else
+static void report_locked(const pthread_mutex_t *mutex)
+{
+    (void)mutex;
+}
+#endif
+
 /* Wait node_timeout, and again, at most PATIENCES times. Stop after one in
  * which no process entered, if the process inside is known to be stopped;
  * otherwise it may only wait for a CPU. */
@@ -138,6 +156,9 @@ static int await_mutex(const struct door *door)
             (*door->n_entries != n_entries || !is_stopped(door))) {
             number = EBUSY;
         }
+    }
+    if (number == 0 || number == EOWNERDEAD) {
+        report_locked(door->mutex);
     }
     return number;
 }
