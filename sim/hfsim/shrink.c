@@ -28,6 +28,7 @@
 #include "base/assert.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -252,162 +253,184 @@ static void cut_crowd(struct sim_shrinker *shrinker)
 
 /* ---- Details ------------------------------------------------------------- */
 
-/* Simplify a detail of one turn, fault or story. @return false: it is simple.
- */
-typedef bool plain_fn(struct sim_story *story, size_t at, int detail);
+/* How a detail is made simple. Each returns false if it is simple already. */
+enum simplify {
+    CLEAR,    /* any integer: zero */
+    SET,      /* an int64_t: to `value` */
+    HALVE,    /* an int64_t: a span, to the millisecond; below one, to zero */
+    ROUND,    /* an int64_t: no trailing digits: 1.234567 s is 1.23 s */
+    ONE_NAME, /* a mask of 8 bits: one bit is left */
+    CLEAR_BIT /* a mask of 8 bits: without bit `i` */
+};
 
-#define PLAIN(field, value)                                                    \
-    do {                                                                       \
-        if ((field) == (value)) {                                              \
-            return false;                                                      \
-        }                                                                      \
-        (field) = (value);                                                     \
-        return true;                                                           \
-    } while (0)
+/* A member of a turn, a fault or a story. */
+struct detail {
+    enum simplify how;
+    size_t at;   /* offset in its struct */
+    size_t size; /* of one element, in bytes */
+    size_t n;    /* elements of an array, or bits of a mask; else 1 */
+    int64_t value;
+};
+#define DETAIL(how, type, member)                                              \
+    {                                                                          \
+        how, offsetof(struct type, member),                                    \
+            sizeof(((struct type *)0)->member), 1, 0                           \
+    }
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define EACH(type, member, n)                                                  \
+    {                                                                          \
+        CLEAR, offsetof(struct type, member),                                  \
+            sizeof(((struct type *)0)->member[0]), n, 0                        \
+    }
 
-/* Halve a span, to the millisecond; below one, to zero. */
-static bool halve(int64_t *span)
+/* In the order in which they are tried: first what takes most away. */
+static const struct detail turn_details[] = {
+    DETAIL(CLEAR, sim_turn, is_shared),
+    DETAIL(CLEAR, sim_turn, is_unfair),
+    DETAIL(CLEAR, sim_turn, is_blocking),
+    DETAIL(CLEAR, sim_turn, hands_on),
+    DETAIL(CLEAR, sim_turn, forsakes),
+    DETAIL(CLEAR, sim_turn, permits),
+    DETAIL(CLEAR, sim_turn, writes),
+    DETAIL(CLEAR, sim_turn, extends),
+    DETAIL(CLEAR, sim_turn, think_ns),
+    {SET, offsetof(struct sim_turn, wait_ms), sizeof(int64_t), 1, -1},
+    DETAIL(CLEAR, sim_turn, cancel_ns),
+    DETAIL(CLEAR, sim_turn, hold_ns),
+    DETAIL(CLEAR, sim_turn, lane),
+    DETAIL(HALVE, sim_turn, hold_ns),
+    DETAIL(HALVE, sim_turn, think_ns),
+    DETAIL(ROUND, sim_turn, hold_ns),
+    DETAIL(ROUND, sim_turn, think_ns),
+    DETAIL(ONE_NAME, sim_turn, names),
+    DETAIL(CLEAR, sim_turn, kind),
+    DETAIL(CLEAR, sim_turn, period_ms),
+    DETAIL(CLEAR, sim_turn, reserve_ms),
+    DETAIL(CLEAR, sim_turn, withdraws),
+};
+_Static_assert(SIM_TURN_LOCK == 0, "the simplest kind of a turn is zero");
+
+static const struct detail fault_details[] = {
+    DETAIL(HALVE, sim_fault, span_ns),
+    DETAIL(ROUND, sim_fault, span_ns),
+    DETAIL(ROUND, sim_fault, at_ns),
+    DETAIL(ROUND, sim_fault, amount),
+};
+
+static const struct detail story_details[] = {
+    DETAIL(CLEAR, sim_story, late_ppm),
+    DETAIL(CLEAR, sim_story, shatter_ppm),
+    DETAIL(CLEAR, sim_story, jitter_ns),
+    {SET, offsetof(struct sim_story, delay_ns), sizeof(int64_t), 1, 200000},
+    DETAIL(ROUND, sim_story, calm_ns),
+    DETAIL(HALVE, sim_story, calm_ns),
+    EACH(sim_story, rate_ppm, SIM_PROCESSES_MAX),
+    EACH(sim_story, node_rate_ppm, SIM_NODES_MAX),
+    EACH(sim_story, node_wall_ns, SIM_NODES_MAX),
+    EACH(sim_story, host_of, SIM_PROCESSES_MAX),
+    {CLEAR_BIT, offsetof(struct sim_story, brief), 1, SIM_PROCESSES_MAX, 0},
+};
+
+static bool clear(void *member, size_t size)
 {
-    int64_t half = *span / 2 / SIM_MS * SIM_MS;
-    PLAIN(*span, half);
+    static const uint8_t zero[sizeof(int64_t)];
+    HF_ASSERT(size <= sizeof(zero));
+    bool was_set = memcmp(member, zero, size) != 0;
+    memset(member, 0, size);
+    return was_set;
 }
 
-/* No trailing digits: 1.234567 s is 1.23 s. */
+static bool set(int64_t *member, int64_t value)
+{
+    bool was_another = *member != value;
+    *member = value;
+    return was_another;
+}
+
+static bool halve(int64_t *span)
+{
+    return set(span, *span / 2 / SIM_MS * SIM_MS);
+}
+
 static bool round_off(int64_t *span)
 {
     int64_t unit = 1;
     while (unit * 1000 <= *span) {
         unit *= 10;
     }
-    PLAIN(*span, *span / unit * unit);
+    return set(span, *span / unit * unit);
 }
 
-static bool plain_turn(struct sim_story *story, size_t at, int detail)
+static bool keep_bits(uint8_t *mask, unsigned bits)
 {
-    struct sim_turn *turn = &story->turns[at];
-    switch (detail) {
-    case 0:
-        PLAIN(turn->is_shared, false);
-    case 1:
-        PLAIN(turn->is_unfair, false);
-    case 2:
-        PLAIN(turn->is_blocking, false);
-    case 3:
-        PLAIN(turn->hands_on, false);
-    case 4:
-        PLAIN(turn->forsakes, false);
-    case 5:
-        PLAIN(turn->permits, 0);
-    case 6:
-        PLAIN(turn->writes, 0);
-    case 7:
-        PLAIN(turn->extends, 0);
-    case 8:
-        PLAIN(turn->think_ns, 0);
-    case 9:
-        PLAIN(turn->wait_ms, -1);
-    case 10:
-        PLAIN(turn->cancel_ns, 0);
-    case 11:
-        PLAIN(turn->hold_ns, 0);
-    case 12:
-        PLAIN(turn->lane, 0);
-    case 13:
-        return halve(&turn->hold_ns);
-    case 14:
-        return halve(&turn->think_ns);
-    case 15:
-        return round_off(&turn->hold_ns);
-    case 16:
-        return round_off(&turn->think_ns);
-    case 17: /* one name less */
-        PLAIN(turn->names, (uint8_t)(turn->names & -turn->names));
-    case 18:
-        PLAIN(turn->kind, SIM_TURN_LOCK);
-    case 19:
-        PLAIN(turn->period_ms, 0);
-    case 20:
-        PLAIN(turn->reserve_ms, 0);
-    case 21:
-        PLAIN(turn->withdraws, false);
+    uint8_t kept = (uint8_t)(*mask & bits);
+    bool was_another = *mask != kept;
+    *mask = kept;
+    return was_another;
+}
+
+/* Simplify element `i` of a member. @return false: it is simple. */
+static bool simplify(void *base, const struct detail *detail, size_t i)
+{
+    uint8_t *members = (uint8_t *)base + detail->at;
+    void *member = members + i * detail->size;
+    switch (detail->how) {
+    case CLEAR:
+        return clear(member, detail->size);
+    case SET:
+        return set(member, detail->value);
+    case HALVE:
+        return halve(member);
+    case ROUND:
+        return round_off(member);
+    case ONE_NAME:
+        return keep_bits(members, (unsigned)(*members & -*members));
+    case CLEAR_BIT:
+        return keep_bits(members, ~(1U << i));
     default:
         return false;
     }
 }
-/* The number of cases above. */
-#define TURN_DETAILS 22
 
-static bool plain_fault(struct sim_story *story, size_t at, int detail)
-{
-    struct sim_fault *fault = &story->faults[at];
-    switch (detail) {
-    case 0:
-        return halve(&fault->span_ns);
-    case 1:
-        return round_off(&fault->span_ns);
-    case 2:
-        return round_off(&fault->at_ns);
-    case 3:
-        return fault->amount > 0 && round_off(&fault->amount);
-    default:
-        return false;
-    }
-}
-/* The number of cases above. */
-#define FAULT_DETAILS 4
+/* The struct that has the details: of a story, one of its faults or turns. */
+typedef void *find_fn(struct sim_story *story, size_t at);
 
-static bool plain_story(struct sim_story *story, size_t at, int detail)
+static void *find_story(struct sim_story *story, size_t at)
 {
     (void)at;
-    switch (detail) {
-    case 0:
-        PLAIN(story->late_ppm, 0);
-    case 1:
-        PLAIN(story->shatter_ppm, 0);
-    case 2:
-        PLAIN(story->jitter_ns, 0);
-    case 3:
-        PLAIN(story->delay_ns, 200000);
-    case 4:
-        return round_off(&story->calm_ns);
-    case 5:
-        return halve(&story->calm_ns);
-    default:
-        break;
-    }
-    int i = detail - 6;
-    if (i < SIM_PROCESSES_MAX) {
-        PLAIN(story->rate_ppm[i], 0);
-    }
-    i -= SIM_PROCESSES_MAX;
-    if (i < SIM_NODES_MAX) {
-        PLAIN(story->node_rate_ppm[i], 0);
-    }
-    i -= SIM_NODES_MAX;
-    if (i < SIM_NODES_MAX) {
-        PLAIN(story->node_wall_ns[i], 0);
-    }
-    i -= SIM_NODES_MAX;
-    if (i < SIM_PROCESSES_MAX) {
-        PLAIN(story->host_of[i], 0);
-    }
-    i -= SIM_PROCESSES_MAX;
-    PLAIN(story->brief, (uint8_t)(story->brief & ~(1U << i)));
+    return story;
 }
-/* The cases above, and one for each number in the arrays of a story. */
-#define STORY_DETAILS (6 + 3 * SIM_PROCESSES_MAX + 2 * SIM_NODES_MAX)
 
-static void make_plain(struct sim_shrinker *shrinker, size_t n, int details,
-                       plain_fn *plain)
+static void *find_fault(struct sim_story *story, size_t at)
+{
+    return &story->faults[at];
+}
+
+static void *find_turn(struct sim_story *story, size_t at)
+{
+    return &story->turns[at];
+}
+
+static void try_simple(struct sim_shrinker *shrinker, find_fn *find, size_t at,
+                       const struct detail *detail, size_t i)
+{
+    struct sim_story trial;
+    sim_story_copy(&trial, &shrinker->best);
+    if (simplify(find(&trial, at), detail, i)) {
+        sim_shrink_keep(shrinker, &trial);
+    } else {
+        sim_story_fini(&trial);
+    }
+}
+
+static void make_simple(struct sim_shrinker *shrinker, size_t n, find_fn *find,
+                        const struct detail *details, size_t n_details)
 {
     for (size_t at = 0; at < n; at++) {
-        for (int detail = 0; detail < details; detail++) {
-            struct sim_story trial;
-            sim_story_copy(&trial, &shrinker->best);
-            if (plain(&trial, at, detail)) {
-                sim_shrink_keep(shrinker, &trial);
-            } else {
-                sim_story_fini(&trial);
+        for (const struct detail *detail = details;
+             detail < details + n_details; detail++) {
+            for (size_t i = 0; i < detail->n; i++) {
+                try_simple(shrinker, find, at, detail, i);
             }
         }
     }
@@ -425,10 +448,12 @@ unsigned sim_shrink(struct sim_story *story, enum sim_rule rule)
         thin(&shrinker, &shrinker.best.n_faults, cut_faults);
         thin(&shrinker, &shrinker.best.n_turns, cut_turns);
         cut_crowd(&shrinker);
-        make_plain(&shrinker, 1, STORY_DETAILS, plain_story);
-        make_plain(&shrinker, shrinker.best.n_faults, FAULT_DETAILS,
-                   plain_fault);
-        make_plain(&shrinker, shrinker.best.n_turns, TURN_DETAILS, plain_turn);
+        make_simple(&shrinker, 1, find_story, story_details,
+                    COUNT(story_details));
+        make_simple(&shrinker, shrinker.best.n_faults, find_fault,
+                    fault_details, COUNT(fault_details));
+        make_simple(&shrinker, shrinker.best.n_turns, find_turn, turn_details,
+                    COUNT(turn_details));
         sim_shrink_time(&shrinker);
     } while (shrinker.has_cut);
     *story = shrinker.best;
