@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The check of words judges the messages of commits: from a fixed one on, in a
-# full and in a shallow clone; without that history it passes and reports that.
+# full and in a shallow clone; without that history it passes and reports that. It
+# demands a body of those that touch src, include or cli.
 . "$(dirname "$0")/../lib/tap.sh"
 
 mkdir "$W/tree" && cd "$W/tree" || exit
@@ -14,7 +15,7 @@ commit() { # MESSAGE
 
 # The check, with another first commit, and only what it finds in messages.
 check() {
-    sed "s/^first_judged=.*/first_judged=${1:-$first}/" \
+    sed -E "s/^(first_judged|first_with_body)=.*/\1=${1:-$first}/" \
         "$HF_SOURCE/scripts/checks/words" >"$W/words"
     capture bash "$W/words"
     found=$(grep -E '^commit [0-9a-f]+: ' <<<"$out" | sed 's/^commit [0-9a-f]*: //')
@@ -67,6 +68,29 @@ path="It was in /""root/tree."
 refused "core: count votes
 
 $path" "$path: a path of one machine"
+
+# Of commits that touch what is shipped, a body.
+touch_file() { # FILE
+    mkdir -p "$(dirname "$1")" && echo "/* SPDX-License-Identifier: Apache-2.0 */" >"$1"
+    git add "$1"
+}
+for file in src/core/vote.c include/holdfast/vote.h cli/vote.c; do
+    touch_file $file
+    refused 'core: count votes' 'core: count votes: write the reason in a body'
+done
+touch_file src/core/vote.c
+refused 'core: count votes
+
+Reviewed-by: A <a@b>' 'core: count votes: write the reason in a body'
+touch_file src/core/vote.c
+commit 'core: count votes
+
+A reply that comes behind the RELEASE is no vote.'
+touch_file tests/vote.c
+commit 'tests: count votes'
+check
+is "$code:$out$err" 0: 'with a body, and elsewhere without one'
+git reset -q --hard "$good"
 
 # A clone with its last commits only.
 commit 'core: counted'
