@@ -54,7 +54,7 @@ sed -i '1a /* A line\n * more. */' src/core/some.c
 check
 is "$code:$out$err" 0: "lines that moved are no reason"
 
-sed -i '1,/sum += i/s/int sum = 0;/int sum = 0; \/* of all *\//' src/core/some.c
+sed -i 's/int sum = 0;/int sum = 0; \/* of all *\//' src/core/some.c
 check
 is "$code" 1 "another context: fails"
 like "$out" 'off-by-one.patch: its context, or the function' "… and is named"
@@ -72,6 +72,60 @@ sed -i '3,10s/i < x/i != x/' src/core/some.c
 check
 is "$code" 1 "another function: fails"
 like "$out" '> @@ int second' "… and the function is named"
+check --renew
+is "$code" 1 "… and is not renewed"
+like "$out" 'off-by-one.patch: may plant another bug.*> int second' "… but reported"
+ok "… and stays as it was" cmp sim/mutants/off-by-one.patch "$W/kept.patch"
+check --renew off-by-one.patch
+is "$code:$out$err" 0: "… unless it is named: it was reviewed"
+check
+is "$code:$out$err" 0: "… and passes"
+cp "$W/kept.patch" sim/mutants/off-by-one.patch
+
+# Blocks of one function that are alike: two are between others.
+loop='    for (int i = 0; i < x; i++) {
+        sum += i;
+    }'
+cat >src/core/some.c <<END
+int first(int x)
+{
+    int sum = 0;
+$loop
+$loop
+$loop
+$loop
+    return sum;
+}
+END
+cp sim/mutants/off-by-one.patch "$W/kept.patch"
+cat >sim/mutants/off-by-one.patch <<'END'
+Breaks: the second loop has one number too many
+Caught by: NONE
+
+--- a/src/core/some.c
++++ b/src/core/some.c
+@@ -6,5 +6,5 @@ int first(int x)
+     }
+     for (int i = 0; i < x; i++) {
+-        sum += i;
++        sum += i + 1;
+     }
+     for (int i = 0; i < x; i++) {
+END
+check
+is "$code:$out$err" 0: "one of several such blocks, at its line, passes"
+sed -i '1i /* A line. */' src/core/some.c
+check
+is "$code" 1 "at another line: fails"
+like "$out" 'line 7 of src/core/some.c: one of 2 such places in int first' "… and is named"
+check --renew
+is "$code" 1 "… and is not renewed"
+check --renew off-by-one.patch
+is "$code:$out$err" 0: "… unless it is named"
+check
+is "$code:$out$err" 0: "… and passes"
+cp "$W/kept.patch" sim/mutants/off-by-one.patch
+cp "$W/some.c" src/core/some.c
 
 sed -i 's/i < x/i != x/' src/core/some.c
 check
