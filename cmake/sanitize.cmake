@@ -8,4 +8,7 @@ if(HF_SANITIZE)
     -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${HF_SANITIZE})
   add_compile_definitions(HF_SANITIZED=1)
+  if(HF_SANITIZE MATCHES "thread")
+    add_compile_definitions(HF_SANITIZED_THREADS=1) # gcc and clang name it differently
+  endif()
 endif()

@@ -115,7 +115,8 @@ static const char *send_word(const struct hf_send *send)
         i++;
         assert_true(i < sizeof(verbs) / sizeof(verbs[0]));
     }
-    return takes_place(send) || send->reacquires ? verbs[i].other : verbs[i].word;
+    return takes_place(send) || send->reacquires ? verbs[i].other
+                                                 : verbs[i].word;
 }
 
 /* The number that a request names: a ticket, or a counter. */

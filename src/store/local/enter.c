@@ -29,7 +29,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#ifdef __SANITIZE_THREAD__
+#ifdef HF_SANITIZED_THREADS
 #include <sanitizer/tsan_interface.h>
 #endif
 
@@ -129,7 +129,7 @@ static struct timespec from_now(struct hf_span span)
 
 /* TSan does not see pthread_mutex_clocklock(). Without a report of it, the
  * mutex would look unlocked when this thread unlocks it. */
-#ifdef __SANITIZE_THREAD__
+#ifdef HF_SANITIZED_THREADS
 static void report_locked(pthread_mutex_t *mutex)
 {
     __tsan_mutex_pre_lock(mutex, __tsan_mutex_try_lock);
