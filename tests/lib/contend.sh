@@ -25,7 +25,7 @@ contenders=() CONTEND_MAY=''
 contend() {
     local code err
     while [ ! -e "$W/stop" ]; do
-        err=$(holdfast run -q -t 8s -w 60 job -- "$W/section" "$W" 2>&1)
+        err=$(holdfast run -q -t 8s -w 2m job -- "$W/section" "$W" 2>&1)
         code=$?
         [ -z "$err" ] || echo "$err" >>"$W/complaints"
         [ $code = 0 ] || [[ $code = 76 && -n $CONTEND_MAY && $err == *"$CONTEND_MAY"* ]] ||

@@ -43,7 +43,7 @@ cluster_begin() { # TTL
     contend_start 8
     begin keeper -v -t "$1" other
     keeper=$begun
-    ok 'a holder' wait_until 20 holds keeper
+    ok 'a holder' wait_until 60 holds keeper
     contend_goes_on 'three servers' 60
     ok 'a run is marked' wait_until 20 once
     for port in "${ports[@]}"; do
