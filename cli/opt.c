@@ -65,7 +65,6 @@ void cli_args_init(struct cli_args *args)
     };
 }
 
-/* One parse under way. */
 struct parse {
     struct cli_args *args;
     const char *command; /* NULL: before it is known */

@@ -145,7 +145,7 @@ void cli_line_stop(struct cli_line_gate *gate)
 
 /* ---- Text -------------------------------------------------------------- */
 
-/* The text on the holder, in parts. */
+/* Apart, since a narrow terminal leaves some of them out (put_holder()). */
 struct holder_parts {
     char who[LINE_ROOM];
     char since[TIME_ROOM];

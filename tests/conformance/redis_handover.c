@@ -327,8 +327,8 @@ static void note_reply(struct result *result, const redisReply *reply)
             note_reply(result, reply->element[i]);
         }
         note(result, " }");
-    } else if (reply->type == REDIS_REPLY_ERROR) { /* without the hash and the
-                                                      line number */
+    } else if (reply->type == REDIS_REPLY_ERROR) {
+        /* The hash and the line that follow change with the script's text. */
         const char *end = strstr(reply->str, " script: ");
         note(result, " %.*s",
              (int)(end == NULL ? strlen(reply->str)

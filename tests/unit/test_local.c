@@ -89,8 +89,8 @@ static void the_last_owner_takes_back(void **state)
     struct driver *d = driver_of(state);
     uint64_t c = granted(acquire(d, "job", A, 20, 0));
     jump_ms(21);
-    refused(confirm(d, "job", A, c, TTL_MS, false), NULL); /* only raises */
-    refused(confirm(d, "job", B, c, TTL_MS, true), NULL);  /* another owner */
+    refused(confirm(d, "job", A, c, TTL_MS, false), NULL); /* not a holder's */
+    refused(confirm(d, "job", B, c, TTL_MS, true), NULL);  /* never owned it */
     assert_int_equal(granted(confirm(d, "job", A, c, TTL_MS, true)), c);
     refused(acquire(d, "job", B, TTL_MS, 0), A);
 }

@@ -109,7 +109,7 @@ static struct hf_named_request *push(struct hf_named *store,
 
 /* ---- The batch ----------------------------------------------------------- */
 
-/* The need of a request, by the locks of the session. */
+/* What the session knows of its own locks saves the server a statement. */
 static enum hf_named_statement need_of(const struct hf_named *store,
                                        const struct hf_named_request *request)
 {

@@ -314,7 +314,7 @@ void hf_ordered_list(struct hf_ordered *store, struct hf_ordered_name *name,
     call->wire.until = last_of_ours(name);
     if (!store->wire_ops->list(store->wire, bytes, &call->wire, now)) {
         name->is_listing = false;
-        hf_ordered_call_free(call); /* the same */
+        hf_ordered_call_free(call); /* so does it here */
     }
 }
 

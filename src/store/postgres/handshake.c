@@ -158,7 +158,7 @@ static void read_identity(struct hf_pg_node *node, const struct pg_result *rows)
     hf_pg_text(rows, 0, C_DATABASE, node->database, sizeof(node->database));
 }
 
-/* The facts of the server, as text. */
+/* Two or three of them make the run id, whatever their order in the reply. */
 struct facts {
     uint64_t system;
     uint64_t start_us;

@@ -207,7 +207,7 @@ static void on_resolved(struct hf_watch *watch, uint32_t events,
     }
 }
 
-/* One name after the other. */
+/* One at a time: a lookup blocks a thread of its own. */
 static void resolve(struct hf_zk *zk, struct hf_instant now)
 {
     while (zk->resolving < zk->n_servers) {

@@ -305,7 +305,7 @@ static void free_watch(struct hf_zk_watch *watch)
     free(watch);
 }
 
-/* The next watch that has failed, and is to be reported. */
+/* From the first one each time: a report may change the list. */
 static struct hf_zk_watch *next_failed(struct hf_zk *zk)
 {
     struct hf_zk_watch *watch = zk->watches;
