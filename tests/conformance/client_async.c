@@ -120,12 +120,12 @@ static void test_release_reserved(void **state)
                                                   on_done, &seen),
                      HF_INVALID);
     assert_true(hf_lock_valid_for(lock, 1000));
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     assert_int_equal(hf_op_start_release_reserved(lock, 1500, on_done, &seen),
                      HF_OK);
     await(client, &seen, HF_OK);
     lock = take(other, name, LEASE_MS);
-    assert_true(now_ms() - began >= 1400);
+    assert_true(now_ms() - began_ms >= 1400);
     assert_int_equal(hf_lock_release(lock), HF_OK);
     hf_client_close(client);
     hf_client_close(other);

@@ -238,9 +238,9 @@ static void test_close_in_a_result(void **state)
             start_queue(client, name, &seen, NULL);
         }
         int fd = hf_client_fd(client);
-        for (int64_t end = now_ms() + PATIENCE_MS; seen.count == 0;) {
+        for (int64_t end_ms = now_ms() + PATIENCE_MS; seen.count == 0;) {
             struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
-            assert_true(now_ms() < end);
+            assert_true(now_ms() < end_ms);
             poll(&poll_fd, 1, 1000);
             hf_client_process(client);
         }

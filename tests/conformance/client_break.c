@@ -116,12 +116,12 @@ static const char *another_owner(const struct scene *scene,
 
 static void await_owner(const struct scene *scene)
 {
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     for (bool is_back = false; !is_back;) {
         struct hf_info *info = inspect(scene->other, scene->name);
         const char *owner = another_owner(scene, info);
         is_back = owner == NULL;
-        if (!is_back && now_ms() > end) {
+        if (!is_back && now_ms() > end_ms) {
             fail_msg("%s is still held by %s", scene->name, owner);
         }
         hf_info_free(info);
@@ -167,12 +167,12 @@ static void test_waits(void **state)
     (void)state;
     for (int i = 0; i < 2; i++) {
         struct scene scene;
-        int64_t began = now_ms();
+        int64_t began_ms = now_ms();
         scene_open(&scene, i == 0 ? HF_THREAD_NONE : HF_THREAD_AUTO, NULL, 700);
         uint64_t fence = hf_lock_fence(scene.held);
         start(&scene, false);
         await(scene.client, &scene.seen, HF_OK);
-        assert_true(now_ms() - began >= 690);
+        assert_true(now_ms() - began_ms >= 690);
         assert_false(hf_lock_valid_for(scene.held, 0)); /* its lease has
                                                            expired */
         assert_int_equal(scene.asked, 1);
@@ -256,10 +256,10 @@ static void test_refused(void **state)
  * something to do `turns` times. @return false: it came to its end before. */
 static bool run_turns(struct scene *scene, int turns)
 {
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     while (turns > 0 && scene->asked == 0 && scene->seen.count == 0) {
         struct pollfd fd = {hf_client_fd(scene->client), POLLIN, 0};
-        assert_true(now_ms() < end);
+        assert_true(now_ms() < end_ms);
         turns -= poll(&fd, 1, 1000) == 1;
         hf_client_process(scene->client);
     }
@@ -357,8 +357,8 @@ static void test_closed(void **state)
         start(&scene, false);
         if (i < 0) {
             struct pollfd fd = {hf_client_fd(scene.client), POLLIN, 0};
-            for (int64_t end = now_ms() + PATIENCE_MS; scene.asked == 0;) {
-                assert_true(now_ms() < end);
+            for (int64_t end_ms = now_ms() + PATIENCE_MS; scene.asked == 0;) {
+                assert_true(now_ms() < end_ms);
                 poll(&fd, 1, 1000);
                 hf_client_process(scene.client);
             }

@@ -194,12 +194,12 @@ static void test_own_mutex_in_on_state(void **state)
     struct guarded guarded = {.mutex = PTHREAD_MUTEX_INITIALIZER};
     struct hf_client *client =
         open_telling(on_guarded, &guarded, HF_THREAD_AUTO);
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     const char *name = fresh_name();
     struct hf_lock *lock = take(client, name, 400);
     break_by_other(name);
     for (int lost = 0; lost == 0;) {
-        assert_true(now_ms() < end);
+        assert_true(now_ms() < end_ms);
         pthread_mutex_lock(&guarded.mutex);
         hf_lock_state(lock);
         let_go(take(client, fresh_name(), LEASE_MS));
@@ -235,11 +235,11 @@ static void test_release_in_on_state(void **state)
         struct hf_client *client = open_telling(
             on_give, &giver, has_thread ? HF_THREAD_AUTO : HF_THREAD_NONE);
         const char *name = fresh_name();
-        int64_t end = now_ms() + PATIENCE_MS;
+        int64_t end_ms = now_ms() + PATIENCE_MS;
         take(client, name, 400);
         break_by_other(name);
         while (atomic_load(&giver.told) == 0) {
-            assert_true(now_ms() < end);
+            assert_true(now_ms() < end_ms);
             if (!has_thread) {
                 hf_client_process(client);
             }
@@ -451,9 +451,9 @@ static void close_in_op(enum hf_thread_mode mode)
                                              &ends, NULL, NULL),
                          HF_OK);
     }
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     int fd = hf_client_fd(ends.client);
-    while (ends.called == 0 && now_ms() < end) {
+    while (ends.called == 0 && now_ms() < end_ms) {
         struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
         poll(&poll_fd, 1, 1000);
         hf_client_process(ends.client);

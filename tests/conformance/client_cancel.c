@@ -390,10 +390,10 @@ static void test_in_a_break(void **state)
     struct hf_lock *lock = take(other, name, TTL_MS);
     struct wait wait = {.client = client, .status = HF_INTERNAL};
     wait.request = want(name, TTL_MS, 0);
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     assert_int_equal(pthread_create(&wait.thread, NULL, break_it, &wait), 0);
     while (hf_lock_state(lock) != HF_STATE_LOST) {
-        assert_true(now_ms() - began < PATIENCE_MS);
+        assert_true(now_ms() - began_ms < PATIENCE_MS);
         /* a store that cannot break says so at once */
         assert_int_equal(pthread_tryjoin_np(wait.thread, NULL), EBUSY);
         assert_true(hf_lock_extend(lock, 0, NULL) != HF_INVALID);

@@ -122,9 +122,9 @@ static inline int places(const char *name);
 static inline void await_queued(struct actor *actor, const char *name,
                                 int waiting)
 {
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     while (!is_queued(actor) || places(name) < waiting) {
-        if (now_ms() > end) {
+        if (now_ms() > end_ms) {
             fail_msg("not queued: %d of %d places (%s)", places(name), waiting,
                      actor->error);
         }
@@ -134,9 +134,9 @@ static inline void await_queued(struct actor *actor, const char *name,
 
 static inline void await(struct actor *actor)
 {
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     while (!actor->is_done) {
-        if (now_ms() > end) {
+        if (now_ms() > end_ms) {
             fail_msg("actor %d was not served", (int)(actor - cast.actors));
         }
         turn_for(20);
@@ -148,9 +148,9 @@ static inline void await(struct actor *actor)
 
 static inline void linger(int64_t ms)
 {
-    int64_t end = now_ms() + ms;
-    while (now_ms() < end) {
-        turn_for(end - now_ms());
+    int64_t end_ms = now_ms() + ms;
+    while (now_ms() < end_ms) {
+        turn_for(end_ms - now_ms());
     }
 }
 
@@ -217,7 +217,7 @@ static inline int places(const char *name)
 
 static inline void await_unused(const char *name)
 {
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     for (;;) {
         struct count count = look(name);
         int left = 0;
@@ -227,7 +227,7 @@ static inline void await_unused(const char *name)
         if (left == 0) {
             return;
         }
-        if (now_ms() > end) {
+        if (now_ms() > end_ms) {
             fail_msg("%d are still there", left);
         }
         turn_for(2);

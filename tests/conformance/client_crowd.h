@@ -44,9 +44,9 @@ static inline void leave(struct crowd *crowd, int slot)
 /* The first ones stay until all permits are taken. */
 static inline void await_others(struct crowd *crowd)
 {
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     while (__atomic_load_n(&crowd->most, __ATOMIC_RELAXED) < N &&
-           now_ms() < end) {
+           now_ms() < end_ms) {
         pause_ms(1);
     }
 }

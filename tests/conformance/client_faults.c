@@ -47,9 +47,9 @@ static bool is_stopped(pid_t pid)
 static void await_asleep(const atomic_int *tid)
 {
     char path[64] = "";
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     while (path[0] == '\0' || state_of(path) != 'S') {
-        assert_true(now_ms() < end);
+        assert_true(now_ms() < end_ms);
         pause_ms(1);
         if (atomic_load(tid) != 0) {
             snprintf(path, sizeof(path), "/proc/self/task/%d/stat",
@@ -104,8 +104,8 @@ static struct hf_client *open_one(void)
 static void await_state(struct hf_lock *lock, enum hf_state state,
                         int64_t for_ms)
 {
-    int64_t end = now_ms() + for_ms;
-    while (hf_lock_state(lock) != state && now_ms() < end) {
+    int64_t end_ms = now_ms() + for_ms;
+    while (hf_lock_state(lock) != state && now_ms() < end_ms) {
         pause_ms(1);
     }
     assert_int_equal(hf_lock_state(lock), state);
@@ -118,18 +118,19 @@ static void test_at_risk_then_lost(void **state)
     struct hf_lock *lock = take(client, fresh_name(), 3000);
     enum hf_state news = HF_STATE_HELD;
     stop(one_pid());
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     await_state(lock, HF_STATE_AT_RISK, PATIENCE_MS);
     assert_true(hf_lock_valid_for(lock, 50));
     assert_non_null(hf_client_next_event(client, &news));
     assert_int_equal(news, HF_STATE_AT_RISK);
-    for (int64_t at = now_ms(); hf_lock_valid_for(lock, 0); at = now_ms()) {
-        assert_true(at - began < 3000); /* never after the end of the lease */
+    for (int64_t at_ms = now_ms(); hf_lock_valid_for(lock, 0);
+         at_ms = now_ms()) {
+        assert_true(at_ms - began_ms < 3000); /* never after its end */
     }
     assert_int_equal(hf_lock_state(lock), HF_STATE_LOST);
-    int64_t end = now_ms() + PATIENCE_MS; /* the timer of the library's thread
-                                             reports it, too */
-    while (!hf_client_next_event(client, &news) && now_ms() < end) {
+    /* The timer of the library's thread reports it, too. */
+    int64_t end_ms = now_ms() + PATIENCE_MS;
+    while (!hf_client_next_event(client, &news) && now_ms() < end_ms) {
         pause_ms(1);
     }
     assert_int_equal(news, HF_STATE_LOST);
@@ -184,9 +185,9 @@ static void test_extend_unconfirmed(void **state)
     struct hf_error error;
     struct hf_lock *lock = take(client, fresh_name(), LEASE_MS);
     stop(one_pid());
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     assert_int_equal(hf_lock_extend(lock, 0, &error), HF_UNAVAILABLE);
-    assert_true(now_ms() - began < 8000); /* not until the lease ends */
+    assert_true(now_ms() - began_ms < 8000); /* not until the lease ends */
     assert_non_null(strstr(error.text, "no answer in"));
     assert_true(hf_lock_valid_for(lock, 8000));
     go_on(one_pid());
@@ -203,9 +204,9 @@ static void test_release_unconfirmed(void **state)
     struct hf_client *other = open_one();
     struct hf_lock *lock = take(client, name, LEASE_MS);
     stop(one_pid());
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     assert_int_equal(hf_lock_release(lock), HF_UNKNOWN);
-    assert_true(now_ms() - began < 8000); /* not until the lease ends */
+    assert_true(now_ms() - began_ms < 8000); /* not until the lease ends */
     go_on(one_pid());
     assert_free(other, name); /* finished in the background */
     hf_client_close(client);
@@ -220,9 +221,9 @@ static void test_close_is_bounded(void **state)
         take(client, fresh_name(), LEASE_MS);
     }
     stop(one_pid());
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     hf_client_close(client);
-    assert_true(now_ms() - began < 8000); /* not until the leases end */
+    assert_true(now_ms() - began_ms < 8000); /* not until the leases end */
     go_on(one_pid());
 }
 
@@ -261,10 +262,10 @@ static bool is_up(struct hf_client *client, int idx)
  * to the others. It goes on connecting as long as it holds a lock. */
 static void await_all_up(struct hf_client *client)
 {
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     struct hf_lock *lock = take(client, fresh_name(), LEASE_MS);
     for (int i = 0; i < hf_client_nodes(client); i++) {
-        while (!is_up(client, i) && now_ms() < end) {
+        while (!is_up(client, i) && now_ms() < end_ms) {
             pause_ms(1);
         }
         assert_true(is_up(client, i));
@@ -277,9 +278,9 @@ static void await_all_up(struct hf_client *client)
  * release. */
 static void await_everywhere(struct hf_client *client, const char *name)
 {
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     int holders = 0;
-    while (holders < hf_client_nodes(client) && now_ms() < end) {
+    while (holders < hf_client_nodes(client) && now_ms() < end_ms) {
         struct hf_info *info = inspect(client, name);
         holders = 0;
         for (int i = 0; i < hf_info_nodes(info); i++) {
@@ -302,14 +303,14 @@ static void test_minority_is_silent(void **state)
     stop(five_pid(1));
     stop(five_pid(3));
     assert_int_equal(hf_lock_release(lock), HF_OK);
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     for (int i = 0; i < 100; i++) {
         lock = take(client, fresh_name(), LEASE_MS);
         assert_int_equal(hf_lock_state(lock), HF_STATE_HELD);
         assert_int_equal(hf_lock_release(lock), HF_OK);
     }
     /* No call waited for the two stopped nodes: that would take 200 s. */
-    assert_true(now_ms() - began < 20000);
+    assert_true(now_ms() - began_ms < 20000);
     go_on_all(NULL);
     hf_client_close(client);
 }
@@ -320,9 +321,9 @@ static void test_silent_from_the_start(void **state)
     stop(five_pid(0));
     stop(five_pid(4));
     struct hf_client *client = open_client();
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     struct hf_lock *lock = take(client, fresh_name(), LEASE_MS);
-    assert_true(now_ms() - began < 8000); /* not until connect_timeout */
+    assert_true(now_ms() - began_ms < 8000); /* not until connect_timeout */
     assert_int_equal(hf_lock_release(lock), HF_OK);
     hf_client_close(client);
     go_on_all(NULL);
@@ -338,9 +339,9 @@ static void test_majority_is_silent(void **state)
     for (int i = 0; i < 3; i++) {
         stop(five_pid(i));
     }
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     assert_int_equal(try_once(client, name, &error), HF_UNAVAILABLE);
-    assert_true(now_ms() - began < 8000); /* not until connect_timeout */
+    assert_true(now_ms() - began_ms < 8000); /* not until connect_timeout */
     assert_non_null(strstr(error.text, "no majority (2 of 5 nodes): "));
     int named = 1; /* the error gives the reason of each of the three */
     for (const char *at = error.text; (at = strstr(at, "; ")) != NULL; at++) {
@@ -480,10 +481,10 @@ static void cancel_in_outage(bool is_queued)
     }
     await_asleep(&outage.tid);
     assert_int_equal(atomic_load(&outage.step), 0);
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     hf_cancel_trigger(cancel);
     pthread_join(thread, NULL);
-    assert_true(now_ms() - began < 2500); /* a call alone takes 5 s */
+    assert_true(now_ms() - began_ms < 2500); /* a call alone takes 5 s */
     for (int i = 0; i < 4; i++) {
         assert_int_equal(outage.statuses[i], HF_CANCELLED);
     }
@@ -508,16 +509,16 @@ static void test_no_server_there(void **state)
     struct hf_error error;
     struct hf_client *client =
         open_at("redis+unix:///nowhere/at/all", HF_THREAD_AUTO);
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     assert_int_equal(try_once(client, "a", &error), HF_UNAVAILABLE);
-    assert_true(now_ms() - began < 4500); /* less than a wait */
+    assert_true(now_ms() - began_ms < 4500); /* less than a wait */
     assert_non_null(strstr(error.text, "/nowhere/at/all"));
     struct hf_request request = want("a", 5000, HF_WAIT_FOREVER);
     struct hf_lock *lock = NULL;
-    began = now_ms();
+    began_ms = now_ms();
     assert_int_equal(hf_lock_acquire(client, &request, &lock, &error),
                      HF_UNAVAILABLE);
-    assert_in_range((unsigned long)(now_ms() - began), 4000, PATIENCE_MS);
+    assert_in_range((unsigned long)(now_ms() - began_ms), 4000, PATIENCE_MS);
     struct hf_info *info;
     assert_int_equal(hf_client_inspect(client, "a", 1, &info, &error),
                      HF_UNAVAILABLE);
@@ -538,11 +539,10 @@ static void test_wrong_password(void **state)
     assert_int_equal(
         hf_client_open(getenv("HF_SECRET_URL"), &options, &client, &error),
         HF_OK);
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     assert_int_equal(hf_lock_acquire(client, &request, &lock, &error),
                      HF_DENIED);
-    assert_true(now_ms() - began < 4500); /* as for a server that was never
-                                             reached: 4.8 s */
+    assert_true(now_ms() - began_ms < 4500); /* 4.8 s if never reached */
     assert_null(strstr(error.text, "wrong"));
     hf_client_close(client);
     options.password = "secret";
@@ -566,11 +566,10 @@ static void test_other_max_ttl(void **state)
     client = open_at(url, HF_THREAD_AUTO);
     struct hf_request request = want("a", 5000, HF_WAIT_FOREVER);
     struct hf_lock *lock = NULL;
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     assert_int_equal(hf_lock_acquire(client, &request, &lock, &error),
                      HF_CONFIG);
-    assert_true(now_ms() - began < 4500); /* as for a server that was never
-                                             reached: 4.8 s */
+    assert_true(now_ms() - began_ms < 4500); /* 4.8 s if never reached */
     assert_non_null(strstr(error.text, "max_ttl=1m"));
     assert_non_null(strstr(error.text, "says 30s"));
     hf_client_close(client);

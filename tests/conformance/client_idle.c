@@ -125,13 +125,13 @@ static void test_holder_connects_again(void)
     server_kill(&server);
     ok(hf_lock_extend(lock, 0, &error) == HF_UNAVAILABLE, "unreached");
     server_run(&server, NULL);
-    int64_t end = hf_clock_now().ns + 20 * INT64_C(1000000000);
+    int64_t end_ns = hf_clock_now().ns + 20 * INT64_C(1000000000);
     do {
         usleep(20000);
         is_up = hf_client_node(client, 0, &node) == HF_OK &&
                 hf_node_health(node) == HF_NODE_UP;
         hf_node_free(node);
-    } while (!is_up && hf_clock_now().ns < end);
+    } while (!is_up && hf_clock_now().ns < end_ns);
     ok(is_up, "the server is reached again");
     hf_lock_release(lock);
     hf_client_close(client);
@@ -267,9 +267,9 @@ static void test_silent_server(enum hf_thread_mode mode)
         struct hf_client *client =
             open_at(&server, mode, "connect_timeout=500ms");
         struct pollfd fd = {.fd = hf_client_fd(client), .events = POLLIN};
-        int64_t end = hf_clock_now().ns + 20 * INT64_C(1000000000);
+        int64_t end_ns = hf_clock_now().ns + 20 * INT64_C(1000000000);
         ok(start_query(client, *kind, &ends) == HF_OK, "%c begins", *kind);
-        while (ends.n == 0 && hf_clock_now().ns < end) {
+        while (ends.n == 0 && hf_clock_now().ns < end_ns) {
             if (poll(&fd, 1, 1000) > 0) {
                 hf_client_process(client);
             }
@@ -334,13 +334,13 @@ static void test_granted_is_not_waiting(void)
     ok(hf_op_start_acquire(waiter, &request, on_end, &ends, &op, &error) ==
            HF_OK,
        "a wait begins");
-    int64_t end = hf_clock_now().ns + 20 * INT64_C(1000000000);
-    while (!waits(op) && hf_clock_now().ns < end) {
+    int64_t end_ns = hf_clock_now().ns + 20 * INT64_C(1000000000);
+    while (!waits(op) && hf_clock_now().ns < end_ns) {
         usleep(1000);
     }
     ok(waits(op), "it waits");
     ok(hf_lock_release(held) == HF_OK, "released");
-    while (waits(op) && hf_clock_now().ns < end) {
+    while (waits(op) && hf_clock_now().ns < end_ns) {
         usleep(1000);
     }
     ok(!waits(op), "it waits no longer");

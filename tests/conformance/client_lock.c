@@ -50,9 +50,9 @@ static void test_busy_says_who(void **state)
     char needle[64];
     request.label = "nightly report";
     assert_int_equal(hf_lock_acquire(a, &request, &lock, &error), HF_OK);
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     assert_int_equal(try_take(b, name, &error), HF_BUSY);
-    assert_true(now_ms() - began < 6000); /* not until the lease ends */
+    assert_true(now_ms() - began_ms < 6000); /* not until the lease ends */
     assert_int_equal(error.status, HF_BUSY);
     snprintf(needle, sizeof(needle), "pid %d since ", (int)getpid());
     assert_non_null(strstr(error.text, needle));
@@ -72,9 +72,9 @@ static void test_wait_ends(void **state)
     struct hf_lock *held = take(a, name, LEASE_MS);
     struct hf_request request = want(name, LEASE_MS, 300);
     struct hf_lock *lock = (struct hf_lock *)1;
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     assert_int_equal(hf_lock_acquire(b, &request, &lock, NULL), HF_BUSY);
-    assert_in_range((unsigned long)(now_ms() - began), 300, 6000);
+    assert_in_range((unsigned long)(now_ms() - began_ms), 300, 6000);
     assert_null(lock);
     hf_lock_release(held);
     assert_free(a, name);
@@ -88,11 +88,11 @@ static void test_dead_holder_is_followed(void **state)
     struct hf_client *a = open_mode(HF_THREAD_NONE);
     struct hf_client *b = open_client();
     const char *name = fresh_name();
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     struct hf_lock *held = take(a, name, 400); /* not renewed */
     uint64_t fence = hf_lock_fence(held);
     struct hf_lock *lock = take(b, name, 10000);
-    assert_in_range((unsigned long)(now_ms() - began), 390, 6000);
+    assert_in_range((unsigned long)(now_ms() - began_ms), 390, 6000);
     assert_true(hf_lock_fence(lock) > fence);
     assert_false(hf_lock_valid_for(held, 0));
     assert_int_equal(hf_lock_state(held), HF_STATE_LOST);
@@ -110,15 +110,15 @@ static void test_renewed_beyond_its_ttl(void **state)
     struct hf_client *a = open_client();
     struct hf_client *b = open_client();
     const char *name = fresh_name();
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     struct hf_lock *lock = take(a, name, 3000);
     int64_t left_ms = INT64_MAX;
     int renewals = 0;
-    while (renewals < 2 || now_ms() - began < 3100) {
+    while (renewals < 2 || now_ms() - began_ms < 3100) {
         assert_int_equal(try_take(b, name, NULL), HF_BUSY);
         assert_true(hf_lock_valid_for(lock, 1));
         assert_int_not_equal(hf_lock_state(lock), HF_STATE_LOST);
-        assert_true(now_ms() - began < PATIENCE_MS);
+        assert_true(now_ms() - began_ms < PATIENCE_MS);
         renewals += was_renewed(lock, &left_ms);
         pause_ms(10);
     }
@@ -345,8 +345,8 @@ static void test_adopted_twice(void **state)
     /* Nodes that have not executed the release yet answer "yours" to the old
      * holder. No client has a majority, and the extend is repeated. */
     enum hf_status status = HF_UNAVAILABLE;
-    int64_t end = now_ms() + PATIENCE_MS;
-    while (status == HF_UNAVAILABLE && now_ms() < end) {
+    int64_t end_ms = now_ms() + PATIENCE_MS;
+    while (status == HF_UNAVAILABLE && now_ms() < end_ms) {
         status = hf_lock_extend(two, 0, &error);
     }
     assert_int_equal(status, HF_LOST);
@@ -387,12 +387,12 @@ static void test_kept_taken(void **state)
     struct hf_error error;
     struct hf_lock *lock = take(client, name, LEASE_MS);
     uint64_t fence = hf_lock_fence(lock);
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     assert_int_equal(hf_lock_release_reserved(lock, 1500), HF_OK);
     assert_int_equal(try_take(client, name, &error), HF_BUSY);
     assert_non_null(strstr(error.text, "kept taken after its end by "));
     lock = take(client, name, LEASE_MS);
-    assert_in_range((unsigned long)(now_ms() - began), 1490, 8000);
+    assert_in_range((unsigned long)(now_ms() - began_ms), 1490, 8000);
     assert_true(hf_lock_fence(lock) > fence);
     assert_int_equal(hf_lock_release_reserved(lock, 0), HF_OK);
     assert_free(client, name);
@@ -402,14 +402,14 @@ static void test_kept_taken(void **state)
 static int64_t marked(struct hf_client *client, const char *name)
 {
     struct hf_error error = {0};
-    int64_t end = now_ms() + PATIENCE_MS;
-    int64_t began;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
+    int64_t began_ms;
     int64_t left_ms = -1;
     enum hf_status status;
     do {
-        began = now_ms();
+        began_ms = now_ms();
         status = hf_client_marked(client, name, strlen(name), &left_ms, &error);
-    } while (is_late(status, began, end));
+    } while (is_late(status, began_ms, end_ms));
     if (status != HF_OK) {
         fail_msg("marked: %s", error.text);
     }
@@ -454,9 +454,9 @@ static void test_marks(void **state)
     lock = take(a, name, LEASE_MS);
     assert_int_equal(hf_lock_mark(lock, 300, &error), HF_OK);
     assert_int_equal(hf_lock_release(lock), HF_OK);
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     int64_t left_ms = 300;
-    while (left_ms > 0 && now_ms() < end) {
+    while (left_ms > 0 && now_ms() < end_ms) {
         left_ms = marked(b, name);
         pause_ms(2);
     }
@@ -497,9 +497,9 @@ static bool close_frees_all(void)
         snprintf(name, sizeof(name), "%s.%d", prefix, i);
         take(a, name, LEASE_MS);
     }
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     hf_client_close(a);
-    bool is_late = now_ms() - began >= 3000;
+    bool is_late = now_ms() - began_ms >= 3000;
     for (int i = 0; i < N && is_free; i += 37) {
         snprintf(name, sizeof(name), "%s.%d", prefix, i);
         is_free = try_take(b, name, NULL) == HF_OK;

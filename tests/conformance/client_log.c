@@ -86,9 +86,9 @@ static bool is_logged(struct journal *journal, enum hf_log_level level,
 static void assert_logged(struct journal *journal, enum hf_log_level level,
                           const char *subject, const char *text)
 {
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     while (!is_logged(journal, level, subject, text)) {
-        if (now_ms() > end) {
+        if (now_ms() > end_ms) {
             for (int i = 0; i < journal->n; i++) {
                 print_message("%d %s\n", (int)journal->levels[i],
                               journal->lines[i]);
@@ -114,14 +114,14 @@ static const char *one_address(struct hf_client *client)
  * first reply that took 170 ms, later than the lock is at risk. */
 static void await_quick(struct hf_client *client)
 {
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     for (int64_t rtt_us = INT64_MAX; rtt_us > 50000;) {
         struct hf_node *node;
         hf_info_free(inspect(client, "quick"));
         assert_int_equal(hf_client_node(client, 0, &node), HF_OK);
         rtt_us = hf_node_rtt_us(node);
         hf_node_free(node);
-        assert_true(now_ms() < end);
+        assert_true(now_ms() < end_ms);
     }
 }
 
@@ -167,9 +167,9 @@ static void test_own_delay_is_logged(void **state)
     struct hf_client *client = open_with(world_url(), HF_THREAD_NONE, &journal);
     const char *name = fresh_name();
     struct hf_lock *lock = take(client, name, 1000);
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     while (hf_lock_state(lock) != HF_STATE_LOST) {
-        assert_true(now_ms() < end);
+        assert_true(now_ms() < end_ms);
         pause_ms(10);
     }
     assert_logged(&journal, HF_LOG_ERROR, name,

@@ -163,12 +163,12 @@ static void test_list(void **state)
         assert_int_equal(hf_lock_release(locks[i]), HF_OK);
     }
     struct listed none = {.most = 1000, .prefix = prefix};
-    int64_t end = now_ms() + PATIENCE_MS / 2; /* of their lease */
+    int64_t end_ms = now_ms() + PATIENCE_MS / 2; /* of their lease */
     do { /* the slowest node's release may still be on its way */
         none.count = 0;
         assert_int_equal(hf_client_list(client, NULL, on_name, &none, &error),
                          HF_OK);
-    } while (none.count > 0 && now_ms() < end);
+    } while (none.count > 0 && now_ms() < end_ms);
     assert_int_equal(none.count, 0);
     hf_client_close(client);
 }
@@ -181,7 +181,7 @@ static void test_break_waits(void **state)
     const char *name = fresh_name();
     struct hf_client *holder = open_mode(HF_THREAD_NONE);
     struct hf_client *breaker = open_client();
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     struct hf_lock *held = take(holder, name, 700);
     uint64_t fence = hf_lock_fence(held);
     int64_t left_ms = -7;
@@ -191,7 +191,7 @@ static void test_break_waits(void **state)
         fail_msg("%s", error.text);
     }
     assert_false(hf_lock_valid_for(held, 0)); /* its lease has expired */
-    assert_in_range((unsigned long)(now_ms() - began), 690, 8000);
+    assert_in_range((unsigned long)(now_ms() - began_ms), 690, 8000);
     assert_int_equal(left_ms, 0);
     struct hf_lock *lock = take(breaker, name, LEASE_MS);
     assert_true(hf_lock_fence(lock) > fence);
@@ -217,8 +217,8 @@ static void test_break_now(void **state)
     assert_in_range((unsigned long)left_ms, 3000, 6000);
     struct hf_lock *lock = take(breaker, name, LEASE_MS);
     assert_true(hf_lock_fence(lock) > fence);
-    int64_t end = now_ms() + PATIENCE_MS;
-    while (hf_lock_state(held) != HF_STATE_LOST && now_ms() < end) {
+    int64_t end_ms = now_ms() + PATIENCE_MS;
+    while (hf_lock_state(held) != HF_STATE_LOST && now_ms() < end_ms) {
         pause_ms(5); /* its next renewal reports it */
     }
     assert_int_equal(hf_lock_state(held), HF_STATE_LOST);
@@ -332,12 +332,12 @@ static void test_break_asks(void **state)
     assert_true(strstr(error.text, "held by ") == error.text);
     assert_int_equal(hf_lock_extend(held, 0, NULL), HF_OK);
     asked.may = true;
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     assert_int_equal(hf_client_break_wait(breaker, name, strlen(name), may_wait,
                                           &asked, &error),
                      HF_OK);
     assert_int_equal(asked.count, 2);
-    assert_in_range((unsigned long)(now_ms() - began), 0,
+    assert_in_range((unsigned long)(now_ms() - began_ms), 0,
                     (unsigned long)asked.wait_ms + 8000);
     assert_false(hf_lock_valid_for(held, 0));
     assert_free(breaker, name);
@@ -385,11 +385,11 @@ static void test_break_what_has_ended(void **state)
     int64_t left_ms = -7;
     assert_int_equal(hf_lock_release_reserved(lock, 3600000), HF_OK);
     assert_int_equal(try_take(client, name, NULL), HF_BUSY);
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     assert_int_equal(
         hf_client_break(client, name, strlen(name), false, &left_ms, NULL),
         HF_OK);
-    assert_true(now_ms() - began < PATIENCE_MS);
+    assert_true(now_ms() - began_ms < PATIENCE_MS);
     assert_int_equal(left_ms, 0);
     assert_free(client, name);
     hf_client_close(client);

@@ -255,7 +255,7 @@ static void test_loop_renews(void **state)
     struct hf_client *client = open_mode(HF_THREAD_NONE);
     struct hf_client *other = open_client();
     const char *name = fresh_name();
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     struct hf_lock *lock = take(client, name, 3000);
     int64_t left_ms = INT64_MAX;
     int never = 0;
@@ -263,7 +263,7 @@ static void test_loop_renews(void **state)
         run_loop(client, &never, 1, 100);
         assert_true(hf_lock_valid_for(lock, 1));
         assert_int_equal(try_take(other, name, NULL), HF_BUSY);
-        assert_true(now_ms() - began < PATIENCE_MS);
+        assert_true(now_ms() - began_ms < PATIENCE_MS);
         renewals += was_renewed(lock, &left_ms);
     }
     let_go(lock);
@@ -278,10 +278,10 @@ static void test_quiet_while_held(void **state)
     struct hf_client *client = open_mode(HF_THREAD_NONE);
     struct hf_lock *lock = take(client, fresh_name(), LEASE_MS);
     int wakes = 0;
-    int64_t end = now_ms() + 400;
-    while (now_ms() < end) {
+    int64_t end_ms = now_ms() + 400;
+    while (now_ms() < end_ms) {
         struct pollfd fd = {.fd = hf_client_fd(client), .events = POLLIN};
-        wakes += poll(&fd, 1, (int)(end - now_ms()));
+        wakes += poll(&fd, 1, (int)(end_ms - now_ms()));
         hf_client_process(client);
     }
     assert_in_range((unsigned long)wakes, 0, 4);
@@ -359,12 +359,12 @@ static void test_event_wakes_the_loop(void **state)
     struct hf_lock *lock = take(client, name, 400);
     struct pollfd fd = {.fd = hf_client_fd(client), .events = POLLIN};
     enum hf_state news = HF_STATE_HELD;
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     bool found = false;
     assert_int_equal(
         hf_client_break(other, name, strlen(name), true, NULL, NULL), HF_OK);
-    while (!found && now_ms() < end) {
-        poll(&fd, 1, (int)(end - now_ms()));
+    while (!found && now_ms() < end_ms) {
+        poll(&fd, 1, (int)(end_ms - now_ms()));
         hf_client_process(client);
         /* on a busy machine it is at risk first: a renewal is late */
         found = hf_client_next_event(client, &news) != NULL &&

@@ -42,7 +42,7 @@ static void assert_all_free(const char *title)
     struct hf_request request = want(scene_name, TTL_MS, PATIENCE_MS);
     struct hf_lock *lock = NULL;
     struct hf_error error = {0};
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     request.more = names;
     request.n_more = 2;
     if (hf_lock_acquire(client, &request, &lock, &error) != HF_OK) {
@@ -50,8 +50,9 @@ static void assert_all_free(const char *title)
         hf_client_close(client);
         return;
     }
-    if (now_ms() - began > TTL_MS / 2) {
-        wrong("%s: free after %lld ms", title, (long long)(now_ms() - began));
+    if (now_ms() - began_ms > TTL_MS / 2) {
+        wrong("%s: free after %lld ms", title,
+              (long long)(now_ms() - began_ms));
     }
     hf_lock_release(lock);
     hf_client_close(client);

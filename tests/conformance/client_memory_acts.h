@@ -267,11 +267,11 @@ static void on_done(void *user, struct hf_lock *lock, enum hf_status status,
 static enum hf_status run_until_done(struct scene *scene)
 {
     struct pollfd fd = {hf_client_fd(scene->client), POLLIN, 0};
-    int64_t until = now_ms() + PATIENCE_MS;
+    int64_t until_ms = now_ms() + PATIENCE_MS;
     if (fd.fd < 0) {
         return HF_NO_MEMORY;
     }
-    while (!scene->is_done && now_ms() < until) {
+    while (!scene->is_done && now_ms() < until_ms) {
         poll(&fd, 1, 1000);
         hf_client_process(scene->client);
     }
@@ -378,7 +378,7 @@ static enum hf_status do_op_break_refused(struct scene *scene)
 static enum hf_status do_op_break_cancelled(struct scene *scene)
 {
     struct hf_op *op = NULL;
-    int64_t until = now_ms() + PATIENCE_MS;
+    int64_t until_ms = now_ms() + PATIENCE_MS;
     enum hf_status status = HF_NO_MEMORY;
     scene->may_wait = true;
     if (hf_client_fd(scene->client) < 0) {
@@ -389,7 +389,7 @@ static enum hf_status do_op_break_cancelled(struct scene *scene)
                           agrees_of, on_broken, scene, &op, &scene->error);
     while (status == HF_OK && !scene->is_done && !scene->is_asked) {
         struct pollfd fd = {hf_client_fd(scene->client), POLLIN, 0};
-        assert_true(now_ms() < until);
+        assert_true(now_ms() < until_ms);
         poll(&fd, 1, 1000);
         hf_client_process(scene->client);
     }

@@ -163,12 +163,12 @@ static void *meet(void *arg)
         struct hf_lock *lock = NULL;
         wish(&all, order[0], order[1], order[2], 20000, 0);
         pthread_barrier_wait(&meeting->barrier);
-        int64_t began = now_ms();
+        int64_t began_ms = now_ms();
         if (hf_lock_acquire(client, &all.request, &lock, NULL) == HF_OK) {
             atomic_fetch_add(&meeting->winners, 1);
         }
         pthread_barrier_wait(&meeting->barrier);
-        atomic_fetch_add(&meeting->late, now_ms() - began > ROUND_LATE_MS);
+        atomic_fetch_add(&meeting->late, now_ms() - began_ms > ROUND_LATE_MS);
         hf_lock_release(lock);
         pthread_barrier_wait(&meeting->barrier);
         pthread_barrier_wait(&meeting->barrier); /* end_round() */

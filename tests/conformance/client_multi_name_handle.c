@@ -11,12 +11,12 @@ static void test_renewed_and_extended(void **state)
     struct trio names = fresh_trio();
     struct hf_client *client = open_client();
     struct hf_client *other = open_client();
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     struct hf_lock *lock = take_all(client, names.c, names.b, names.a, 5000);
     enum hf_state news = HF_STATE_HELD;
     int64_t left_ms = INT64_MAX;
     for (int renewals = 0; renewals < 2;) {
-        assert_true(now_ms() - began < PATIENCE_MS);
+        assert_true(now_ms() - began_ms < PATIENCE_MS);
         renewals += was_renewed(lock, &left_ms);
         assert_int_equal(try_take(other, names.a, NULL), HF_BUSY);
         assert_int_equal(try_take(other, names.c, NULL), HF_BUSY);
@@ -44,13 +44,13 @@ static void test_kept_taken(void **state)
     struct hf_client *client = open_client();
     struct hf_lock *lock =
         take_all(client, names.c, names.b, names.a, LEASE_MS);
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     assert_int_equal(hf_lock_release_reserved(lock, 1500), HF_OK);
     assert_int_equal(try_take(client, names.a, NULL), HF_BUSY);
     assert_int_equal(try_take(client, names.b, NULL), HF_BUSY);
     assert_int_equal(try_take(client, names.c, NULL), HF_BUSY);
     lock = take_all(client, names.a, names.b, names.c, LEASE_MS);
-    assert_in_range((unsigned long)(now_ms() - began), 1490, 8000);
+    assert_in_range((unsigned long)(now_ms() - began_ms), 1490, 8000);
     assert_int_equal(hf_lock_release(lock), HF_OK);
     assert_all_free(client, &names);
     hf_client_close(client);

@@ -80,13 +80,13 @@ static bool are_everywhere(struct hf_client *client, const struct trio *names)
  * client without a thread goes on with that only in its calls. */
 static void connect_to_all(struct hf_client *client)
 {
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     for (int i = 0; i < hf_client_nodes(client);) {
         struct hf_node *node = NULL;
         assert_int_equal(hf_client_node(client, i, &node), HF_OK);
         bool is_up = hf_node_health(node) == HF_NODE_UP;
         hf_node_free(node);
-        assert_true(now_ms() < end);
+        assert_true(now_ms() < end_ms);
         if (!is_up) {
             poll(&(struct pollfd){.fd = hf_client_fd(client), .events = POLLIN},
                  1, 10);
@@ -109,9 +109,9 @@ static void test_one_round_trip(void **state)
     hf_lock_release(lock);
     hf_client_process(client);
     start_all(client, &names, LEASE_MS, 0, &seen);
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     while (!are_everywhere(other, &names)) {
-        assert_true(now_ms() < end);
+        assert_true(now_ms() < end_ms);
         pause_ms(2);
     }
     /* A server replies in order: with the reply to this request, all earlier
@@ -250,10 +250,10 @@ static void test_try(void **state)
         struct hf_error error;
         char text[120];
         struct hf_lock *held = take(other, each[i], LEASE_MS);
-        int64_t began = now_ms();
+        int64_t began_ms = now_ms();
         assert_int_equal(try_all(client, names.c, names.b, names.a, &error),
                          HF_BUSY);
-        assert_true(now_ms() - began < 6000); /* not until the lease ends */
+        assert_true(now_ms() - began_ms < 6000); /* not until the lease ends */
         snprintf(text, sizeof(text), "%s is held by ", each[i]);
         assert_non_null(strstr(error.text, text));
         assert_int_equal(hf_lock_release(held), HF_OK);
@@ -309,17 +309,17 @@ static void test_wait_ends(void **state)
     struct wish all;
     struct hf_lock *lock = (struct hf_lock *)1;
     struct hf_error error;
-    int64_t began;
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t began_ms;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     enum hf_status status;
     do {
-        began = now_ms();
+        began_ms = now_ms();
         status = hf_lock_acquire(
             client, wish(&all, names.a, names.c, names.b, LEASE_MS, 400), &lock,
             &error);
-    } while (is_late(status, began, end));
+    } while (is_late(status, began_ms, end_ms));
     assert_int_equal(status, HF_BUSY);
-    assert_in_range((unsigned long)(now_ms() - began), 300, 6000);
+    assert_in_range((unsigned long)(now_ms() - began_ms), 300, 6000);
     assert_null(lock);
     assert_non_null(strstr(error.text, " is held by "));
     assert_free(other, names.a);
@@ -332,21 +332,21 @@ static void test_wait_ends(void **state)
 
 /* ---- A server that does not answer ------------------------------------- */
 
-static void assert_unavailable(const char *url, int64_t wait_ms, int64_t least,
-                               int64_t most)
+static void assert_unavailable(const char *url, int64_t wait_ms,
+                               int64_t least_ms, int64_t most_ms)
 {
     struct hf_client *client = NULL;
     struct hf_lock *lock = NULL;
     struct hf_error error;
     struct wish all;
     assert_int_equal(hf_client_open(url, NULL, &client, NULL), HF_OK);
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     assert_int_equal(hf_lock_acquire(client,
                                      wish(&all, "a", "b", NULL, 5000, wait_ms),
                                      &lock, &error),
                      HF_UNAVAILABLE);
-    assert_in_range((unsigned long)(now_ms() - began), (unsigned long)least,
-                    (unsigned long)most);
+    assert_in_range((unsigned long)(now_ms() - began_ms),
+                    (unsigned long)least_ms, (unsigned long)most_ms);
     assert_non_null(strstr(error.text, "deaf.sock"));
     hf_client_close(client);
 }
@@ -449,8 +449,8 @@ static void test_interrupt(void **state)
     struct hf_lock *held = take(other, caller.names.b, LEASE_MS);
     pthread_t thread;
     pthread_create(&thread, NULL, call_for_all, &caller);
-    int64_t end = now_ms() + PATIENCE_MS;
-    while (!is_taken(other, caller.names.a) && now_ms() < end) {
+    int64_t end_ms = now_ms() + PATIENCE_MS;
+    while (!is_taken(other, caller.names.a) && now_ms() < end_ms) {
         pause_ms(1);
     }
     assert_false(atomic_load(&caller.is_over));

@@ -140,9 +140,9 @@ static inline void run_until_taken(struct hf_client *client,
                                    struct hf_client *other, const char *name)
 {
     int never = 0;
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     while (!is_taken(other, name)) {
-        assert_true(now_ms() < end);
+        assert_true(now_ms() < end_ms);
         run_loop(client, &never, 1, 2);
     }
 }
@@ -153,9 +153,9 @@ static inline void run_until_renewed(struct hf_client *client,
 {
     int never = 0;
     int64_t left_ms = INT64_MAX;
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     while (!is_seen_renewed(other, name, &left_ms)) {
-        assert_true(now_ms() < end);
+        assert_true(now_ms() < end_ms);
         run_loop(client, &never, 1, 20);
     }
 }

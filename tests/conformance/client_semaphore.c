@@ -73,7 +73,7 @@ static void run_until_holders(struct hf_client *client, struct hf_client *other,
                               const char *name, uint32_t sharers)
 {
     int never = 0;
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     for (;;) {
         struct hf_info *info = inspect(other, name);
         uint32_t found = hf_holder_sharers(hf_info_holder(info));
@@ -81,7 +81,7 @@ static void run_until_holders(struct hf_client *client, struct hf_client *other,
         if (found == sharers) {
             return;
         }
-        assert_true(now_ms() < end);
+        assert_true(now_ms() < end_ms);
         run_loop(client, &never, 1, 2);
     }
 }
@@ -146,9 +146,9 @@ static void test_each_has_its_own(void **state)
         assert_int_equal(hf_lock_state(locks[i]), HF_STATE_HELD);
     }
     struct hf_error error;
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     assert_int_equal(try_permit(client, name, N, &error), HF_BUSY);
-    assert_true(now_ms() - began < 4500); /* not until the leases end */
+    assert_true(now_ms() - began_ms < 4500); /* not until the leases end */
     assert_non_null(
         strstr(error.text, "all 3 permits are taken; one is held by "));
     assert_int_equal(hf_lock_extend(locks[1], 30000, NULL), HF_OK);
@@ -177,13 +177,13 @@ static void test_all_that_may_be(void **state)
         locks[i] = take_permit(client, name, HF_PERMITS_MAX, LEASE_MS);
     }
     struct hf_error error;
-    int64_t end = now_ms() + PATIENCE_MS;
-    int64_t began;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
+    int64_t began_ms;
     enum hf_status status;
     do {
-        began = now_ms();
+        began_ms = now_ms();
         status = try_permit(client, name, HF_PERMITS_MAX, &error);
-    } while (is_late(status, began, end));
+    } while (is_late(status, began_ms, end_ms));
     assert_int_equal(status, HF_BUSY);
     assert_non_null(strstr(error.text, "all 256 permits are taken"));
     for (int i = 0; i < HF_PERMITS_MAX; i++) {
@@ -203,13 +203,13 @@ static void refuse(struct hf_client *client, const char *name, uint32_t permits,
     struct hf_lock *lock = NULL;
     struct hf_error error;
     char line[200];
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     assert_int_equal(
         hf_lock_acquire(client,
                         permit(&request, name, permits, LEASE_MS, wait_ms),
                         &lock, &error),
         HF_INVALID);
-    assert_true(now_ms() - began < 10000); /* even with a long wait */
+    assert_true(now_ms() - began_ms < 10000); /* even with a long wait */
     snprintf(line, sizeof(line), "%s %s", name, text);
     assert_string_equal(error.text, line);
 }
@@ -352,14 +352,14 @@ static void *meet(void *arg)
         struct hf_lock *lock = NULL;
         permit(&request, meeting->name, N, LEASE_MS, 0);
         pthread_barrier_wait(&meeting->barrier);
-        int64_t began = now_ms();
+        int64_t began_ms = now_ms();
         enum hf_status status = hf_lock_acquire(client, &request, &lock, NULL);
-        int64_t took = now_ms() - began;
+        int64_t took_ms = now_ms() - began_ms;
         if (status == HF_OK) {
-            note_slowest(&meeting->slowest[i], took);
+            note_slowest(&meeting->slowest[i], took_ms);
         }
         pthread_barrier_wait(&meeting->barrier);
-        meeting->refused += status != HF_OK && took < TRY_LATE_MS &&
+        meeting->refused += status != HF_OK && took_ms < TRY_LATE_MS &&
                             !meeting->late &&
                             meeting->slowest[i] < MEETING_LATE_MS;
         meeting->late |= hf_lock_release(lock) != HF_OK || status != HF_OK;
@@ -402,9 +402,9 @@ static void test_wait(void **state)
         struct hf_waiting *waiting;
         struct hf_op *op = start(client, name, N, HF_WAIT_FOREVER, &seen);
         run_until_holders(client, other, name, N + 1);
-        int64_t end = now_ms() + PATIENCE_MS;
+        int64_t end_ms = now_ms() + PATIENCE_MS;
         while (!hf_op_waiting(op, &waiting)) {
-            assert_true(now_ms() < end);
+            assert_true(now_ms() < end_ms);
             run_loop(client, &never, 1, 1);
         }
         assert_string_equal(hf_waiting_name(waiting, NULL), name);
@@ -443,15 +443,15 @@ static void test_wait_ends(void **state)
     struct hf_request request;
     struct hf_lock *lock = (struct hf_lock *)1;
     struct hf_error error;
-    int64_t began, end = now_ms() + PATIENCE_MS;
+    int64_t began_ms, end_ms = now_ms() + PATIENCE_MS;
     enum hf_status status;
     do {
-        began = now_ms();
+        began_ms = now_ms();
         status = hf_lock_acquire(
             client, permit(&request, name, 2, LEASE_MS, 400), &lock, &error);
-    } while (is_late(status, began, end));
+    } while (is_late(status, began_ms, end_ms));
     assert_int_equal(status, HF_BUSY);
-    assert_in_range((unsigned long)(now_ms() - began), 300, 6000);
+    assert_in_range((unsigned long)(now_ms() - began_ms), 300, 6000);
     assert_null(lock);
     assert_non_null(strstr(error.text, "all 2 permits are taken"));
     hf_lock_release(locks[0]);
@@ -505,10 +505,10 @@ static void test_dead_holder_is_followed(void **state)
     const char *name = fresh_name();
     struct hf_client *dead = open_mode(HF_THREAD_NONE);
     struct hf_client *client = open_client();
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     struct hf_lock *held = take_permit(dead, name, 1, 400);
     struct hf_lock *lock = take_permit(client, name, 1, LEASE_MS);
-    assert_in_range((unsigned long)(now_ms() - began), 390, 6000);
+    assert_in_range((unsigned long)(now_ms() - began_ms), 390, 6000);
     assert_int_equal(hf_lock_state(held), HF_STATE_LOST);
     release_lost(held);
     assert_int_equal(hf_lock_state(lock), HF_STATE_HELD);
@@ -533,11 +533,11 @@ static void test_broken(void **state)
             hf_client_break(other, broken, strlen(broken), true, NULL, NULL),
             HF_OK);
         enum hf_state news = HF_STATE_HELD;
-        int64_t end = now_ms() + PATIENCE_MS;
+        int64_t end_ms = now_ms() + PATIENCE_MS;
         struct hf_lock *changed;
         while ((changed = hf_client_next_event(client, &news)) == NULL ||
                news == HF_STATE_AT_RISK) { /* a loaded machine */
-            assert_true(now_ms() < end);
+            assert_true(now_ms() < end_ms);
             run_loop(client, &(int){0}, 1, 5);
         }
         assert_ptr_equal(changed, lock);
@@ -557,12 +557,12 @@ static void test_renewed(void **state)
     const char *name = fresh_name();
     struct hf_client *client = open_client();
     struct hf_client *other = open_client();
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     struct hf_lock *locks[2] = {take_permit(client, name, 2, 3000),
                                 take_permit(client, name, 2, 3000)};
     int64_t left_ms = INT64_MAX;
     for (int renewals = 0; renewals < 2;) {
-        assert_true(now_ms() - began < PATIENCE_MS);
+        assert_true(now_ms() - began_ms < PATIENCE_MS);
         renewals += was_renewed(locks[0], &left_ms);
         assert_int_equal(try_permit(other, name, 2, NULL), HF_BUSY);
         assert_int_equal(try_take(other, name, NULL), HF_BUSY);

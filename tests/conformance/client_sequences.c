@@ -80,7 +80,7 @@ static void do_fork(void)
     count("fork", HF_OK);
 }
 
-/* So that leases end. */
+/* Only time ends a lease: without it no call would find its lock lost. */
 static void do_pause(void)
 {
     calls("a pause");
@@ -249,9 +249,9 @@ static int entries_of(const char *path)
 
 static void await_entries(const char *path, int n)
 {
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     while (entries_of(path) > n) {
-        if (now_ms() > end) {
+        if (now_ms() > end_ms) {
             wrong("%d entries in %s, not %d", entries_of(path), path, n);
         }
         pause_ms(1);
@@ -298,8 +298,8 @@ static bool box_is_busy(const struct box *box)
 /* Some end by themselves, and closing the clients ends the others. */
 static void end_clients(void)
 {
-    int64_t end = now_ms() + draw(2) * 100;
-    while (now_ms() < end) {
+    int64_t end_ms = now_ms() + draw(2) * 100;
+    while (now_ms() < end_ms) {
         struct box *box = &world.boxes[draw(BOXES)];
         if (box_enter(box)) {
             do_process(box);
@@ -319,7 +319,7 @@ static void end_clients(void)
 /* The library's threads have ended, and so has each operation. */
 static void check_ops(void)
 {
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     for (int i = 0; i < BOXES; i++) {
         for (;;) {
             lock_world();
@@ -328,7 +328,7 @@ static void check_ops(void)
             if (left == 0) {
                 break;
             }
-            if (now_ms() > end) {
+            if (now_ms() > end_ms) {
                 wrong("%d operations have not ended", left);
             }
             pause_ms(1);

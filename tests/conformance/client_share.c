@@ -54,10 +54,11 @@ static void test_writer_under_a_stream_of_readers(void **state)
     }
     struct actor *writer = enter();
     ask(writer, name);
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     int reads = 0;
     bool has_place = false;
-    for (int i = 0; !writer->is_done && now_ms() < end; i = (i + 1) % READERS) {
+    for (int i = 0; !writer->is_done && now_ms() < end_ms;
+         i = (i + 1) % READERS) {
         if (readers[i]->is_done) {
             give_back(readers[i]);
             ask_shared(readers[i], name); /* again at once */

@@ -54,9 +54,9 @@ static void cancel_started(enum hf_thread_mode mode)
     request.cancel = cancel;
     started(client, &request, &seen[3]);
     run_loop(client, &seen[3].count, 1, PATIENCE_MS);
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     while (count_waiting(other, name) < 3) {
-        assert_true(now_ms() < end);
+        assert_true(now_ms() < end_ms);
         run_loop(client, &no, 1, 5);
     }
     hf_cancel_trigger(cancel);

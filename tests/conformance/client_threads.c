@@ -98,10 +98,10 @@ static void test_many_threads(void **state)
 static void *watcher(void *arg)
 {
     struct hf_lock *lock = arg;
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     int64_t left_ms = INT64_MAX;
     while (!was_renewed(lock, &left_ms)) {
-        if (now_ms() > end) {
+        if (now_ms() > end_ms) {
             return lock;
         }
         if (!hf_lock_valid_for(lock, 1) || hf_lock_fence(lock) == 0 ||
@@ -204,9 +204,9 @@ static void on_lost(void *user, struct hf_lock *lock, enum hf_state state)
 static void *ask_all(void *arg)
 {
     struct watch *watch = arg;
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     int lost = 0;
-    while (lost < WATCHED && now_ms() < end) {
+    while (lost < WATCHED && now_ms() < end_ms) {
         int64_t least_ms = PATIENCE_MS;
         lost = 0;
         for (int i = 0; i < WATCHED; i++) {
@@ -297,7 +297,7 @@ static void test_interrupted_by_a_thread(void **state)
         waiting[i] = (struct waiting){.client = client, .name = name};
         pthread_create(&threads[i], NULL, wait_for_it, &waiting[i]);
     }
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     for (int i = 0; i < WAITERS; i++) {
         /* Several times: an interrupt before a call interrupts nothing. */
         while (!atomic_load(&waiting[i].is_over)) {
@@ -308,7 +308,7 @@ static void test_interrupted_by_a_thread(void **state)
         assert_int_equal(waiting[i].status, HF_CANCELLED);
         assert_null(waiting[i].lock);
     }
-    assert_true(now_ms() - began < 15000); /* not until the lease ends */
+    assert_true(now_ms() - began_ms < 15000); /* not until the lease ends */
     assert_int_equal(hf_lock_state(held), HF_STATE_HELD);
     assert_int_equal(hf_lock_release(held), HF_OK);
     assert_free(client, name);
@@ -400,8 +400,8 @@ static void test_cancelled_threads(void **state)
         pthread_create(&threads[i], NULL, work_while_cancelled, &waiting[i]);
     }
     int64_t left_ms = INT64_MAX;
-    int64_t end = now_ms() + PATIENCE_MS;
-    while (!was_renewed(kept, &left_ms) && now_ms() < end) {
+    int64_t end_ms = now_ms() + PATIENCE_MS;
+    while (!was_renewed(kept, &left_ms) && now_ms() < end_ms) {
         pause_ms(20);
     }
     assert_int_equal(hf_lock_state(kept), HF_STATE_HELD);
@@ -456,9 +456,9 @@ static int child_uses(struct hf_client *client, struct hf_lock *lock)
 /* A step of the loop that a client without a thread needs, also while the child
  * runs. */
 static void keep_held(struct hf_client *client, struct hf_lock *lock,
-                      int64_t end)
+                      int64_t end_ms)
 {
-    assert_true(now_ms() < end);
+    assert_true(now_ms() < end_ms);
     hf_client_process(client);
     assert_int_equal(hf_lock_state(lock), HF_STATE_HELD);
 }
@@ -473,20 +473,20 @@ static void fork_with(enum hf_thread_mode mode)
     if (child == 0) {
         _exit(child_uses(client, lock));
     }
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     int status = -1;
     pid_t ended;
     while ((ended = waitpid(child, &status, WNOHANG)) == 0) {
-        keep_held(client, lock, end);
+        keep_held(client, lock, end_ms);
         pause_ms(20);
     }
     assert_int_equal(ended, child);
     assert_int_equal(status, 0);
     /* the parent's connections are unaffected */
     int64_t left_ms = INT64_MAX;
-    end = now_ms() + PATIENCE_MS;
+    end_ms = now_ms() + PATIENCE_MS;
     while (!was_renewed(lock, &left_ms)) {
-        keep_held(client, lock, end);
+        keep_held(client, lock, end_ms);
         pause_ms(20);
     }
     assert_int_equal(try_take(other, name, NULL), HF_BUSY);

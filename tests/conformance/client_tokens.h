@@ -46,9 +46,9 @@ static inline unsigned count_waiting(struct hf_client *client, const char *name)
 static inline void await_waiting(struct hf_client *client, const char *name,
                                  unsigned count)
 {
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     while (count_waiting(client, name) != count) {
-        assert_true(now_ms() < end);
+        assert_true(now_ms() < end_ms);
         pause_ms(2);
     }
 }

@@ -56,8 +56,8 @@ static void test_try_does_not_overtake(void **state)
     struct hf_request request = want(name, 10000, 0);
     give_back(holder);
     ask_with(other, &request);
-    int64_t end = now_ms() + PATIENCE_MS;
-    while (!other->is_done && now_ms() < end) {
+    int64_t end_ms = now_ms() + PATIENCE_MS;
+    while (!other->is_done && now_ms() < end_ms) {
         turn_for(5);
     }
     assert_true(other->is_done);
@@ -76,7 +76,7 @@ static void test_handed_over_without_a_beat(void **state)
     struct actor *a = enter();
     struct actor *b = enter();
     LINE_UP(name, a, b);
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     for (int i = 0; i < 50; i++) {
         struct actor *from = i % 2 == 0 ? a : b;
         struct actor *to = i % 2 == 0 ? b : a;
@@ -86,7 +86,7 @@ static void test_handed_over_without_a_beat(void **state)
         await_queued(from, name, 1);
     }
     /* By heartbeats it would take 100 s. */
-    assert_true(now_ms() - began < 50000);
+    assert_true(now_ms() - began_ms < 50000);
     hf_op_cancel(b->op);
     give_back(a);
     await_unused(name);
@@ -105,8 +105,8 @@ static void test_cancelled_waiter_is_skipped(void **state)
     LINE_UP(name, holder, head, middle, last);
     hf_op_cancel(middle->op);
     middle->op = NULL;
-    int64_t end = now_ms() + PATIENCE_MS;
-    while (places(name) != 2 && now_ms() < end) {
+    int64_t end_ms = now_ms() + PATIENCE_MS;
+    while (places(name) != 2 && now_ms() < end_ms) {
         turn_for(2);
     }
     assert_int_equal(places(name), 2);
@@ -126,7 +126,7 @@ static void test_grant_to_a_waiter_that_gives_up(void **state)
     struct actor *holder = enter();
     struct actor *fickle = enter();
     struct actor *next = enter();
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     for (int i = 0; i < 30; i++) {
         const char *name = fresh_name();
         LINE_UP(name, holder, fickle, next);
@@ -138,7 +138,7 @@ static void test_grant_to_a_waiter_that_gives_up(void **state)
         give_back(next);
         await_unused(name);
     }
-    assert_true(now_ms() - began < 30 * CLAIM_MS / 2);
+    assert_true(now_ms() - began_ms < 30 * CLAIM_MS / 2);
 }
 
 static void test_closing_leaves_the_queue(void **state)
@@ -155,8 +155,8 @@ static void test_closing_leaves_the_queue(void **state)
                                          .name_len = strlen(name),
                                          .ttl_ms = 10000,
                                          .wait_ms = HF_WAIT_FOREVER});
-    int64_t end = now_ms() + PATIENCE_MS;
-    while (places(name) < 1 && now_ms() < end) {
+    int64_t end_ms = now_ms() + PATIENCE_MS;
+    while (places(name) < 1 && now_ms() < end_ms) {
         hf_client_process(gone.client);
         turn_for(1);
     }
@@ -164,9 +164,9 @@ static void test_closing_leaves_the_queue(void **state)
     await_queued(last, name, 2);
     hf_client_close(gone.client);
     give_back(holder);
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     await(last);
-    assert_true(now_ms() - began < CLAIM_MS - 500);
+    assert_true(now_ms() - began_ms < CLAIM_MS - 500);
     give_back(last);
     await_unused(name);
 }
@@ -181,15 +181,15 @@ static void test_wait_that_ends(void **state)
     ask(holder, name);
     await(holder);
     ask_with(waiter, &request);
-    int64_t began = now_ms();
-    while (!waiter->is_done && now_ms() - began < PATIENCE_MS) {
+    int64_t began_ms = now_ms();
+    while (!waiter->is_done && now_ms() - began_ms < PATIENCE_MS) {
         turn_for(5);
     }
     assert_int_equal(waiter->status, HF_BUSY);
-    assert_true(now_ms() - began >= 250);
+    assert_true(now_ms() - began_ms >= 250);
     assert_non_null(strstr(waiter->error, "held by"));
-    int64_t end = now_ms() + PATIENCE_MS;
-    while (places(name) != 0 && now_ms() < end) {
+    int64_t end_ms = now_ms() + PATIENCE_MS;
+    while (places(name) != 0 && now_ms() < end_ms) {
         turn_for(2);
     }
     assert_int_equal(places(name), 0);
@@ -247,9 +247,9 @@ static struct child fork_waiter(const char *name, int64_t ttl_ms)
 static char await_word(const struct child *child, int64_t for_ms)
 {
     char word = '-';
-    int64_t end = now_ms() + for_ms;
+    int64_t end_ms = now_ms() + for_ms;
     fcntl(child->said, F_SETFL, O_NONBLOCK);
-    while (read(child->said, &word, 1) != 1 && now_ms() < end) {
+    while (read(child->said, &word, 1) != 1 && now_ms() < end_ms) {
         turn_for(5);
     }
     return word;
@@ -272,18 +272,18 @@ static void test_killed_head_is_skipped(void **state)
     await(holder);
     struct child head = fork_waiter(name, 10000);
     assert_int_equal(await_word(&head, PATIENCE_MS), 'q');
-    int64_t end = now_ms() + PATIENCE_MS;
-    while (places(name) < 1 && now_ms() < end) {
+    int64_t end_ms = now_ms() + PATIENCE_MS;
+    while (places(name) < 1 && now_ms() < end_ms) {
         turn_for(1);
     }
     ask(next, name);
     await_queued(next, name, 2);
     end_child(&head);
     give_back(holder);
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     await(next);
     /* The head has no live connection: it is skipped at once, not after 6 s. */
-    assert_true(now_ms() - began < CLAIM_MS - 500);
+    assert_true(now_ms() - began_ms < CLAIM_MS - 500);
     give_back(next);
     await_unused(name);
 }
@@ -291,12 +291,12 @@ static void test_killed_head_is_skipped(void **state)
 /* But not inside the gate of the embedded store: that would stop all others. */
 static void stop_waiter(pid_t pid, struct hf_client *client, const char *name)
 {
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     struct count count = {0};
     assert_int_equal(kill(pid, SIGSTOP), 0);
     while (hf_client_queue(client, name, strlen(name), count_place, &count,
                            NULL) != HF_OK) {
-        assert_true(now_ms() < end);
+        assert_true(now_ms() < end_ms);
         assert_int_equal(kill(pid, SIGCONT), 0);
         turn_for(1);
         assert_int_equal(kill(pid, SIGSTOP), 0);
@@ -314,17 +314,17 @@ static void test_stopped_head_is_overtaken_and_comes_back(void **state)
     /* Its claim lasts as long as its lease, 1 s. */
     struct child head = fork_waiter(name, 1000);
     assert_int_equal(await_word(&head, PATIENCE_MS), 'q');
-    int64_t end = now_ms() + PATIENCE_MS;
-    while (places(name) < 1 && now_ms() < end) {
+    int64_t end_ms = now_ms() + PATIENCE_MS;
+    while (places(name) < 1 && now_ms() < end_ms) {
         turn_for(1);
     }
     ask(next, name);
     await_queued(next, name, 2);
     stop_waiter(head.pid, next->client, name);
     give_back(holder);
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     await(next);
-    assert_true(now_ms() - began < CLAIM_MS - 500);
+    assert_true(now_ms() - began_ms < CLAIM_MS - 500);
     assert_int_equal(kill(head.pid, SIGCONT), 0);
     /* It learns that its grant has expired, and waits again. */
     assert_int_equal(await_word(&head, 500), '-');
@@ -364,12 +364,12 @@ static void test_killed_holder_is_followed(void **state)
     assert_int_equal(await_word(&holder, PATIENCE_MS), 'h');
     ask(waiter, name);
     await_queued(waiter, name, 1);
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     end_child(&holder);
     await(waiter);
-    int64_t took = now_ms() - began;
-    print_message("# followed after %lld ms\n", (long long)took);
-    assert_true(took < (world_is_local() ? 3900 : 8000));
+    int64_t took_ms = now_ms() - began_ms;
+    print_message("# followed after %lld ms\n", (long long)took_ms);
+    assert_true(took_ms < (world_is_local() ? 3900 : 8000));
     give_back(waiter);
     await_unused(name);
 }
@@ -384,15 +384,15 @@ static void test_dead_holder_is_followed(void **state)
     char text[HF_OWNER_TEXT_MAX];
     struct hf_request request = want(name, 700, HF_WAIT_FOREVER);
     request.liveness = HF_LIVENESS_LEASE;
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     ask_with(holder, &request);
     await(holder);
     assert_int_equal(hf_lock_detach(holder->lock, text), HF_OK);
     ask(waiter, name);
     await(waiter);
-    int64_t took = now_ms() - began;
-    assert_true(took >= 690);
-    assert_true(took < CLAIM_MS - 500);
+    int64_t took_ms = now_ms() - began_ms;
+    assert_true(took_ms >= 690);
+    assert_true(took_ms < CLAIM_MS - 500);
     give_back(waiter);
     await_unused(name);
 }
@@ -407,13 +407,13 @@ static void test_contenders_take_turns(void **state)
     enum { N = 10, GRANTS = 300 };
     const char *name = fresh_name();
     int served[N] = {0};
-    int64_t longest = 0;
-    int64_t last = now_ms();
+    int64_t longest_ms = 0;
+    int64_t last_ms = now_ms();
     for (int i = 0; i < N; i++) {
         ask(enter(), name);
     }
     for (int grants = 0; grants < GRANTS;) {
-        if (now_ms() - last > PATIENCE_MS) {
+        if (now_ms() - last_ms > PATIENCE_MS) {
             fail_msg("stuck after %d grants", grants);
         }
         turn_for(50);
@@ -429,9 +429,9 @@ static void test_contenders_take_turns(void **state)
             continue;
         }
         struct actor *actor = &cast.actors[holder];
-        int64_t gap = now_ms() - last;
-        longest = gap > longest ? gap : longest;
-        last = now_ms();
+        int64_t gap_ms = now_ms() - last_ms;
+        longest_ms = gap_ms > longest_ms ? gap_ms : longest_ms;
+        last_ms = now_ms();
         served[holder]++;
         grants++;
         give_back(actor);
@@ -445,8 +445,8 @@ static void test_contenders_take_turns(void **state)
             give_back(&cast.actors[i]);
         }
     }
-    print_message("# longest gap %lld ms\n", (long long)longest);
-    assert_true(longest < CLAIM_MS - 500);
+    print_message("# longest gap %lld ms\n", (long long)longest_ms);
+    assert_true(longest_ms < CLAIM_MS - 500);
     await_unused(name);
 }
 

@@ -57,9 +57,9 @@ static inline void pause_ms(int64_t ms)
  * libc's own allocator has no such locks in a child. */
 static inline pid_t fork_while_others_sleep(void)
 {
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     while (!others_sleep()) {
-        assert_true(now_ms() < end);
+        assert_true(now_ms() < end_ms);
         pause_ms(1);
     }
     return fork();
@@ -165,9 +165,9 @@ static inline struct hf_lock *take(struct hf_client *client, const char *name,
 static inline bool is_late(enum hf_status status, int64_t began_ms,
                            int64_t end_ms)
 {
-    int64_t now = now_ms();
-    return status == HF_UNAVAILABLE && now - began_ms >= TRY_LATE_MS &&
-           now < end_ms;
+    int64_t at_ms = now_ms();
+    return status == HF_UNAVAILABLE && at_ms - began_ms >= TRY_LATE_MS &&
+           at_ms < end_ms;
 }
 
 /* The lease is shorter than PATIENCE_MS, so that it ends in time where
@@ -188,26 +188,26 @@ static inline enum hf_status try_once(struct hf_client *client,
 static inline enum hf_status try_take(struct hf_client *client,
                                       const char *name, struct hf_error *error)
 {
-    int64_t end = now_ms() + PATIENCE_MS;
-    int64_t began;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
+    int64_t began_ms;
     enum hf_status status;
     do {
-        began = now_ms();
+        began_ms = now_ms();
         status = try_once(client, name, error);
-    } while (is_late(status, began, end));
+    } while (is_late(status, began_ms, end_ms));
     return status;
 }
 
 /* Breaks a lock, and again if the store has not answered in time. */
 static inline void break_now(struct hf_client *client, const char *name)
 {
-    int64_t end = now_ms() + PATIENCE_MS;
-    int64_t began;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
+    int64_t began_ms;
     enum hf_status status;
     do {
-        began = now_ms();
+        began_ms = now_ms();
         status = hf_client_break(client, name, strlen(name), true, NULL, NULL);
-    } while (is_late(status, began, end));
+    } while (is_late(status, began_ms, end_ms));
     assert_int_equal(status, HF_OK);
 }
 
@@ -227,14 +227,14 @@ static inline struct hf_info *inspect(struct hf_client *client,
 {
     struct hf_info *info;
     struct hf_error error = {0};
-    int64_t end = now_ms() + PATIENCE_MS;
-    int64_t began;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
+    int64_t began_ms;
     enum hf_status status;
     do {
-        began = now_ms();
+        began_ms = now_ms();
         status = hf_client_inspect(client, name, strlen(name), &info, &error);
-    } while (is_late(status, began, end) ||
-             (was_crossed(status, &error) && now_ms() < end));
+    } while (is_late(status, began_ms, end_ms) ||
+             (was_crossed(status, &error) && now_ms() < end_ms));
     if (status != HF_OK) {
         fail_msg("inspect: %s", error.text);
     }
@@ -242,7 +242,7 @@ static inline struct hf_info *inspect(struct hf_client *client,
 }
 
 /* Whether no node names a holder. Fails the test if one still does at `end`. */
-static inline bool is_free_by(int64_t end, struct hf_client *client,
+static inline bool is_free_by(int64_t end_ms, struct hf_client *client,
                               const char *name)
 {
     struct hf_info *info = inspect(client, name);
@@ -251,7 +251,7 @@ static inline bool is_free_by(int64_t end, struct hf_client *client,
         const struct hf_holder *holder = hf_info_node_holder(info, i);
         by = hf_holder_kind(holder) != HF_HOLDER_NONE ? i : by;
     }
-    if (by >= 0 && now_ms() > end) {
+    if (by >= 0 && now_ms() > end_ms) {
         const struct hf_holder *holder = hf_info_node_holder(info, by);
         fail_msg("%s is still held on node %d by %s, fence %llu", name, by,
                  hf_holder_owner(holder),
@@ -265,8 +265,8 @@ static inline bool is_free_by(int64_t end, struct hf_client *client,
  * lease. Not of a thread: cmocka ends a test from its own alone. */
 static inline void assert_free(struct hf_client *client, const char *name)
 {
-    int64_t end = now_ms() + PATIENCE_MS;
-    while (!is_free_by(end, client, name)) {
+    int64_t end_ms = now_ms() + PATIENCE_MS;
+    while (!is_free_by(end_ms, client, name)) {
         pause_ms(2);
     }
 }
@@ -276,12 +276,12 @@ static inline void assert_free(struct hf_client *client, const char *name)
  * this one. So the answers wait there to be read. */
 static inline void await_granted(struct hf_client *client, const char *name)
 {
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     for (int seen = 0; seen < 2;) {
         struct hf_info *info = inspect(client, name);
         seen += hf_holder_kind(hf_info_holder(info)) != HF_HOLDER_NONE;
         hf_info_free(info);
-        assert_true(now_ms() < end);
+        assert_true(now_ms() < end_ms);
         pause_ms(2);
     }
 }
@@ -290,11 +290,11 @@ static inline void await_granted(struct hf_client *client, const char *name)
 static inline void run_loop(struct hf_client *client, const int *flag,
                             int want_flag, int64_t for_ms)
 {
-    int64_t end = now_ms() + for_ms;
-    while (*flag < want_flag && now_ms() < end) {
+    int64_t end_ms = now_ms() + for_ms;
+    while (*flag < want_flag && now_ms() < end_ms) {
         struct pollfd fd = {.fd = hf_client_fd(client), .events = POLLIN};
-        int64_t left = end - now_ms();
-        poll(&fd, 1, left > 0 ? (int)left : 0);
+        int64_t left_ms = end_ms - now_ms();
+        poll(&fd, 1, left_ms > 0 ? (int)left_ms : 0);
         hf_client_process(client);
     }
 }
@@ -305,10 +305,10 @@ static inline void run_until_free(struct hf_client *client,
                                   struct hf_client *other, const char *name)
 {
     int never = 0;
-    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t end_ms = now_ms() + PATIENCE_MS;
     do {
         run_loop(client, &never, 1, 20); /* what it has yet to send, too */
-    } while (!is_free_by(end, other, name));
+    } while (!is_free_by(end_ms, other, name));
 }
 
 /* The name that is held with a permit. */
@@ -334,10 +334,10 @@ static inline void let_go(struct hf_lock *lock)
  * A release that returns HF_UNKNOWN sooner is wrong. */
 static inline bool is_released(struct hf_lock *lock)
 {
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     enum hf_status status = hf_lock_release(lock);
     return status == HF_OK ||
-           (status == HF_UNKNOWN && now_ms() - began >= TRY_LATE_MS);
+           (status == HF_UNKNOWN && now_ms() - began_ms >= TRY_LATE_MS);
 }
 
 /* Releases a short lease that was lost, in the same way. */

@@ -84,17 +84,18 @@ static int fail(const struct crowd *crowd, const char *what,
 static int hold(const struct crowd *crowd, struct hf_lock *lock, int log)
 {
     char line[80];
-    int64_t from = hf_clock_now().ns;
+    int64_t from_ns = hf_clock_now().ns;
     if (!hf_lock_valid_for(lock, 0)) {
         return FINE;
     }
     usleep(500); /* sleeps: how long a lock is held */
-    int64_t to = hf_clock_now().ns;
+    int64_t to_ns = hf_clock_now().ns;
     if (!hf_lock_valid_for(lock, 0)) {
         return FINE;
     }
-    int len = snprintf(line, sizeof(line), "%lld %lld %llu\n", (long long)from,
-                       (long long)to, (unsigned long long)hf_lock_fence(lock));
+    int len =
+        snprintf(line, sizeof(line), "%lld %lld %llu\n", (long long)from_ns,
+                 (long long)to_ns, (unsigned long long)hf_lock_fence(lock));
     return write(log, line, (size_t)len) == len ? FINE
                                                 : fail(crowd, "log", NULL);
 }
@@ -176,9 +177,9 @@ static void kill_some(struct crowd *crowd, int64_t until_ms)
 static unsigned stop_all(struct crowd *crowd)
 {
     unsigned left = CROWD;
-    int64_t end = now_ms() + LAST_MS;
+    int64_t end_ms = now_ms() + LAST_MS;
     close(crowd->stop[1]);
-    while (left > 0 && now_ms() < end) {
+    while (left > 0 && now_ms() < end_ms) {
         for (unsigned i = 0; i < CROWD; i++) {
             int status = 0;
             if (crowd->pids[i] != 0 &&
@@ -287,7 +288,7 @@ static bool are_clean(struct server *servers, unsigned n)
 {
     static const char *const keys[] = {"lock:crowd", "hf:{lock:crowd}:queue",
                                        "hf:{lock:crowd}:waiters"};
-    for (int64_t end = now_ms() + 30000; now_ms() < end; usleep(20000)) {
+    for (int64_t end_ms = now_ms() + 30000; now_ms() < end_ms; usleep(20000)) {
         long long left = 0;
         for (unsigned i = 0; i < n; i++) {
             for (unsigned k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
@@ -338,8 +339,8 @@ static unsigned local_places(const char *url)
 /* The processes that were killed last have leases of 4 s. */
 static bool are_gone(const char *url)
 {
-    int64_t end = now_ms() + 20000;
-    while (local_places(url) != 0 && now_ms() < end) {
+    int64_t end_ms = now_ms() + 20000;
+    while (local_places(url) != 0 && now_ms() < end_ms) {
         usleep(10000);
     }
     return local_places(url) == 0;

@@ -103,9 +103,9 @@ typedef bool condition_fn(void *user);
 
 static inline bool until(condition_fn *is_so, void *user, int64_t for_ms)
 {
-    int64_t end = now_ms() + for_ms;
+    int64_t end_ms = now_ms() + for_ms;
     while (!is_so(user)) {
-        if (now_ms() > end) {
+        if (now_ms() > end_ms) {
             return false;
         }
         turns(2);
@@ -159,8 +159,8 @@ static inline bool is_clean(void *user)
 
 static inline void linger(int64_t ms)
 {
-    int64_t end = now_ms() + ms;
-    while (now_ms() < end) {
+    int64_t end_ms = now_ms() + ms;
+    while (now_ms() < end_ms) {
         turns(2);
     }
 }

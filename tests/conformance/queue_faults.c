@@ -33,8 +33,8 @@ static void test_granted_while_away(void)
     proxy_cut(&proxy);
     linger(100);
     give_back(holder);
-    int64_t began = now_ms();
-    ok(await(next) && now_ms() - began < CLAIM_MS - 500,
+    int64_t began_ms = now_ms();
+    ok(await(next) && now_ms() - began_ms < CLAIM_MS - 500,
        "away: the next one is served at once");
     atomic_store(&proxy.refuses, false);
     ok(await_length(&server, 1), "away: back, it has its place again");
@@ -68,11 +68,11 @@ static void test_lost_grant(void)
     ok(until(is_listened_to, &server, PATIENCE_MS), "lost grant: it listens");
     atomic_store(&proxy.swallows_grants, true);
     give_back(holder);
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     ok(await(waiter), "lost grant: its next heartbeat finds out");
-    int64_t took = now_ms() - began;
-    ok(took < CLAIM_MS - 500, "lost grant: within a heartbeat (%lld ms)",
-       (long long)took);
+    int64_t took_ms = now_ms() - began_ms;
+    ok(took_ms < CLAIM_MS - 500, "lost grant: within a heartbeat (%lld ms)",
+       (long long)took_ms);
     ok(hf_lock_valid_for(waiter->lock, 1000), "lost grant: and it is held");
     give_back(waiter);
     ok(until(is_clean, &server, PATIENCE_MS), "lost grant: no key is left");
@@ -127,14 +127,14 @@ static void test_restarted_with_a_queue(void)
     snprintf(file, sizeof(file), "rm -rf -- '%s'/appendonly*", server.dir);
     ok(system(file) == 0, "restart: it loses all it knew");
     server_run(&server, NULL);
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     ok(until(is_taken_back, &server, PATIENCE_MS),
        "restart: the holder takes its key back");
     ok(hf_lock_valid_for(first->lock, 1000) && !second->is_done,
        "restart: and holds it alone");
     give_back(first);
     ok(await(second), "restart: the waiter is served");
-    ok(now_ms() - began > 8000, "restart: once the server may vote again");
+    ok(now_ms() - began_ms > 8000, "restart: once the server may vote again");
     give_back(second);
     ok(until(is_clean, &server, PATIENCE_MS), "restart: no key is left");
     leave_all();
@@ -155,9 +155,9 @@ static void test_behind_a_foreign_key(void)
     ok(await_length(&server, 2), "foreign: two wait");
     linger(300);
     told(&server, "DEL lock:n");
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     /* A key without expiry is polled every 5 s at least. */
-    ok(await(head) && now_ms() - began < 5500,
+    ok(await(head) && now_ms() - began_ms < 5500,
        "foreign: the first finds it free");
     ok(!second->is_done, "foreign: the second waits on");
     give_back(head);
@@ -166,8 +166,8 @@ static void test_behind_a_foreign_key(void)
     until(is_clean, &server, PATIENCE_MS);
     told(&server, "SET lock:n theirs PX 700");
     ask(head, HF_EXCLUSIVE, 10000);
-    began = now_ms();
-    ok(await(head) && now_ms() - began < 5000,
+    began_ms = now_ms();
+    ok(await(head) && now_ms() - began_ms < 5000,
        "foreign: one that expires is followed");
     give_back(head);
     leave_all();
@@ -184,7 +184,7 @@ static void test_dead_reader(void)
     struct actor *dead = enter(url_of(server.path));
     struct actor *alive = enter(url_of(server.path));
     struct actor *writer = enter(url_of(server.path));
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     ask(dead, HF_SHARED, 1500);
     await(dead);
     ok(hf_lock_detach(dead->lock, text) == HF_OK,
@@ -195,12 +195,12 @@ static void test_dead_reader(void)
     await_length(&server, 1);
     give_back(alive);
     linger(200);
-    ok(!writer->is_done || now_ms() - began >= 1490,
+    ok(!writer->is_done || now_ms() - began_ms >= 1490,
        "dead reader: keeps the writer out");
     ok(await(writer), "dead reader: no longer than its lease");
-    int64_t took = now_ms() - began;
-    ok(took >= 1490 && took < CLAIM_MS - 500,
-       "dead reader: which was 1.5 s (%lld ms)", (long long)took);
+    int64_t took_ms = now_ms() - began_ms;
+    ok(took_ms >= 1490 && took_ms < CLAIM_MS - 500,
+       "dead reader: which was 1.5 s (%lld ms)", (long long)took_ms);
     give_back(writer);
     leave_all();
     server_remove(&server);

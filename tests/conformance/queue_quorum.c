@@ -163,11 +163,11 @@ static void test_different_heads(void)
             atomic_store(&five->proxies[w][i].holds_asks, false);
         }
     }
-    int64_t began = now_ms();
+    int64_t began_ms = now_ms();
     ok(await(waiters[0]), "heads: the earliest ticket gets them all");
-    ok(now_ms() - began < CLAIM_MS - 500,
+    ok(now_ms() - began_ms < CLAIM_MS - 500,
        "heads: without waiting for a lease (%lld ms)",
-       (long long)(now_ms() - began));
+       (long long)(now_ms() - began_ms));
     ok(!waiters[1]->is_done && !waiters[2]->is_done, "heads: it alone");
     give_back(waiters[0]);
     ok(await(waiters[1]) && !waiters[2]->is_done, "heads: then the second");

@@ -275,8 +275,8 @@ static void test_reply_lost(struct server *server)
     uint64_t cookie = rig_send(&rig, ask_of(HF_VERB_ACQUIRE, "l", "o"));
     rig_flush(&rig);
     struct said said = rig_await(&rig, cookie);
-    int64_t took = hf_span_ms_floor(hf_instant_until(began, hf_clock_now()));
-    ok(said.verdict == HF_VERDICT_UNKNOWN && took >= 990,
+    int64_t took_ms = hf_span_ms_floor(hf_instant_until(began, hf_clock_now()));
+    ok(said.verdict == HF_VERDICT_UNKNOWN && took_ms >= 990,
        "no answer: unknown, but not within a second: %s", said.reason);
     ok(until_status(&rig, 0, HF_NODE_STATUS_DOWN) &&
            strstr(rig.reason[0], "did not answer") != NULL,
@@ -408,8 +408,8 @@ static void test_none(void)
     struct hf_instant began = hf_clock_now();
     rig_to(&rig, "127.0.0.1", port);
     until_status(&rig, 0, HF_NODE_STATUS_DOWN);
-    int64_t took = hf_span_ms_floor(hf_instant_until(began, hf_clock_now()));
-    ok(took >= 990 && rig.fault[0] == HF_UNAVAILABLE,
+    int64_t took_ms = hf_span_ms_floor(hf_instant_until(began, hf_clock_now()));
+    ok(took_ms >= 990 && rig.fault[0] == HF_UNAVAILABLE,
        "a black hole, not before connect_timeout: %s", rig.reason[0]);
     rig_close(&rig);
 

@@ -459,10 +459,10 @@ int main(void)
 
     rig_until(&timed, timed.status[0] == HF_NODE_STATUS_VOTING,
               2 * PATIENCE_MS);
-    int64_t took = hf_span_ms_floor(hf_instant_until(began, hf_clock_now()));
-    ok(timed.status[0] == HF_NODE_STATUS_VOTING && took >= 9000,
+    int64_t took_ms = hf_span_ms_floor(hf_instant_until(began, hf_clock_now()));
+    ok(timed.status[0] == HF_NODE_STATUS_VOTING && took_ms >= 9000,
        "a quarantine ends by itself, after 10 s at least: %lld",
-       (long long)took);
+       (long long)took_ms);
     ok(acquire(&timed, "t", "o", 0).verdict == HF_VERDICT_OK, "and it grants");
     rig_close(&timed);
     server_remove(&short_lived);

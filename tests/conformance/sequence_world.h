@@ -275,10 +275,10 @@ static inline void token_free(struct hf_cancel *cancel)
 
 static inline void tokens_trigger(void)
 {
-    int64_t now = now_ms();
+    int64_t reached_ms = now_ms();
     lock_world();
     for (int i = 0; i < DUE; i++) {
-        if (world.due[i].cancel != NULL && world.due[i].at_ms <= now) {
+        if (world.due[i].cancel != NULL && world.due[i].at_ms <= reached_ms) {
             hf_cancel_trigger(world.due[i].cancel);
             world.due[i].cancel = NULL;
         }
