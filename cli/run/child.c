@@ -9,6 +9,7 @@
  * continue. */
 #include "run/child.h"
 
+#include "base/assert.h"
 #include "clocks.h"
 #include "exit_code.h"
 
@@ -99,6 +100,7 @@ static pid_t start_copying(struct birth *birth)
 bool cli_child_start(struct cli_child *child, const struct cli_child_start *how)
 {
     struct birth birth = {how, getpid()};
+    HF_ASSERT(child->pid == 0 && how->command[0] != NULL);
     pid_t pid =
         how->term->fd < 0 ? start_borrowing(&birth) : start_copying(&birth);
     if (pid < 0) {
@@ -106,12 +108,14 @@ bool cli_child_start(struct cli_child *child, const struct cli_child_start *how)
     }
     /* Here too: the group must exist before it is signalled. */
     (void)setpgid(pid, pid);
+    HF_ASSERT(pid > 1); /* -1 and 0 mean more than this process to kill() */
     child->pid = pid;
     return true;
 }
 
 void cli_child_signal(const struct cli_child *child, int number)
 {
+    HF_ASSERT(number > 0);
     if (child->pid > 0 && !child->is_over) {
         (void)kill(-child->pid, number);
     }
@@ -119,6 +123,7 @@ void cli_child_signal(const struct cli_child *child, int number)
 
 int cli_child_code(const struct cli_child *child)
 {
+    HF_ASSERT(WIFEXITED(child->status) || WIFSIGNALED(child->status));
     if (WIFSIGNALED(child->status)) {
         return CLI_EXIT_SIGNAL + WTERMSIG(child->status);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/interrupt.h"
 
+#include "base/assert.h"
 #include "run/term.h"
 #include "signals.h"
 
@@ -20,6 +21,7 @@ static bool is_in_foreground(void)
 void cli_interrupt_pass_on(const struct cli_interrupt *interrupt)
 {
     int number = interrupt->number;
+    HF_ASSERT(number >= 0);
     if ((number == SIGINT || number == SIGQUIT) && is_in_foreground()) {
         cli_signals_die(interrupt->is_for_group ? 0 : getpid(), number);
     }

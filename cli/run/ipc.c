@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/ipc.h"
 
+#include "base/assert.h"
 #include "clocks.h"
 
 #include <errno.h>
@@ -30,6 +31,7 @@ bool cli_ipc_open(struct cli_ipc *link)
 
 void cli_ipc_set_guard(const struct cli_ipc *link, int64_t at_ns)
 {
+    HF_ASSERT(at_ns > 0); /* a time on the clock, or never */
     cli_time_set_timer(link->guard, at_ns);
 }
 
@@ -42,6 +44,7 @@ bool cli_ipc_read_guard(const struct cli_ipc *link)
 bool cli_ipc_send(int fd, enum cli_ipc_kind kind, int value)
 {
     struct cli_ipc_word word = {.kind = (int32_t)kind, .value = value};
+    HF_ASSERT(kind > CLI_LINK_GONE); /* those two are no messages */
     return send(fd, &word, sizeof(word), MSG_DONTWAIT | MSG_NOSIGNAL) ==
            (ssize_t)sizeof(word);
 }
@@ -53,6 +56,7 @@ struct cli_ipc_word cli_ipc_read(int fd)
      */
     ssize_t n = recv(fd, &word, sizeof(word), MSG_DONTWAIT | MSG_TRUNC);
     if (n == (ssize_t)sizeof(word)) {
+        HF_ASSERT(word.kind > CLI_LINK_GONE && word.kind <= CLI_LINK_STOPPED);
         return word;
     }
     bool is_quiet = n < 0 && (errno == EAGAIN || errno == EINTR);

@@ -10,6 +10,7 @@
 #include "run/keeper.h"
 
 #include "acquire.h"
+#include "base/assert.h"
 #include "clocks.h"
 #include "env.h"
 #include "exit_code.h"
@@ -61,6 +62,7 @@ static int set_up(struct cli_keeper *keeper)
 static int go_without(const struct cli_keeper *keeper, const char *why)
 {
     struct cli_out out;
+    HF_ASSERT(keeper->lock == NULL);
     cli_message_begin(&out);
     (void)cli_out_shown(&out, keeper->args->name, strlen(keeper->args->name));
     cli_out_text(&out, ": running WITHOUT the lock: ");
@@ -176,6 +178,8 @@ static int start_command(struct cli_keeper *keeper)
                         ? keeper->deadline_ns - keeper->margin_ns
                         : INT64_MAX,
     };
+    /* With the lock, something ends the command when the lease does. */
+    HF_ASSERT(keeper->lock == NULL || keeper->deadline_ns != INT64_MAX);
     int code = cover_wrapper(keeper);
     if (code != 0) {
         return code;
@@ -216,6 +220,7 @@ static void reap(struct cli_keeper *keeper)
             cli_keeper_stopped(keeper, WSTOPSIG(status));
             continue;
         }
+        HF_ASSERT(WIFEXITED(status) || WIFSIGNALED(status));
         keeper->child.status = status;
         keeper->child.is_over = true;
         atomic_store(&keeper->run->link.shared->group, 0);
@@ -274,8 +279,9 @@ static void watch(struct cli_keeper *keeper)
 /* ---- Releasing ----------------------------------------------------------- */
 
 /* Length of the reservation: --min-hold counts from the start. */
-static int64_t keep_ms(const struct cli_keeper *keeper)
+static int64_t reserve_ms(const struct cli_keeper *keeper)
 {
+    HF_ASSERT(keeper->started_ns > 0);
     int64_t hold_ms = keeper->args->min_hold_ms;
     int64_t gone_ms = (cli_time_now_ns() - keeper->started_ns) / CLI_NS_PER_MS;
     return hold_ms > gone_ms ? hold_ms - gone_ms : 0;
@@ -301,12 +307,11 @@ static bool give_back(struct cli_keeper *keeper, bool has_run)
     }
     cli_keeper_unmark(keeper, has_run);
     keeper->lock = NULL;
-    int64_t reserve_ms = has_run && !keeper->is_lost ? keep_ms(keeper) : 0;
-    enum hf_status status = reserve_ms > 0
-                                ? hf_lock_release_reserved(lock, reserve_ms)
-                                : hf_lock_release(lock);
+    int64_t for_ms = has_run && !keeper->is_lost ? reserve_ms(keeper) : 0;
+    enum hf_status status = for_ms > 0 ? hf_lock_release_reserved(lock, for_ms)
+                                       : hf_lock_release(lock);
     keeper->is_denied = status == HF_DENIED;
-    if (reserve_ms > 0 && status != HF_OK && status != HF_LOST) {
+    if (for_ms > 0 && status != HF_OK && status != HF_LOST) {
         say_free(keeper);
     }
     if (!keeper->is_lost) {
@@ -319,6 +324,7 @@ static bool give_back(struct cli_keeper *keeper, bool has_run)
 
 static int run_command(struct cli_keeper *keeper)
 {
+    HF_ASSERT(keeper->started_ns > 0); /* cli_keeper_begin() */
     int code = start_command(keeper);
     if (code != 0) {
         (void)give_back(keeper, false);
@@ -366,6 +372,9 @@ static int read_request(const struct cli_keeper *keeper,
 int cli_keeper_round(struct cli_keeper *keeper)
 {
     struct hf_request request;
+    /* Nothing of an earlier round is left: a lost lock is never held. */
+    HF_ASSERT(keeper->lock == NULL && keeper->child.pid == 0 &&
+              !keeper->is_lost && keeper->why == CLI_WHY_NONE);
     int code = read_request(keeper, &request);
     if (code != 0) {
         return code;

@@ -18,6 +18,7 @@
 #include "run/keeper.h"
 
 #include "acquire.h"
+#include "base/assert.h"
 #include "exit_code.h"
 
 #include <poll.h>
@@ -49,6 +50,7 @@ static bool stands_again(const struct cli_keeper *keeper)
 static int64_t jittered_ms(int64_t ms)
 {
     uint32_t random = 0;
+    HF_ASSERT(ms > 0);
     (void)!getrandom(&random, sizeof(random), GRND_NONBLOCK);
     return ms / 2 + (int64_t)(random % (uint64_t)(ms / 2 + 1));
 }
@@ -62,6 +64,7 @@ static int pause_for(struct cli_keeper *keeper, int64_t ms)
     };
     int64_t until_ns = cli_time_now_ns() + ms * CLI_NS_PER_MS;
     int64_t left_ns;
+    HF_ASSERT(keeper->lock == NULL); /* another host may lead meanwhile */
     while ((left_ns = until_ns - cli_time_now_ns()) > 0) {
         int n = poll(fds, 2, (int)(left_ns / CLI_NS_PER_MS) + 1);
         int stop = n > 0 && fds[0].revents != 0 ? cli_keeper_stop(keeper) : 0;

@@ -2,6 +2,7 @@
 /* The exit code of a run, and the line on stderr with its reason. */
 #include "run/keeper.h"
 
+#include "base/assert.h"
 #include "exit_code.h"
 #include "message.h"
 #include "run/kill_tree.h"
@@ -15,6 +16,7 @@ static int say_survivor(const struct cli_keeper *keeper, const char *state,
                         int code)
 {
     struct cli_out out;
+    HF_ASSERT(keeper->survivor != 0);
     cli_message_begin(&out);
     (void)cli_out_shown(&out, keeper->args->name, strlen(keeper->args->name));
     cli_out_text(&out, state);
@@ -26,6 +28,7 @@ static int say_max_hold(const struct cli_keeper *keeper)
 {
     struct cli_out out;
     char text[CLI_DURATION_TEXT];
+    HF_ASSERT(keeper->args->max_hold_ms != CLI_UNSET);
     cli_message_begin(&out);
     (void)cli_out_shown(&out, keeper->args->name, strlen(keeper->args->name));
     cli_out_text(&out, ": the command was ended after ");
@@ -37,6 +40,7 @@ static int say_max_hold(const struct cli_keeper *keeper)
 static int say_lost(const struct cli_keeper *keeper)
 {
     struct cli_out out;
+    HF_ASSERT(keeper->is_lost || keeper->deadline_ns != INT64_MAX);
     cli_message_begin(&out);
     (void)cli_out_shown(&out, keeper->args->name, strlen(keeper->args->name));
     if (keeper->is_lost_by_reply) {
@@ -56,6 +60,7 @@ static int say_lost(const struct cli_keeper *keeper)
 /* The code if the keeper killed the command. */
 static int ended_code(const struct cli_keeper *keeper)
 {
+    HF_ASSERT(keeper->why != CLI_WHY_NONE);
     if (keeper->survivor != 0 && keeper->why != CLI_WHY_WRAPPER) {
         return say_survivor(keeper, ": lost", CLI_EXIT_LOST);
     }
@@ -112,6 +117,7 @@ static int own_code(const struct cli_keeper *keeper, bool was_ours)
 
 int cli_keeper_code(const struct cli_keeper *keeper, bool was_ours)
 {
+    HF_ASSERT(keeper->lock == NULL); /* it is released before the report */
     if (atomic_load(&keeper->run->link.shared->exec_errno) == ETIME) {
         return cli_message(CLI_EXIT_LOST, keeper->args->name,
                            "the lease was over before the command could be "

@@ -12,6 +12,7 @@
  * wrapper from then on, which hands it on to what is left of the group. */
 #include "run/keeper.h"
 
+#include "base/assert.h"
 #include "clocks.h"
 #include "exit_code.h"
 #include "run/kill_tree.h"
@@ -68,6 +69,7 @@ static void hear_all(struct cli_keeper *keeper)
 
 static bool begin(struct cli_keeper *keeper)
 {
+    HF_ASSERT(keeper->child.is_over && keeper->drain_ns == 0);
     bool was_told = cli_keeper_was_asked(keeper); /* the command, in time */
     hear_all(keeper);
     if (!cli_keeper_was_asked(keeper) && !WIFSIGNALED(keeper->child.status)) {
@@ -84,6 +86,7 @@ static bool begin(struct cli_keeper *keeper)
 
 bool cli_keeper_drains(struct cli_keeper *keeper)
 {
+    HF_ASSERT(keeper->child.is_over);
     if (keeper->is_alone || !has_lock(keeper)) {
         return false;
     }

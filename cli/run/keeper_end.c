@@ -22,6 +22,7 @@
 #include "clocks.h"
 #include "run/keeper.h"
 
+#include "base/assert.h"
 #include "message.h"
 #include "run/kill_tree.h"
 
@@ -50,9 +51,11 @@ static int64_t least(int64_t a, int64_t b)
 static void set_margins(struct cli_keeper *keeper, int64_t ttl_ms)
 {
     int64_t grace_ms = keeper->args->kill_grace_ms;
+    HF_ASSERT(ttl_ms > 0);
     if (grace_ms == CLI_UNSET) {
         grace_ms = least(ttl_ms / 4, GRACE_MS_MAX);
     }
+    HF_ASSERT(grace_ms >= 0 && grace_ms <= ttl_ms / 2);
     keeper->grace_ns = grace_ms * CLI_NS_PER_MS;
     keeper->margin_ns = least(MARGIN_MS, ttl_ms / 8) * CLI_NS_PER_MS;
 }
@@ -85,6 +88,7 @@ static void set_lost(struct cli_keeper *keeper)
     if (keeper->is_lost) {
         return;
     }
+    HF_ASSERT(keeper->lock != NULL); /* there is one to lose */
     keeper->is_lost = true;
     cli_keeper_say_end(keeper, "lost");
     if (keeper->args->on_lost == CLI_LOST_WARN) {
@@ -94,6 +98,7 @@ static void set_lost(struct cli_keeper *keeper)
 
 static void set_deadline(struct cli_keeper *keeper, int64_t deadline_ns)
 {
+    HF_ASSERT(deadline_ns > keeper->margin_ns);
     keeper->deadline_ns = deadline_ns;
     if (is_enforced(keeper)) {
         cli_ipc_set_guard(&keeper->run->link,
@@ -103,6 +108,7 @@ static void set_deadline(struct cli_keeper *keeper, int64_t deadline_ns)
 
 void cli_keeper_begin(struct cli_keeper *keeper, int64_t ttl_ms)
 {
+    HF_ASSERT(keeper->why == CLI_WHY_NONE && !keeper->is_lost);
     set_margins(keeper, ttl_ms);
     keeper->started_ns = cli_time_now_ns();
     keeper->deadline_ns = INT64_MAX;
@@ -119,6 +125,7 @@ void cli_keeper_begin(struct cli_keeper *keeper, int64_t ttl_ms)
 
 void cli_keeper_cover(struct cli_keeper *keeper)
 {
+    HF_ASSERT(keeper->child.pid > 1);
     if (keeper->lock != NULL && !keeper->is_covered) {
         keeper->is_covered =
             hf_lock_add_process(keeper->lock, -(int64_t)keeper->child.pid) ==
@@ -159,6 +166,7 @@ void cli_keeper_look(struct cli_keeper *keeper)
 
 void cli_keeper_end(struct cli_keeper *keeper, enum cli_why why)
 {
+    HF_ASSERT(why != CLI_WHY_NONE);
     if (keeper->why != CLI_WHY_NONE) {
         /* A loss comes before other reasons: with their exit codes a caller
          * would take the work for protected to its end. */
@@ -182,6 +190,7 @@ void cli_keeper_kill(struct cli_keeper *keeper)
         until_ns = least(until_ns, now_ns + (keeper->deadline_ns - now_ns) / 2);
     }
     pid_t group = keeper->child.is_over ? 0 : keeper->child.pid;
+    HF_ASSERT(keeper->child.pid > 1);
     if (keeper->child.is_over) {
         cli_keeper_signal(keeper, SIGKILL); /* what is left of its group */
     }
@@ -232,6 +241,8 @@ int64_t cli_keeper_next(const struct cli_keeper *keeper)
     if (keeper->lock != NULL && !keeper->is_lost) {
         next_ns = least(next_ns, keeper->deadline_ns);
     }
+    HF_ASSERT(!is_enforced(keeper) ||
+              next_ns <= keeper->deadline_ns - keeper->margin_ns);
     return next_ns;
 }
 

@@ -3,12 +3,15 @@
  * command by the terminal (wrapper.c has the overview). */
 #include "run/keeper.h"
 
+#include "base/assert.h"
+
 #include <signal.h>
 #include <sys/wait.h>
 
 void cli_keeper_stopped(struct cli_keeper *keeper, int number)
 {
     pid_t ours = keeper->run->link.wrapper_group;
+    HF_ASSERT(number > 0 && number < CLI_LINK_SIGNALS);
     if (number == SIGTTIN || number == SIGTTOU) {
         /* The command wants to read the terminal, even if stdin is none: a
          * password prompt in a pipe. If the shell gave the terminal to our
@@ -32,6 +35,7 @@ void cli_keeper_stopped(struct cli_keeper *keeper, int number)
  * if a process beside the wrapper wanted the terminal last. */
 static void resumed(struct cli_keeper *keeper, int times)
 {
+    HF_ASSERT(times >= 0 && times < CLI_LINK_TIMES);
     atomic_store(&keeper->run->link.shared->resumed, times);
     if (keeper->child.pid == 0) {
         return;
@@ -48,6 +52,7 @@ static void resumed(struct cli_keeper *keeper, int times)
  * orphan. */
 static void unstopped(struct cli_keeper *keeper, int number)
 {
+    HF_ASSERT(keeper->child.pid > 1); /* it was stopped, so it was started */
     if (number != SIGTSTP) {
         cli_child_signal(&keeper->child, SIGHUP);
     }
@@ -57,6 +62,7 @@ static void unstopped(struct cli_keeper *keeper, int number)
 void cli_keeper_give_terminal(struct cli_keeper *keeper)
 {
     int status = keeper->child.status;
+    HF_ASSERT(keeper->child.is_over);
     keeper->had_terminal = cli_term_move(&keeper->term, keeper->child.pid,
                                          keeper->run->link.wrapper_group);
     atomic_store(&keeper->run->link.shared->terminal_group, 0);

@@ -15,6 +15,7 @@
  * Else three round trips more than a run without --once (client/mark.c). */
 #include "run/keeper.h"
 
+#include "base/assert.h"
 #include "exit_code.h"
 #include "message.h"
 
@@ -23,6 +24,7 @@
 static bool is_unmarked(struct cli_keeper *keeper, struct cli_acquire *take)
 {
     const struct cli_args *args = keeper->args;
+    HF_ASSERT(args->n_names > 0);
     for (size_t i = 0; i < args->n_names; i++) {
         int64_t left_ms = 0;
         take->outcome =
@@ -40,6 +42,7 @@ static bool is_unmarked(struct cli_keeper *keeper, struct cli_acquire *take)
 
 bool cli_keeper_mark(struct cli_keeper *keeper, struct cli_acquire *take)
 {
+    HF_ASSERT(keeper->lock != NULL && keeper->child.pid == 0);
     take->outcome =
         hf_lock_mark(keeper->lock, keeper->args->once_ms, &take->error);
     if (take->outcome == HF_OK) {
@@ -115,6 +118,8 @@ void cli_keeper_unmark(struct cli_keeper *keeper, bool has_run)
     if (args->once_ms == CLI_UNSET || !is_left) {
         return;
     }
+    HF_ASSERT(keeper->lock != NULL); /* the mark is withdrawn while it is held
+                                      */
     if (hf_lock_unmark(keeper->lock, &error) != HF_OK) {
         say_kept(keeper, &error);
     }

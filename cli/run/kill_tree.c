@@ -24,6 +24,7 @@
  * root. */
 #include "run/kill_tree.h"
 
+#include "base/assert.h"
 #include "clocks.h"
 
 #include <dirent.h>
@@ -58,6 +59,7 @@ static ssize_t read_file(int proc, const char *path, char *text, size_t room)
 {
     size_t len = 0;
     ssize_t n;
+    HF_ASSERT(room > 1);
     int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         return -1;
@@ -99,6 +101,7 @@ static bool is_other(const struct cli_kill_tree *from, pid_t pid)
 
 static void add(struct tree *tree, pid_t pid)
 {
+    HF_ASSERT(tree->n <= TREE_MAX);
     if (pid > 1 && tree->n < TREE_MAX && !is_other(tree->from, pid)) {
         tree->pids[tree->n++] = pid;
     }
@@ -229,6 +232,7 @@ static pid_t sweep(struct tree *tree, pid_t killed)
     find_all(tree);
     for (size_t i = 0; i < tree->n; i++) {
         pid_t pid = tree->pids[i];
+        HF_ASSERT(pid > 1 && pid != getpid());
         if (kill(pid, SIGKILL) < 0 && errno == EPERM) {
             denied = pid;
         } else if (pid != killed && !is_over(tree->proc, pid)) {
@@ -328,6 +332,7 @@ pid_t cli_kill_tree_end(struct cli_kill_tree *tree, pid_t group, pid_t killed,
     sigset_t child;
     pid_t left = UNSEEN, before = UNSEEN;
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    HF_ASSERT(group == 0 || group > 1); /* kill(-1) ends all processes */
     found.proc = tree->proc;
     found.from = tree;
     free_spare(tree);
@@ -355,6 +360,7 @@ void cli_kill_tree_signal(const struct cli_kill_tree *tree, pid_t group,
 {
     struct tree found = {.proc = tree->proc, .from = tree};
     siginfo_t child;
+    HF_ASSERT(group > 1 && number > 0);
     /* An orphan is our child: the kernel finds those without /proc. */
     if (waitid(P_PGID, (id_t)group, &child, WEXITED | WNOHANG | WNOWAIT) == 0) {
         (void)kill(-group, number);
@@ -374,6 +380,7 @@ void cli_kill_tree_signal(const struct cli_kill_tree *tree, pid_t group,
 
 void cli_kill_tree_put_survivor(struct cli_out *out, pid_t pid)
 {
+    HF_ASSERT(pid == UNSEEN || pid > 1);
     if (pid == UNSEEN) {
         cli_out_text(out, "; without /proc it is not known whether all "
                           "processes of the command were ended");

@@ -8,6 +8,7 @@
  * than LOOK_LEFT_MS is left. */
 #include "run/lost_to.h"
 
+#include "base/assert.h"
 #include "timefmt.h"
 
 #include <string.h>
@@ -29,6 +30,7 @@ void cli_lost_look(struct cli_lost *lost, struct hf_client *client,
 {
     struct cli_info info;
     struct hf_error error;
+    HF_ASSERT(args->n_names > 0);
     lost->by.kind = HF_HOLDER_NONE;
     if (left_ms < LOOK_LEFT_MS || args->n_names != 1 ||
         args->permits != CLI_UNSET ||

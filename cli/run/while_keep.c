@@ -9,12 +9,14 @@
 #include "clocks.h"
 #include "run/while_pid.h"
 
+#include "base/assert.h"
 #include "exit_code.h"
 #include "message.h"
 #include "run/lost_to.h"
 #include "store.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
@@ -69,6 +71,7 @@ void cli_while_listen(struct cli_while *keep)
     struct sockaddr_un address;
     hf_lock_owner(keep->lock, owner);
     socklen_t len = address_of(owner, &address);
+    HF_ASSERT(len > 0 && len <= sizeof(address)); /* an owner of our own */
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd >= 0 &&
         (bind(fd, (struct sockaddr *)&address, len) < 0 || listen(fd, 8) < 0)) {
@@ -111,6 +114,7 @@ int cli_while_release(const char *owner, const char *name)
 
 static void drop_peer(struct cli_while *keep)
 {
+    HF_ASSERT(keep->peer >= 0);
     (void)close(keep->peer);
     keep->peer = -1;
 }
@@ -136,6 +140,7 @@ static void serve_peer(struct cli_while *keep)
 {
     char name[HF_NAME_MAX + 1];
     const struct hf_name *own = &keep->args->names[0];
+    HF_ASSERT(keep->lock != NULL); /* a lock is released once */
     ssize_t len = recv(keep->peer, name, sizeof(name), 0);
     if (len < 0 && errno == EAGAIN) {
         return;
@@ -160,6 +165,7 @@ bool cli_while_is_over(const struct cli_while *keep)
 static int64_t grace_ms(const struct cli_while *keep)
 {
     int64_t ms = keep->ttl_ms / 4;
+    HF_ASSERT(keep->ttl_ms > 0);
     if (keep->args->on_lost == CLI_LOST_WARN) {
         return 0;
     }
@@ -248,6 +254,7 @@ static void wait_once(struct cli_while *keep, int64_t wait_ms)
         {.fd = keep->peer, .events = POLLIN},
         {.fd = keep->note.signals, .events = POLLIN},
     };
+    HF_ASSERT(wait_ms >= 0 && wait_ms <= INT_MAX);
     int n = poll(fds, 5, (int)wait_ms); /* at most a day, the longest ttl */
     hf_client_process(keep->client);
     if (n > 0 && fds[3].revents != 0) {

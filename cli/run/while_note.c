@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/while_note.h"
 
+#include "base/assert.h"
 #include "clocks.h"
 #include "out.h"
 
@@ -9,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -83,6 +85,7 @@ void cli_note_open(struct cli_note *note, const char *owner, const char *name)
     char title[TITLE_LEN + 1];
     char text[NOTE_MAX] = {[AT_ASKED] = 0};
     size_t len = strlen(name);
+    HF_ASSERT(len <= HF_NAME_MAX); /* it fits into the note */
     note->signals = open_signals();
     note->file = set_title(title, owner) ? make_file(title) : -1;
     memcpy(text + AT_NAME, name, len);
@@ -104,6 +107,7 @@ bool cli_note_is_asked(const struct cli_note *note)
 void cli_note_answer(const struct cli_note *note, int status)
 {
     const char answer[] = {1, (char)status};
+    HF_ASSERT(status >= 0 && status <= UCHAR_MAX);
     (void)!pwrite(note->file, answer, sizeof(answer), AT_DONE);
 }
 

@@ -2,6 +2,7 @@
 #include "run/while_pid.h"
 
 #include "acquire.h"
+#include "base/assert.h"
 #include "exit_code.h"
 #include "message.h"
 #include "nested.h"
@@ -109,6 +110,7 @@ static int take_failed(const struct cli_acquire *take,
  * and process have both ended. */
 static int cover_process(struct cli_while *keep)
 {
+    HF_ASSERT(keep->pid > 0); /* a negative one is a process group */
     enum hf_status status = hf_lock_add_process(keep->lock, keep->pid);
     if (status == HF_OK || cli_while_is_over(keep)) {
         return 0;

@@ -32,6 +32,7 @@
  * sleeps in one poll(): renewals do not wake it. */
 #include "run/wrapper.h"
 
+#include "base/assert.h"
 #include "clocks.h"
 #include "exit_code.h"
 #include "message.h"
@@ -86,6 +87,7 @@ static pid_t end_all(struct wrapper *wrapper)
     struct cli_ipc *link = &wrapper->run->link;
     struct cli_term term;
     pid_t group = atomic_load(&link->shared->group);
+    HF_ASSERT(wrapper->keeper > 1);
     pid_t survivor =
         cli_kill_tree_end(&wrapper->run->kill_tree, group, wrapper->keeper,
                           cli_time_now_ns() + KILL_NS);
@@ -141,6 +143,7 @@ static void check_guard(struct wrapper *wrapper)
     if (!cli_ipc_read_guard(&wrapper->run->link)) {
         return;
     }
+    HF_ASSERT(wrapper->keeper > 1);
     (void)kill(wrapper->keeper, SIGKILL);
     pid_t survivor = end_all(wrapper);
     cli_message_begin(&out);
@@ -192,6 +195,7 @@ static pid_t stopped_with_us(void)
 static void on_command_stopped(struct wrapper *wrapper, int value)
 {
     int number = value % CLI_LINK_SIGNALS;
+    HF_ASSERT(value >= 0 && number > 0);
     if (value / CLI_LINK_SIGNALS != wrapper->resumed) {
         return; /* we were continued since then, and so is the command */
     }
@@ -315,12 +319,14 @@ static int watch(struct wrapper *wrapper)
         }
     }
     end_wanted(wrapper);
+    HF_ASSERT(wrapper->code >= 0);
     return wrapper->code;
 }
 
 /* Without a signalfd no signal could be forwarded, so the run fails. */
 static int give_up(struct wrapper *wrapper, int error)
 {
+    HF_ASSERT(wrapper->keeper > 1 && error > 0);
     (void)kill(wrapper->keeper, SIGKILL);
     (void)end_all(wrapper);
     return cli_message_errno(CLI_EXIT_INTERNAL, "signalfd", error);

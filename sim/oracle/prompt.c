@@ -24,6 +24,7 @@
 #include "oracle/calls.h"
 #include "oracle/oracle.h"
 
+#include "base/assert.h"
 #include "local/machine.h"
 #include "redis/redis.h"
 
@@ -39,6 +40,7 @@
 
 int64_t sim_oracle_prompt_ns(const struct sim_story *story)
 {
+    HF_ASSERT(story->delay_ns >= 0 && story->jitter_ns >= 0);
     return PAUSE_NS + WAYS * (story->delay_ns + 2 * story->jitter_ns);
 }
 
@@ -84,6 +86,7 @@ void sim_prompt_ran(struct sim_oracle *oracle, const struct sim_chain *chain,
                     int node, const struct sim_arg *owner)
 {
     size_t len;
+    HF_ASSERT(node >= 0 && (unsigned)node < oracle->world->story->n_nodes);
     const char *text = sim_owner_at(oracle, chain, (unsigned)node, &len);
     if (!is_watching(oracle) && text != NULL) {
         note_gone(oracle, sim_owner_digest(text, len));
@@ -99,6 +102,7 @@ void sim_prompt_ran(struct sim_oracle *oracle, const struct sim_chain *chain,
  * here the process continues with its next turn. */
 static bool is_command(const struct sim_oracle *oracle, int process)
 {
+    HF_ASSERT(process < SIM_PROCESSES_MAX); /* a bit of `brief` */
     return is_local(oracle) && process >= 0 &&
            (oracle->world->story->brief >> process & 1) != 0;
 }
@@ -129,6 +133,7 @@ void sim_prompt_left(struct sim_oracle *oracle, const struct sim_live *live)
         (live->is_released && !is_command(oracle, live->process))) {
         return;
     }
+    HF_ASSERT(live->n_parts > 0);
     for (unsigned i = 0; i < live->n_parts; i++) {
         char text[HF_OWNER_MAX];
         size_t len = hf_lock_emit_owner(live->parts[i].lock, text);
@@ -149,12 +154,14 @@ void sim_prompt_anew(struct sim_oracle *oracle)
 static unsigned names_of(const struct sim_oracle *oracle,
                          const struct sim_live *live)
 {
+    HF_ASSERT(live->turn > 0 && live->turn <= oracle->n_records);
     return oracle->records[live->turn - 1].turn->names;
 }
 
 /* The group of `names`: all names that turns want together with any of them. */
 static unsigned group_of(const struct sim_oracle *oracle, unsigned names)
 {
+    HF_ASSERT(names != 0);
     for (unsigned before = 0; before != names;) {
         before = names;
         for (unsigned i = 0; i < SIM_LIVE_MAX; i++) {
@@ -169,6 +176,7 @@ static unsigned group_of(const struct sim_oracle *oracle, unsigned names)
 
 static bool is_majority(const struct sim_oracle *oracle, unsigned mask)
 {
+    HF_ASSERT(mask >> oracle->world->story->n_nodes == 0);
     return 2U * (unsigned)__builtin_popcount(mask) >
            oracle->world->story->n_nodes;
 }
@@ -237,6 +245,7 @@ static bool is_open_chain(struct sim_oracle *oracle, unsigned name,
                           const struct sim_chain *chain, unsigned nodes)
 {
     unsigned kept = kept_nodes(oracle, chain);
+    HF_ASSERT(name < SIM_NAMES_MAX);
     nodes &= own_nodes(oracle, chain);
     bool is_open = is_majority(oracle, nodes & ~kept);
     if (!is_open && is_majority(oracle, nodes)) {
@@ -370,6 +379,7 @@ static int64_t allowed_ns(struct sim_oracle *oracle, unsigned names)
 
 static void look_at(struct sim_oracle *oracle, unsigned names)
 {
+    HF_ASSERT(names != 0 && names >> SIM_NAMES_MAX == 0);
     int64_t most_ns = allowed_ns(oracle, names);
     int64_t now_ns = oracle->world->now_ns;
     int64_t since_ns = free_since(oracle, names);
@@ -380,6 +390,7 @@ static void look_at(struct sim_oracle *oracle, unsigned names)
     if (since_ns < 0) {
         since_ns = now_ns;
     }
+    HF_ASSERT(since_ns <= now_ns);
     set_free(oracle, names, since_ns);
     if (now_ns - since_ns > most_ns) {
         int first = __builtin_ctz(names);

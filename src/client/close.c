@@ -23,6 +23,7 @@
 #include "client/step.h"
 #include "client/timer.h"
 
+#include "base/assert.h"
 #include "io/clock.h"
 
 #include <stdio.h>
@@ -42,6 +43,7 @@
 static void nudge(struct hf_client *client, struct hf_lock *lock)
 {
     uint64_t cookie = hf_item_table_cookie(&client->items, &lock->item);
+    HF_ASSERT((lock->flags & (HF_LOCK_OURS | HF_LOCK_OVER)) == 0);
     for (unsigned i = 0; i < client->nodes.count; i++) {
         struct hf_event event = {
             .kind = HF_EV_NODE, .now = client->now, .node = (uint8_t)i};
@@ -55,6 +57,7 @@ static void nudge(struct hf_client *client, struct hf_lock *lock)
 static void give_back(struct hf_client *client, uint32_t idx)
 {
     struct hf_item *item = hf_item_table_at(&client->items, idx);
+    HF_ASSERT(client->n_pending < IN_FLIGHT_MAX);
     if (item == NULL || item->kind != HF_ITEM_LOCK) {
         return;
     }
@@ -77,6 +80,7 @@ static struct hf_instant wait_end(const struct hf_client *client)
     if (failover.ns > 0) {
         one = hf_span_max(failover, hf_span_scale(one, TIMEOUTS));
     }
+    HF_ASSERT(one.ns > 0); /* else no reply would be waited for */
     return hf_instant_add(client->now, one);
 }
 
@@ -93,6 +97,7 @@ static void release_all(struct hf_client *client)
     struct hf_instant until = wait_end(client);
     uint32_t idx = 0;
     uint64_t n_seen = client->n_answers;
+    HF_ASSERT(client->finished.first == NULL); /* each callback has run */
     for (;;) {
         while (idx < hf_item_table_limit(&client->items) &&
                client->n_pending < IN_FLIGHT_MAX) {
@@ -128,6 +133,7 @@ static void write_error(struct hf_error *error)
 static void call(struct hf_client *client, hf_op_fn *done, void *user)
 {
     struct hf_error error;
+    HF_ASSERT(client->is_ending); /* the callback can begin nothing more */
     write_error(&error);
     pthread_mutex_unlock(&client->mutex);
     done(user, NULL, HF_CANCELLED, &error);
@@ -162,6 +168,7 @@ static void cancel_ops(struct hf_client *client)
     while (client->finished.first != NULL && !hf_client_is_forked(client)) {
         struct hf_op *op = client->finished.first;
         hf_ops_remove(&client->finished, op);
+        HF_ASSERT(client->is_ending && op->is_done);
         pthread_mutex_unlock(&client->mutex);
         op->call(op);
         hf_op_free(op);
@@ -241,6 +248,7 @@ static void free_items(struct hf_client *client)
 void hf_client_free(struct hf_client *client)
 {
     bool forked = client->page != NULL && hf_client_is_forked(client);
+    HF_ASSERT(forked || !client->has_thread);
     if (client->store != NULL) {
         client->store->ops->close(client->store, forked);
     }
@@ -276,6 +284,7 @@ static void stop_thread(struct hf_client *client)
     if (!client->has_thread) {
         return;
     }
+    HF_ASSERT(!pthread_equal(client->thread, pthread_self()));
     pthread_mutex_lock(&client->mutex);
     client->is_stopping = true;
     hf_alarm_set(&client->alarm, (struct hf_instant){1});
@@ -289,6 +298,7 @@ static void stop_thread(struct hf_client *client)
  * That thread is not in the child, so the memory is given up. */
 static void free_forked(struct hf_client *client)
 {
+    HF_ASSERT(hf_client_is_forked(client));
     if (!client->is_torn && pthread_mutex_trylock(&client->mutex) == 0) {
         pthread_mutex_unlock(&client->mutex);
         hf_client_free(client);
@@ -331,6 +341,7 @@ static bool may_end(struct hf_client *client)
 /* In a callback that has forked, the call in which it runs frees the client. */
 static void close_forked(struct hf_client *client)
 {
+    HF_ASSERT(hf_client_is_forked(client));
     if (client->is_ending) {
         return; /* a callback of hf_client_shut_down(), which frees it */
     }

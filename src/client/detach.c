@@ -25,6 +25,7 @@
 #include "client/unavailable.h"
 #include "client/wait.h"
 
+#include "base/assert.h"
 #include "base/fail.h"
 
 #include <stdio.h>
@@ -74,6 +75,7 @@ static void spread(struct hf_detach *detach)
 {
     struct hf_op *op = &detach->op;
     const struct hf_lease *lease = hf_lock_lease(detach->lock);
+    HF_ASSERT(detach->stage == UNBIND);
     detach->stage = SPREAD;
     if (hf_lease_is_spread(lease, &op->client->nodes)) {
         finish(detach, HF_OK);
@@ -90,6 +92,7 @@ static void abandon(struct hf_op *op)
     struct hf_detach *detach = detach_of(op);
     struct hf_life_set *life =
         op->lock != NULL ? hf_lock_life(detach->lock) : NULL;
+    HF_ASSERT(op->lock == NULL || op->lock == detach->lock);
     if (op->lock != NULL) {
         detach->lock->flags &= (uint8_t)~HF_LOCK_LEAVES;
     }
@@ -105,7 +108,7 @@ static void on_outcome(struct hf_op *op, struct hf_lock *lock,
                        enum hf_outcome outcome)
 {
     struct hf_detach *detach = detach_of(op);
-    (void)lock; /* the only one */
+    HF_ASSERT(lock == detach->lock); /* the only one */
     if (detach->stage == SPREAD) {
         return; /* on_step() runs after every step */
     }
@@ -145,6 +148,7 @@ static void unbind(struct hf_detach *detach)
 {
     struct hf_life_set *life = hf_lock_life(detach->lock);
     bool has_processes = life != NULL && life->count > 0;
+    HF_ASSERT((detach->lock->flags & HF_LOCK_LEAVES) == 0);
     if (!has_processes && !detach->op.client->store->ops->is_told) {
         spread(detach);
         return;
@@ -182,6 +186,7 @@ static enum hf_status begin(struct hf_detach *detach, struct hf_lock *lock,
     }
     /* before the operation is its own: a look may be what ends the lease */
     bool is_lost = hf_lock_state_now(lock) == HF_STATE_LOST;
+    HF_ASSERT(lock->op == NULL); /* hf_lock_check_unused() */
     detach->lock = lock;
     detach->op.lock = lock;
     lock->op = &detach->op;
@@ -200,8 +205,10 @@ static void write_text(struct hf_lock *lock, char text[HF_OWNER_TEXT_MAX])
 {
     hf_lock_write_owner(lock, text);
     size_t len = strlen(text);
-    snprintf(text + len, HF_OWNER_TEXT_MAX - len, "/%lld",
-             (long long)hf_span_ms_floor(hf_lock_lease(lock)->ttl));
+    int more = snprintf(text + len, HF_OWNER_TEXT_MAX - len, "/%lld",
+                        (long long)hf_span_ms_floor(hf_lock_lease(lock)->ttl));
+    /* Cut, the text would be another lock's, or a shorter lease's. */
+    HF_ASSERT(more > 0 && (size_t)more < HF_OWNER_TEXT_MAX - len);
 }
 
 /** @return HF_OK: detach->text names the detached lock; HF_LOST. */
@@ -210,6 +217,7 @@ static enum hf_status complete(struct hf_detach *detach)
     struct hf_client *client = detach->op.client;
     struct hf_lock *lock = detach->lock;
     hf_op_part(&detach->op);
+    HF_ASSERT((lock->flags & HF_LOCK_OURS) != 0 && lock->op == NULL);
     if (hf_lock_state_now(lock) == HF_STATE_LOST) {
         hf_release_start(lock, NULL); /* lost: still release it */
         return HF_LOST;

@@ -13,6 +13,7 @@
 #include "client/op.h"
 #include "client/step.h"
 
+#include "base/assert.h"
 #include "io/clock.h"
 
 #include <inttypes.h>
@@ -71,6 +72,7 @@ const void *hf_lock_name(const struct hf_lock *lock, size_t *name_len)
 int hf_lock_slot(const struct hf_lock *lock)
 {
     const struct hf_lock_group *link = lock == NULL ? NULL : hf_lock_link(lock);
+    HF_ASSERT(link == NULL || link->permit >= -1);
     return link == NULL ? -1 : link->permit;
 }
 
@@ -101,7 +103,12 @@ static const struct hf_lock *lock_at(const struct hf_lock *lock, size_t idx)
 static const struct hf_lock *named_at(const struct hf_lock *lock, size_t idx)
 {
     const struct hf_lock *named = lock_at(lock, idx);
-    return hf_lock_slot(named) >= 0 ? hf_lock_follows(named) : named;
+    if (hf_lock_slot(named) < 0) {
+        return named;
+    }
+    const struct hf_lock *hold = hf_lock_follows(named);
+    HF_ASSERT(hold != NULL && hold->is_shared && hold->permits > 0);
+    return hold;
 }
 
 const void *hf_lock_name_at(const struct hf_lock *lock, size_t idx,
@@ -126,8 +133,10 @@ void hf_lock_write_owner(const struct hf_lock *lock,
 {
     char owner[HF_OWNER_MAX];
     size_t len = hf_lock_emit_owner(lock, owner);
-    snprintf(text, HF_OWNER_TEXT_MAX, "%.*s@%" PRIu64, (int)len, owner,
-             hf_lock_fence(lock));
+    int all = snprintf(text, HF_OWNER_TEXT_MAX, "%.*s@%" PRIu64, (int)len,
+                       owner, hf_lock_fence(lock));
+    /* Cut, the text would be another owner's, or have another fence. */
+    HF_ASSERT(all > 0 && all < HF_OWNER_TEXT_MAX);
 }
 
 void hf_lock_owner_at(const struct hf_lock *lock, size_t idx,

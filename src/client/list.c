@@ -16,6 +16,7 @@
 #include "client/wait.h"
 
 #include "base/array.h"
+#include "base/assert.h"
 #include "base/fail.h"
 #include "base/glob.h"
 
@@ -82,6 +83,7 @@ static void add_name(struct names *names, const struct hf_bytes *bytes)
         return;
     }
     names->list = list;
+    HF_ASSERT(names->count < names->capacity);
     struct listed_name *name = malloc(sizeof(*name) + bytes->len);
     if (name == NULL) {
         names->is_short = true;
@@ -115,6 +117,7 @@ static void sort_names(struct names *names)
             names->list[kept++] = names->list[i];
         }
     }
+    HF_ASSERT(kept > 0 && kept <= names->count);
     names->count = kept;
 }
 
@@ -132,6 +135,7 @@ static bool on_page(struct hf_broadcast *query, const struct hf_answer *answer)
 {
     struct names *names = query->user;
     const struct hf_order *order = &query->op.order;
+    HF_ASSERT(answer->node < query->op.client->nodes.count);
     for (size_t i = 0; i < answer->n_names; i++) {
         const struct hf_bytes *name = &answer->names[i];
         if (order->name_len == 0 || hf_glob_match(order->name, order->name_len,
@@ -145,6 +149,7 @@ static bool on_page(struct hf_broadcast *query, const struct hf_answer *answer)
 
 static void add_child(struct hf_list *list, struct hf_broadcast *query)
 {
+    HF_ASSERT(list->op.n_children > 0); /* that of begin() */
     query->op.parent = &list->op;
     list->op.n_children++;
 }
@@ -153,6 +158,7 @@ static void add_child(struct hf_list *list, struct hf_broadcast *query)
  * which end at once do not end it. @return false: no memory. */
 static bool begin(struct hf_list *list)
 {
+    HF_ASSERT(list->op.n_children == 0 && !list->op.is_listed);
     list->op.is_done = false;
     list->op.n_children = 1;
     return hf_op_list(&list->op);
@@ -207,6 +213,7 @@ static void end_query(struct hf_broadcast *query)
 static void abandon(struct hf_op *op)
 {
     struct hf_list *list = list_of(op);
+    HF_ASSERT(list->n_peeks <= WINDOW);
     end_query(&list->scan);
     for (size_t i = 0; i < list->n_peeks; i++) {
         end_query(&list->window[i].query);
@@ -252,6 +259,7 @@ static struct hf_list *list_new(struct hf_client *client, const char *pattern,
 static bool tell(struct hf_list *list, const struct peek *peek)
 {
     struct hf_client *client = list->op.client;
+    HF_ASSERT(peek->query.op.is_done); /* `info` is complete */
     if (peek->info.holder.kind == HF_HOLDER_NONE && !peek->info.split) {
         return true; /* freed since the scan */
     }
@@ -268,6 +276,7 @@ static bool tell(struct hf_list *list, const struct peek *peek)
 static enum hf_status begin_window(struct hf_list *list)
 {
     struct hf_client *client = list->op.client;
+    HF_ASSERT(list->n_seen < list->names.count);
     list->n_peeks = 0;
     if (list->window == NULL) {
         list->window = malloc(WINDOW * sizeof(*list->window));
@@ -301,6 +310,7 @@ static enum hf_status begin_window(struct hf_list *list)
  * error of an inspection. */
 static enum hf_status report_window(struct hf_list *list, bool *goes_on)
 {
+    HF_ASSERT(list->n_peeks > 0 && list->n_peeks <= list->n_seen);
     for (size_t i = 0; i < list->n_peeks; i++) {
         struct peek *peek = &list->window[i];
         if (peek->query.op.status != HF_OK) {
@@ -321,6 +331,7 @@ static enum hf_status report_window(struct hf_list *list, bool *goes_on)
 
 static enum hf_status report_scan(struct hf_list *list)
 {
+    HF_ASSERT(list->n_seen == 0);
     if (list->scan.op.status != HF_OK) {
         list->op.error = list->scan.op.error;
         return list->scan.op.status;
@@ -338,6 +349,7 @@ static bool report(struct hf_op *op)
 {
     struct hf_list *list = list_of(op);
     bool goes_on = true;
+    HF_ASSERT(op->is_done && op->n_children == 0);
     enum hf_status status = list->window == NULL
                                 ? report_scan(list)
                                 : report_window(list, &goes_on);

@@ -7,6 +7,8 @@
  * program. */
 #include "io/tls.h"
 
+#include "base/assert.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <openssl/bio.h>
@@ -56,6 +58,7 @@ static int stream_write(BIO *bio, const char *data, int len)
 {
     struct connection *connection = connection_of(bio);
     ssize_t n;
+    HF_ASSERT(len > 0);
     BIO_clear_retry_flags(bio);
     do {
         n = send(connection->fd, data, (size_t)len, MSG_NOSIGNAL);
@@ -81,6 +84,7 @@ static int stream_read(BIO *bio, char *data, int len)
     struct connection *connection = connection_of(bio);
     size_t most =
         (size_t)len < connection->turn ? (size_t)len : connection->turn;
+    HF_ASSERT(len > 0); /* else the end of the turn would never be seen */
     ssize_t n;
     BIO_clear_retry_flags(bio);
     if (most == 0) {
@@ -92,6 +96,7 @@ static int stream_read(BIO *bio, char *data, int len)
         n = recv(connection->fd, data, most, 0);
     } while (n < 0 && errno == EINTR);
     if (n > 0) {
+        HF_ASSERT((size_t)n <= connection->turn);
         connection->turn -= (size_t)n;
         connection->has_bytes = true;
     }
@@ -168,6 +173,7 @@ static const char *suspicion(const struct connection *connection)
 static void explain_end(const struct connection *connection, int error,
                         char *reason, size_t size)
 {
+    HF_ASSERT(error >= 0); /* an errno, or none */
     if (!connection->has_bytes) {
         snprintf(reason, size,
                  "the server closed the connection at the TLS handshake (a "
@@ -201,6 +207,7 @@ static int judge(const struct connection *connection, int result,
                  const char *failure, char *reason, size_t size)
 {
     int error = errno;
+    HF_ASSERT(result <= 0);
     switch (SSL_get_error(connection->ssl, result)) {
     case SSL_ERROR_WANT_READ:
     case SSL_ERROR_WANT_WRITE:
@@ -238,6 +245,7 @@ static int judge(const struct connection *connection, int result,
 static void tls_context_free(void *data)
 {
     struct context *context = data;
+    HF_ASSERT(context->users > 0);
     context->users--;
     if (context->users > 0) {
         return;
@@ -255,6 +263,7 @@ static int on_request(SSL *ssl, void *user)
     (void)user;
     connection->has_cert = SSL_get_certificate(ssl) != NULL;
     connection->has_none = !connection->has_cert;
+    HF_ASSERT(connection->ssl == ssl);
     return 1;
 }
 
@@ -280,6 +289,7 @@ static bool identify(SSL_CTX *ssl, const char *cert, const char *key,
                      char *reason, size_t size)
 {
     char failure[300];
+    HF_ASSERT(cert != NULL || key == NULL); /* the key is of the cert */
     if (cert == NULL) {
         return true;
     }
@@ -355,6 +365,7 @@ static bool expect(SSL *ssl, const char *host)
 
 static struct connection *connection_new(struct context *context, int fd)
 {
+    HF_ASSERT(fd >= 0 && context->users > 0);
     struct connection *connection = calloc(1, sizeof(*connection));
     if (connection == NULL) {
         return NULL;
@@ -424,6 +435,8 @@ static int tls_handshake(void *data, char *reason, size_t size)
     ERR_clear_error();
     int result = SSL_do_handshake(connection->ssl);
     if (result == 1) {
+        /* No setting turns the check of the certificate off. */
+        HF_ASSERT(SSL_get_verify_result(connection->ssl) == X509_V_OK);
         return 1;
     }
     long check = SSL_get_verify_result(connection->ssl);
@@ -440,6 +453,7 @@ static int tls_handshake(void *data, char *reason, size_t size)
 
 static int clamp(size_t len)
 {
+    HF_ASSERT(len > 0); /* OpenSSL reports an empty call as a failure */
     return len > CALL_BYTES_MAX ? CALL_BYTES_MAX : (int)len;
 }
 
@@ -457,6 +471,7 @@ static ssize_t tls_read(void *data, void *to, size_t len, char *reason,
 static void tls_turn(void *data, size_t bytes)
 {
     struct connection *connection = data;
+    HF_ASSERT(bytes > 0);
     connection->turn = bytes;
     connection->is_cut = false;
 }

@@ -28,6 +28,7 @@
  *     mark.c      marks: calls, requests and replies
  *     requests.c  paths and bodies
  *     replies.c   replies to jobs, and their next requests
+ *     reads.c     those of a READ
  *     refusals.c  replies that are refusals
  *     doubts.c    keys that an UNDO may still delete
  *     node.c      the greeting, how another cluster is known
@@ -404,6 +405,17 @@ void hf_consul_take_lost(struct hf_consul *consul,
 
 /** The index of a reply, from its header; 0: none. */
 uint64_t hf_consul_index(const struct hf_http_reply *http);
+
+/* ---- reads.c ------------------------------------------------------------- */
+
+/** The reply to a request of a READ; the next one is sent.
+ * @return false: it cannot be read, or no memory. */
+bool hf_consul_read_take(struct hf_consul *consul, struct hf_consul_job *job,
+                         const struct json_t *body, size_t body_len,
+                         struct hf_instant now);
+
+/* All are read: the texts of notes stay where they are from now on. */
+void hf_consul_read_end(struct hf_consul_job *job);
 
 /* ---- node.c -------------------------------------------------------------- */
 

@@ -10,6 +10,8 @@
 #include "store/consul/consul.h"
 #include "store/ordered/wire_key.h"
 
+#include "base/assert.h"
+
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,6 +91,7 @@ bool hf_consul_state_read(const struct json_t *kv, char *room,
 static char *keep(struct hf_consul_list *list, const void *bytes, size_t len)
 {
     char *at = list->arena + list->arena_len;
+    HF_ASSERT(len <= list->arena_cap - list->arena_len);
     memcpy(at, bytes, len);
     list->arena_len += len;
     return at;

@@ -23,6 +23,8 @@
  * README. */
 #include "store/consul/consul.h"
 
+#include "base/assert.h"
+
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -91,12 +93,14 @@ static const json_t *result_of(const json_t *body, size_t at)
 static bool take_opened(struct hf_consul_job *job, const json_t *body)
 {
     const json_t *id = json_object_get(body, "ID");
+    HF_ASSERT(job->kind == HF_CONSUL_OPEN);
     return json_string_length(id) == HF_CONSUL_SESSION_LEN &&
            hf_consul_session_read(json_string_value(id), job->reply.session);
 }
 
 static void end_renewal(struct hf_consul *consul, struct hf_consul_job *job)
 {
+    HF_ASSERT(job->kind == HF_CONSUL_RENEW);
     if (job->reply.outcome != HF_WIRE_DONE) {
         return;
     }
@@ -125,6 +129,7 @@ static void reply_with_list(struct hf_consul *consul, struct hf_consul_job *job,
 static const struct hf_wire_entry *find_own(const struct hf_consul *consul,
                                             const struct hf_consul_job *job)
 {
+    HF_ASSERT(job->keys.len > job->folder.len); /* the key is in the folder */
     const char *rest = job->keys.bytes + job->folder.len;
     size_t len = job->keys.len - job->folder.len;
     for (size_t i = 0; i < consul->list.n; i++) {
@@ -144,6 +149,7 @@ static bool is_refused(struct hf_consul *consul, struct hf_consul_job *job,
                        const struct hf_wire_entry *own)
 {
     struct hf_entry_rank rank;
+    HF_ASSERT(job->kind == HF_CONSUL_CREATE);
     if (job->when == HF_WIRE_UNLESS_OWN || own == NULL || own->note.len > 0) {
         return false;
     }
@@ -160,6 +166,7 @@ static bool is_refused(struct hf_consul *consul, struct hf_consul_job *job,
 static void ask_again(struct hf_consul *consul, struct hf_consul_job *job,
                       struct hf_instant now)
 {
+    HF_ASSERT(job->kind == HF_CONSUL_CREATE);
     job->has_created = true;
     if (!hf_consul_ask_list(consul, job, now)) {
         fail_reading(consul, &job->reply);
@@ -170,6 +177,7 @@ static void ask_again(struct hf_consul *consul, struct hf_consul_job *job,
 static void undo(struct hf_consul *consul, struct hf_consul_job *job,
                  const struct hf_wire_entry *own, struct hf_instant now)
 {
+    HF_ASSERT(own->note.len == 0); /* with a note it is not ours to delete */
     job->has_created = true;
     job->version = own->version;
     bool is_asked = hf_consul_ask_undo(consul, job, now) &&
@@ -184,6 +192,7 @@ static void undo(struct hf_consul *consul, struct hf_consul_job *job,
 static void begin_create(struct hf_consul *consul, struct hf_consul_job *job,
                          struct hf_instant now)
 {
+    HF_ASSERT(!job->has_created && job->reply.outcome == HF_WIRE_DONE);
     if (!hf_consul_ask_create(consul, job, now)) {
         job->reply.outcome = HF_WIRE_UNSENT;
         job->reply.fault = HF_NO_MEMORY;
@@ -197,6 +206,7 @@ static bool take_list(struct hf_consul *consul, struct hf_consul_job *job,
                       struct hf_instant now)
 {
     bool was_before = job->is_before;
+    HF_ASSERT(job->kind == HF_CONSUL_LIST || job->kind == HF_CONSUL_CREATE);
     job->is_before = false;
     if (!hf_consul_list_read(&consul->list, consul->prefix, body, 0, false,
                              http->body_len)) {
@@ -225,6 +235,7 @@ static bool take_created(struct hf_consul *consul, struct hf_consul_job *job,
                          const json_t *body, const struct hf_http_reply *http,
                          struct hf_instant now)
 {
+    HF_ASSERT(job->kind == HF_CONSUL_CREATE && !job->is_before);
     if (is_conflict(http) && is_without_session(body)) {
         job->reply.outcome = HF_WIRE_GONE;
         return true;
@@ -264,6 +275,7 @@ static bool take_owned(struct hf_consul *consul, struct hf_consul_job *job,
 {
     struct hf_consul_list *list = &consul->list;
     size_t n = 0;
+    HF_ASSERT(job->kind == HF_CONSUL_OWNED);
     if (!hf_consul_list_read(list, consul->prefix, body, 0, false,
                              http->body_len)) {
         return false;
@@ -284,6 +296,7 @@ static bool take_owned(struct hf_consul *consul, struct hf_consul_job *job,
 static bool take_names(struct hf_consul *consul, struct hf_consul_job *job,
                        const json_t *body, const struct hf_http_reply *http)
 {
+    HF_ASSERT(job->kind == HF_CONSUL_SCAN || job->kind == HF_CONSUL_MARKS);
     bool is_read =
         hf_consul_list_names(&consul->list, consul->prefix, body,
                              job->kind == HF_CONSUL_MARKS, http->body_len);
@@ -291,79 +304,12 @@ static bool take_names(struct hf_consul *consul, struct hf_consul_job *job,
     return is_read;
 }
 
-/* ---- Reads --------------------------------------------------------------- */
-
-/** Which of the keys it is. @return `n`: none. */
-static size_t find_key(const struct hf_consul_job *job, const char *key)
-{
-    const char *at = job->keys.bytes;
-    size_t i = 0;
-    while (i < job->n && (i < job->at || strcmp(at, key) != 0)) {
-        at += strlen(at) + 1;
-        i++;
-    }
-    return i;
-}
-
-static bool take_key(struct hf_consul *consul, struct hf_consul_job *job,
-                     const json_t *kv)
-{
-    const char *key = json_string_value(json_object_get(kv, "Key"));
-    size_t i = key == NULL ? job->n : find_key(job, key);
-    if (i == job->n) {
-        return key != NULL; /* it only begins so */
-    }
-    struct hf_wire_entry *entry = &job->entries[i];
-    *entry = (struct hf_wire_entry){.born_ttl_s = 1}; /* it is ours */
-    if (!hf_consul_state_read(kv, consul->list.arena, entry)) {
-        return true;
-    }
-    entry->entry.number = hf_consul_number(kv, "CreateIndex");
-    entry->version = hf_consul_number(kv, "ModifyIndex");
-    if (entry->note.len > 0) {
-        size_t at = job->notes.len;
-        hf_wire_text_add(&job->notes, entry->note.data, entry->note.len);
-        entry->version = at; /* until all are read */
-    }
-    return entry->entry.number != 0 && !job->notes.has_failed;
-}
-
-static bool take_read(struct hf_consul *consul, struct hf_consul_job *job,
-                      const json_t *body, const struct hf_http_reply *http,
-                      struct hf_instant now)
-{
-    const json_t *results = json_object_get(body, "Results");
-    if (is_conflict(http) ||
-        !hf_consul_list_begin(&consul->list, 0, http->body_len)) {
-        return false;
-    }
-    for (size_t i = 0; i < json_array_size(results); i++) {
-        if (!take_key(consul, job, result_of(body, i))) {
-            return false;
-        }
-    }
-    job->at += HF_CONSUL_OPERATIONS_MAX;
-    job->reply.entries = job->entries;
-    job->reply.n_entries = job->n;
-    return job->at >= job->n || hf_consul_ask_read(consul, job, job->at, now);
-}
-
-/* The texts of notes stay where they are from now on. */
-static void end_read(struct hf_consul_job *job)
-{
-    for (size_t i = 0; i < job->n; i++) {
-        struct hf_wire_entry *entry = &job->entries[i];
-        if (entry->note.len > 0) {
-            entry->note.data = job->notes.bytes + entry->version;
-        }
-    }
-}
-
 /* ---- Changes ------------------------------------------------------------- */
 
 static bool take_replaced(struct hf_consul_job *job, const json_t *body,
                           const struct hf_http_reply *http)
 {
+    HF_ASSERT(job->kind == HF_CONSUL_REPLACE);
     job->reply.has_changed = !is_conflict(http);
     if (is_conflict(http) && is_without_session(body)) {
         job->reply.outcome = HF_WIRE_GONE;
@@ -375,6 +321,7 @@ static bool take_removed(struct hf_consul *consul, struct hf_consul_job *job,
                          const json_t *body, const struct hf_http_reply *http)
 {
     struct hf_wire_entry entry = {.born_ttl_s = 1};
+    HF_ASSERT(job->kind == HF_CONSUL_REMOVE);
     if (!hf_consul_list_begin(&consul->list, 0, http->body_len)) {
         return false;
     }
@@ -389,6 +336,8 @@ static bool take_removed(struct hf_consul *consul, struct hf_consul_job *job,
 static void take_written(struct hf_consul_job *job, const json_t *body,
                          const struct hf_http_reply *http)
 {
+    HF_ASSERT(job->kind == HF_CONSUL_MARK_WRITE ||
+              job->kind == HF_CONSUL_VALUE_WRITE);
     job->reply.has_changed = !is_conflict(http);
     job->reply.version = hf_consul_number(result_of(body, 0), "ModifyIndex");
     job->reply.revision = job->reply.version;
@@ -418,7 +367,8 @@ static bool take_body(struct hf_consul *consul,
     case HF_CONSUL_ASK_CREATE:
         return take_created(consul, job, body, http, now);
     case HF_CONSUL_ASK_READ:
-        return take_read(consul, job, body, http, now);
+        return !is_conflict(http) &&
+               hf_consul_read_take(consul, job, body, http->body_len, now);
     case HF_CONSUL_ASK_REPLACE:
         return take_replaced(job, body, http);
     case HF_CONSUL_ASK_SCAN:
@@ -485,10 +435,11 @@ static void finish(struct hf_consul *consul, struct hf_consul_job *job,
 {
     struct hf_wire_call *call = job->call;
     struct hf_wire_reply *reply = &job->reply;
+    HF_ASSERT(job->pending == 0);
     if (job->kind == HF_CONSUL_RENEW) {
         end_renewal(consul, job);
     } else if (job->kind == HF_CONSUL_READ) {
-        end_read(job);
+        hf_consul_read_end(job);
     }
     if (job->has_created && reply->outcome != HF_WIRE_DONE &&
         reply->outcome != HF_WIRE_GONE) {
@@ -506,6 +457,7 @@ static void finish(struct hf_consul *consul, struct hf_consul_job *job,
 static void note_failure(struct hf_consul_job *job,
                          const struct hf_wire_reply *failure)
 {
+    HF_ASSERT(failure->outcome != HF_WIRE_DONE);
     if (job->reply.outcome == HF_WIRE_DONE) {
         job->reply.outcome = failure->outcome;
         job->reply.fault = failure->fault;
@@ -521,6 +473,7 @@ take_for_job(struct hf_consul *consul, const struct hf_http_pending *request,
     struct hf_consul_job *job = request->user;
     struct hf_wire_reply failure = *read;
     bool is_first = job->reply.sent.ns == 0;
+    HF_ASSERT(job->pending > 0);
     job->pending--;
     job->reply.sent = is_first ? request->sent : job->reply.sent;
     if (read->outcome == HF_WIRE_DONE &&
@@ -590,6 +543,7 @@ void hf_consul_take_lost(struct hf_consul *consul,
     }
     bool is_first = job->reply.sent.ns == 0;
     job->reply.sent = is_first ? request->sent : job->reply.sent;
+    HF_ASSERT(job->pending > 0);
     job->pending--;
     note_failure(job, &failure);
     if (job->pending == 0) {

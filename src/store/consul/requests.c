@@ -23,6 +23,8 @@
 #include "store/consul/consul.h"
 #include "store/ordered/wire_key.h"
 
+#include "base/assert.h"
+
 #include <string.h>
 
 /* As long as a server with a leader needs at most, in milliseconds. */
@@ -30,6 +32,21 @@
 #define SILENCE_TIMEOUTS 2
 
 /* ---- Parts --------------------------------------------------------------- */
+
+/* Requests of the node itself. All others are of a job. */
+static bool is_without_job(enum hf_consul_step step)
+{
+    return step == HF_CONSUL_ASK_LEADER || step == HF_CONSUL_ASK_SELF ||
+           step == HF_CONSUL_ASK_PROBE || step == HF_CONSUL_ASK_PROBE_SESSION ||
+           step == HF_CONSUL_ASK_PROBE_VALUES;
+}
+
+/* Is the last byte of the body `end`? Without memory that is not known. */
+static bool ends_in(const struct hf_wire_text *body, char end)
+{
+    return body->has_failed ||
+           (body->len > 0 && body->bytes[body->len - 1] == end);
+}
 
 struct hf_wire_text *hf_consul_path(struct hf_consul *consul, const char *path)
 {
@@ -45,6 +62,7 @@ struct hf_wire_text *hf_consul_path(struct hf_consul *consul, const char *path)
 void hf_consul_path_query(const struct hf_consul *consul,
                           struct hf_wire_text *path, const char *query)
 {
+    HF_ASSERT(query[0] == '\0' || query[0] == '?');
     hf_wire_text_say(path, query);
     if (consul->datacenter != NULL) {
         hf_wire_text_say(path, strchr(query, '?') != NULL ? "&dc=" : "?dc=");
@@ -57,6 +75,7 @@ bool hf_consul_ask(struct hf_consul *consul, enum hf_consul_step step,
                    struct hf_instant now)
 {
     bool is_greeting = step == HF_CONSUL_ASK_LEADER;
+    HF_ASSERT((job == NULL) == is_without_job(step));
     struct hf_span timeout =
         hf_span_max(hf_span_ms(SILENCE_MS_MIN),
                     hf_span_scale(consul->node.node_timeout, SILENCE_TIMEOUTS));
@@ -88,6 +107,7 @@ void hf_consul_txn_add(struct hf_consul *consul, const char *verb,
                        struct hf_bytes key)
 {
     struct hf_wire_text *body = &consul->body;
+    HF_ASSERT(body->len == 0 || ends_in(body, '}'));
     hf_wire_text_say(body, body->len == 0 ? "[" : ",");
     hf_wire_text_say(body, "{\"KV\":{\"Verb\":\"");
     hf_wire_text_say(body, verb);
@@ -98,6 +118,7 @@ void hf_consul_txn_add(struct hf_consul *consul, const char *verb,
 
 static void say_session(struct hf_consul *consul, const char *session)
 {
+    HF_ASSERT(ends_in(&consul->body, '"')); /* of an operation */
     hf_wire_text_say(&consul->body, ",\"Session\":\"");
     hf_wire_text_add(&consul->body, session, HF_CONSUL_SESSION_LEN);
     hf_wire_text_say(&consul->body, "\"");
@@ -105,12 +126,14 @@ static void say_session(struct hf_consul *consul, const char *session)
 
 void hf_consul_txn_index(struct hf_consul *consul, uint64_t index)
 {
+    HF_ASSERT(ends_in(&consul->body, '"'));
     hf_wire_text_say(&consul->body, ",\"Index\":");
     hf_wire_text_number(&consul->body, index);
 }
 
 void hf_consul_txn_value(struct hf_consul *consul, struct hf_bytes value)
 {
+    HF_ASSERT(!ends_in(&consul->body, '}') || consul->body.has_failed);
     hf_wire_text_say(&consul->body, ",\"Value\":\"");
     hf_wire_text_base64(&consul->body, value.data, value.len);
     hf_wire_text_say(&consul->body, "\"");
@@ -118,6 +141,7 @@ void hf_consul_txn_value(struct hf_consul *consul, struct hf_bytes value)
 
 void hf_consul_txn_end(struct hf_consul *consul)
 {
+    HF_ASSERT(!ends_in(&consul->body, '}') || consul->body.has_failed);
     hf_wire_text_say(&consul->body, "}}");
 }
 
@@ -137,6 +161,7 @@ void hf_consul_txn_begin(struct hf_consul *consul, const char *query)
 bool hf_consul_txn_ask(struct hf_consul *consul, enum hf_consul_step step,
                        struct hf_consul_job *job, struct hf_instant now)
 {
+    HF_ASSERT(ends_in(&consul->body, '}')); /* one operation at least */
     hf_wire_text_say(&consul->body, "]");
     return hf_consul_ask(consul, step, "PUT", job, now);
 }
@@ -160,6 +185,7 @@ bool hf_consul_ask_open(struct hf_consul *consul, enum hf_consul_step step,
                         struct hf_consul_job *job, int64_t ttl_s,
                         struct hf_instant now)
 {
+    HF_ASSERT(ttl_s > 0);
     struct hf_wire_text *path = hf_consul_path(consul, "session/create");
     hf_consul_path_query(consul, path, "");
     hf_wire_text_say(&consul->body,
@@ -177,6 +203,8 @@ bool hf_consul_ask_session(struct hf_consul *consul, enum hf_consul_step step,
 {
     char shown[HF_CONSUL_SESSION_LEN + 1];
     bool is_info = step == HF_CONSUL_ASK_INFO;
+    HF_ASSERT(is_info || step == HF_CONSUL_ASK_RENEW ||
+              step == HF_CONSUL_ASK_CLOSE);
     struct hf_wire_text *path = hf_consul_path(
         consul, is_info                       ? "session/info/"
                 : step == HF_CONSUL_ASK_RENEW ? "session/renew/"
@@ -193,6 +221,7 @@ bool hf_consul_ask_list(struct hf_consul *consul, struct hf_consul_job *job,
                         struct hf_instant now)
 {
     struct hf_wire_text *path = hf_consul_path(consul, "kv/");
+    HF_ASSERT(job->folder.len > 0); /* else all keys of the server */
     hf_wire_text_add(path, job->folder.bytes, job->folder.len);
     hf_consul_path_query(consul, path, "?recurse&consistent");
     return hf_consul_ask(consul, HF_CONSUL_ASK_LIST, "GET", job, now);
@@ -202,6 +231,7 @@ bool hf_consul_ask_all(struct hf_consul *consul, enum hf_consul_step step,
                        struct hf_consul_job *job, struct hf_instant now)
 {
     struct hf_wire_text *path = hf_consul_path(consul, "kv/");
+    HF_ASSERT(step == HF_CONSUL_ASK_SCAN || step == HF_CONSUL_ASK_OWNED);
     hf_wire_text_say(path, consul->prefix);
     hf_consul_path_query(consul, path,
                          step == HF_CONSUL_ASK_SCAN
@@ -214,6 +244,7 @@ bool hf_consul_ask_create(struct hf_consul *consul, struct hf_consul_job *job,
                           struct hf_instant now)
 {
     char session[HF_CONSUL_SESSION_LEN + 1];
+    HF_ASSERT(job->keys.len > job->folder.len); /* the key is in the folder */
     hf_consul_session_show(job->session, session);
     hf_consul_txn_begin(consul, "");
     say_plain(consul, "check-not-exists", bytes_of(&job->keys));
@@ -228,6 +259,7 @@ bool hf_consul_ask_create(struct hf_consul *consul, struct hf_consul_job *job,
 bool hf_consul_ask_undo(struct hf_consul *consul, struct hf_consul_job *job,
                         struct hf_instant now)
 {
+    HF_ASSERT(job->kind == HF_CONSUL_CREATE && job->has_created);
     hf_consul_txn_begin(consul, "");
     hf_consul_txn_add(consul, "delete-cas", bytes_of(&job->keys));
     hf_consul_txn_index(consul, job->version);
@@ -238,6 +270,7 @@ bool hf_consul_ask_undo(struct hf_consul *consul, struct hf_consul_job *job,
 bool hf_consul_ask_remove(struct hf_consul *consul, const uint8_t *under,
                           struct hf_consul_job *job, struct hf_instant now)
 {
+    HF_ASSERT(job->keys.len > 0);
     hf_consul_txn_begin(consul, "");
     if (under != NULL) {
         char session[HF_CONSUL_SESSION_LEN + 1];
@@ -258,6 +291,7 @@ bool hf_consul_ask_read(struct hf_consul *consul, struct hf_consul_job *job,
 {
     const char *key = job->keys.bytes;
     size_t end = from + HF_CONSUL_OPERATIONS_MAX;
+    HF_ASSERT(from < job->n);
     hf_consul_txn_begin(consul, "?consistent");
     for (size_t i = 0; i < job->n && i < end; i++) {
         size_t len = strlen(key);
@@ -285,6 +319,7 @@ static void say_put(struct hf_consul *consul, struct hf_bytes key,
 {
     char session[HF_CONSUL_SESSION_LEN + 1];
     const char *former = change->id.data;
+    HF_ASSERT(change->id.len >= HF_CONSUL_SESSION_LEN);
     hf_consul_session_show(change->session, session);
     if (memcmp(former, session, HF_CONSUL_SESSION_LEN) != 0) {
         hf_consul_txn_add(consul, "unlock", key);
@@ -302,6 +337,7 @@ bool hf_consul_ask_replace(struct hf_consul *consul, struct hf_consul_job *job,
                            struct hf_instant now)
 {
     struct hf_bytes key = bytes_of(&job->keys);
+    HF_ASSERT(job->kind == HF_CONSUL_REPLACE && key.len > 0);
     hf_consul_txn_begin(consul, "");
     hf_consul_txn_add(consul, "check-index", key);
     hf_consul_txn_index(consul, change->version);
