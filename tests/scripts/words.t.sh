@@ -57,9 +57,10 @@ for subject in 'core: find who holds it' 'core: tell what is held' \
     'core: wait until told' 'core: let no''body in'; do
     refused "$subject" "$subject: name the component and its action"
 done
-refused 'core: count votes
+sentence='Who''ever replied has a vote.'
+refused "core: count votes
 
-Who''ever replied has a vote.' 'Who''ever replied has a vote.: name the component'
+$sentence" "$sentence: name the component"
 long='This line goes on and on, until it ends far behind the column seventy-two of all of it.'
 refused "core: count votes
 
