@@ -130,6 +130,33 @@ void sim_report_failed(const struct sim_outcome *outcome,
     sim_report_replay(what, options);
 }
 
+static void print_outside(const struct sim_tally *tally, enum sim_regime regime)
+{
+    printf("%-20s %6" PRIu64, sim_regime_name(regime), tally->tried[regime]);
+    for (int rule = 0; rule < SIM_RULES; rule++) {
+        bool is_promised = sim_rule_is_promised((enum sim_rule)rule, regime);
+        if (is_promised && tally->broken[rule][regime] == 0) {
+            printf(" %7s", "-");
+        } else {
+            printf(" %6" PRIu64 "%s", tally->broken[rule][regime],
+                   tally->is_unkept[rule][regime] ? "!" : " ");
+        }
+    }
+    printf("\n");
+}
+
+/* The rule is not promised in some regime, and was broken in none. */
+static bool is_unchecked(const struct sim_tally *tally, enum sim_rule rule)
+{
+    bool is_open = false, is_broken = false;
+    for (int regime = 0; regime < SIM_REGIMES; regime++) {
+        is_open =
+            is_open || !sim_rule_is_promised(rule, (enum sim_regime)regime);
+        is_broken = is_broken || tally->broken[rule][regime] > 0;
+    }
+    return is_open && !is_broken;
+}
+
 bool sim_report_outside(const struct sim_tally *tally)
 {
     bool is_checked = true;
@@ -141,28 +168,10 @@ bool sim_report_outside(const struct sim_tally *tally)
     }
     printf("\n");
     for (int regime = 0; regime < SIM_REGIMES; regime++) {
-        printf("%-20s %6" PRIu64, sim_regime_name((enum sim_regime)regime),
-               tally->tried[regime]);
-        for (int rule = 0; rule < SIM_RULES; rule++) {
-            bool is_promised = sim_rule_is_promised((enum sim_rule)rule,
-                                                    (enum sim_regime)regime);
-            if (is_promised && tally->broken[rule][regime] == 0) {
-                printf(" %7s", "-");
-            } else {
-                printf(" %6" PRIu64 "%s", tally->broken[rule][regime],
-                       tally->is_unkept[rule][regime] ? "!" : " ");
-            }
-        }
-        printf("\n");
+        print_outside(tally, (enum sim_regime)regime);
     }
     for (int rule = 0; rule < SIM_RULES; rule++) {
-        bool is_open = false, is_broken = false;
-        for (int regime = 0; regime < SIM_REGIMES; regime++) {
-            is_open = is_open || !sim_rule_is_promised((enum sim_rule)rule,
-                                                       (enum sim_regime)regime);
-            is_broken = is_broken || tally->broken[rule][regime] > 0;
-        }
-        if (is_open && !is_broken) {
+        if (is_unchecked(tally, (enum sim_rule)rule)) {
             printf("%s was never broken, though it is not promised "
                    "everywhere\n",
                    sim_rule_name((enum sim_rule)rule));

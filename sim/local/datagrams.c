@@ -221,8 +221,9 @@ ssize_t __wrap_recv(int fd, void *data, size_t size, int flags)
     memcpy(data, first->data, len < size ? len : size);
     free(first);
     box->n_inbox--;
-    memmove(&box->inbox[0], &box->inbox[1],
-            box->n_inbox * sizeof(box->inbox[0]));
+    for (unsigned i = 0; i < box->n_inbox; i++) {
+        box->inbox[i] = box->inbox[i + 1];
+    }
     return (ssize_t)len;
 }
 

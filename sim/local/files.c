@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -130,15 +131,26 @@ static void print_stat(const struct sim_task *task, char *out, size_t size)
              task->pid, task->pid, (unsigned long long)task->start_ticks);
 }
 
+/* @return the process of "/proc/PID/stat"; -1: it is another path. */
+static int64_t stat_pid(const char *path)
+{
+    static const char folder[] = "/proc/";
+    if (strncmp(path, folder, sizeof(folder) - 1) != 0) {
+        return -1;
+    }
+    char *end;
+    int64_t pid = strtoll(path + sizeof(folder) - 1, &end, 10);
+    return strcmp(end, "/stat") == 0 ? pid : -1;
+}
+
 static int open_proc(struct sim_task *task, const char *path)
 {
     char text[256] = "";
-    long long pid = 0;
-    int end = 0;
+    int64_t pid = stat_pid(path);
     if (strcmp(path, "/proc/sys/kernel/random/boot_id") == 0) {
         snprintf(text, sizeof(text), "00000000-0000-4000-8000-%012u\n",
                  sim_process_boot(task->process) + 1);
-    } else if (sscanf(path, "/proc/%lld/stat%n", &pid, &end) == 1 && end > 0) {
+    } else if (pid >= 0) {
         const struct sim_task *other = sim_task_find(task->machine, pid);
         if (other != NULL) {
             print_stat(other, text, sizeof(text));

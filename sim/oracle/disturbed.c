@@ -62,10 +62,11 @@ static bool touches(const struct sim_oracle *oracle,
     return is_of_path(fault->kind) ? is_process && is_node : is_node;
 }
 
-static void note_fault(struct sim_oracle *oracle, const struct sim_fault *fault)
+/* Until when the fault disturbs what it touches. */
+static int64_t fault_until_ns(const struct sim_story *story,
+                              const struct sim_fault *fault)
 {
     int64_t until_ns = fault->at_ns + sim_reach_span_ns(fault) + RETRANSMIT_NS;
-    const struct sim_story *story = oracle->world->story;
     if (fault->at_ns < story->calm_ns && story->regime != SIM_FAILOVER &&
         until_ns > story->calm_ns) {
         until_ns = story->calm_ns; /* not for a server that was replaced */
@@ -73,6 +74,13 @@ static void note_fault(struct sim_oracle *oracle, const struct sim_fault *fault)
     if (fault->kind == SIM_FAULT_PROCESS_CLOCK && fault->amount < 0) {
         until_ns -= fault->amount; /* the clock stops for that time */
     }
+    return until_ns;
+}
+
+static void note_fault(struct sim_oracle *oracle, const struct sim_fault *fault)
+{
+    const struct sim_story *story = oracle->world->story;
+    int64_t until_ns = fault_until_ns(story, fault);
     for (int i = 0; i < (int)story->n_processes; i++) {
         for (unsigned j = 0; j < story->n_nodes; j++) {
             int64_t *disturbed_ns = &oracle->disturbed_ns[i][j];

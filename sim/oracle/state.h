@@ -255,7 +255,7 @@ bool sim_reach_is_fast(const struct sim_story *story, int64_t ttl_ms);
 
 /* ground_truth.c: the owner "<32 hex digits>:p2:…" belongs to p2. @return the
  * index of its process; -1: it belongs to no process of this world. */
-int sim_owner_process(const char *owner, size_t len);
+int sim_owner_process(const char *text, size_t len);
 
 /* residue.c: RESIDUE of releases. */
 void sim_owner_ran(struct sim_oracle *oracle, struct sim_chain *chain, int node,

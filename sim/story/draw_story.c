@@ -454,11 +454,10 @@ void sim_story_draw(struct sim_story *story, uint64_t seed, int regime)
     swarm.mixes_ttl = sim_chance(&random, 30);
     story->max_ttl_ms = swarm.ttl_ms;
     story->queues = sim_chance(&random, 75);
-    if (story->regime == SIM_FLOOR_ALONE) {
-        story->has_quarantine = false;
-    } else if ((story->regime == SIM_FAILOVER ||
-                story->regime == SIM_AMNESIA_WILD) &&
-               sim_chance(&random, 25)) {
+    bool may_lack_it =
+        story->regime == SIM_FAILOVER || story->regime == SIM_AMNESIA_WILD;
+    if (story->regime == SIM_FLOOR_ALONE ||
+        (may_lack_it && sim_chance(&random, 25))) {
         story->has_quarantine = false;
     }
     draw_network(story, &random, swarm.ttl_ms);

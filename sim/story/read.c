@@ -4,7 +4,7 @@
 
 #include "core/limits.h"
 
-#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- The head ------------------------------------------------------------ */
@@ -49,10 +49,13 @@ static bool read_processes(struct sim_reader *reader)
 static bool read_seed(struct sim_reader *reader)
 {
     char *word = sim_reader_need(reader, "seed");
-    char end;
-    return word != NULL &&
-           (sscanf(word, "%" SCNu64 "%c", &reader->story->seed, &end) == 1 ||
-            sim_reader_fail(reader, "seed: \"%.40s\" is not a number", word));
+    char *end;
+    if (word == NULL) {
+        return false;
+    }
+    reader->story->seed = strtoull(word, &end, 10);
+    return (end != word && *end == '\0') ||
+           sim_reader_fail(reader, "seed: \"%.40s\" is not a number", word);
 }
 
 static bool read_regime(struct sim_reader *reader)

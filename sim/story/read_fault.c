@@ -56,32 +56,27 @@ static bool read_amount(struct sim_reader *reader, struct sim_fault *fault)
                                             &fault->amount);
 }
 
-static bool read_details(struct sim_reader *reader, struct sim_fault *fault)
+/* The amount and the span, from `word` on, in any order. */
+static bool read_amount_and_span(struct sim_reader *reader,
+                                 struct sim_fault *fault, const char *word)
 {
     const struct sim_fault_form *form = sim_fault_form(fault->kind);
     bool has_amount = form->amount == NULL;
     bool has_span = !form->has_span;
-    char *word;
-    if (form->has_mask && !read_mask(reader, &fault->mask)) {
-        return false;
-    }
-    if (!read_whom(reader, fault, &word)) {
-        return false;
-    }
     for (; word != NULL; word = sim_reader_word(reader)) {
+        bool is_read;
         if (form->amount != NULL && strcmp(word, form->amount) == 0) {
             has_amount = true;
-            if (!read_amount(reader, fault)) {
-                return false;
-            }
+            is_read = read_amount(reader, fault);
         } else if (form->has_span && strcmp(word, "for") == 0) {
             has_span = true;
-            if (!sim_reader_time(reader, "for", 0, &fault->span_ns)) {
-                return false;
-            }
+            is_read = sim_reader_time(reader, "for", 0, &fault->span_ns);
         } else {
-            return sim_reader_fail(reader, "%s has no \"%.40s\"", form->name,
-                                   word);
+            is_read = sim_reader_fail(reader, "%s has no \"%.40s\"", form->name,
+                                      word);
+        }
+        if (!is_read) {
+            return false;
         }
     }
     if (!has_amount || !has_span) {
@@ -89,6 +84,17 @@ static bool read_details(struct sim_reader *reader, struct sim_fault *fault)
                                has_amount ? "for" : form->amount);
     }
     return true;
+}
+
+static bool read_details(struct sim_reader *reader, struct sim_fault *fault)
+{
+    char *word;
+    if (sim_fault_form(fault->kind)->has_mask &&
+        !read_mask(reader, &fault->mask)) {
+        return false;
+    }
+    return read_whom(reader, fault, &word) &&
+           read_amount_and_span(reader, fault, word);
 }
 
 bool sim_reader_fault(struct sim_reader *reader)

@@ -23,6 +23,22 @@ const struct sim_scenario *sim_scenario_find(const char *name)
     return scenario->name == NULL ? NULL : scenario;
 }
 
+/* Append a line of a comment without its "# ": the first of the text is the
+ * headline, and the others are one paragraph. @return the new length. */
+static size_t add_line(char *title, size_t len, unsigned n_before,
+                       const char *text, size_t line)
+{
+    size_t skip = 1 + strspn(text + 1, " ");
+    if (n_before > 0) {
+        title[len++] = n_before == 1 ? '\n' : ' ';
+    }
+    if (line > skip) {
+        memcpy(title + len, text + skip, line - skip);
+        len += line - skip;
+    }
+    return len;
+}
+
 char *sim_story_title(const char *text)
 {
     static const char expected[] = "# expect:";
@@ -35,13 +51,7 @@ char *sim_story_title(const char *text)
     for (; *text == '#'; text += text[0] == '\n') {
         size_t line = strcspn(text, "\n");
         if (strncmp(text, expected, sizeof(expected) - 1) != 0) {
-            size_t skip = 1 + strspn(text + 1, " ");
-            if (lines > 0) {
-                title[len++] = lines == 1 ? '\n' : ' ';
-            }
-            memcpy(title + len, text + skip, line > skip ? line - skip : 0);
-            len += line > skip ? line - skip : 0;
-            lines++;
+            len = add_line(title, len, lines++, text, line);
         }
         text += line;
     }

@@ -87,6 +87,11 @@ static bool is_shown_for(enum sim_note_kind kind)
     return kind <= SIM_NOTE_REFUSED || kind == SIM_NOTE_VIOLATION;
 }
 
+static int64_t later(int64_t a_ns, int64_t b_ns)
+{
+    return a_ns > b_ns ? a_ns : b_ns;
+}
+
 static void find_times(struct svg_model *model,
                        const struct sim_picture *picture)
 {
@@ -96,8 +101,7 @@ static void find_times(struct svg_model *model,
         if (is_shown_for(note->kind)) {
             model->from_ns = is_begun ? model->from_ns : note->at_ns;
             is_begun = true;
-            model->to_ns =
-                note->at_ns > model->to_ns ? note->at_ns : model->to_ns;
+            model->to_ns = later(note->at_ns, model->to_ns);
         }
     }
     for (size_t i = 0; i < model->n_holds; i++) {
@@ -105,12 +109,10 @@ static void find_times(struct svg_model *model,
         bool goes_on =
             hold->end == SVG_END_OPEN || hold->end == SVG_END_CRASHED;
         int64_t to_ns = goes_on ? hold->deadline_ns : hold->to_ns;
-        model->to_ns = to_ns > model->to_ns ? to_ns : model->to_ns;
+        model->to_ns = later(to_ns, model->to_ns);
     }
-    int64_t span_ns = model->to_ns - model->from_ns;
-    span_ns = span_ns < 1000 ? 1000 : span_ns;
-    model->from_ns -= span_ns / 50;
-    model->from_ns = model->from_ns < 0 ? 0 : model->from_ns;
+    int64_t span_ns = later(1000, model->to_ns - model->from_ns);
+    model->from_ns = later(0, model->from_ns - span_ns / 50);
     model->to_ns += span_ns / 50;
 }
 

@@ -101,11 +101,10 @@ static void asked(struct svg_model *model, const struct sim_note *note)
     if (svg_is_missed(note)) {
         return; /* nothing was executed */
     }
-    if (begins(note->text, "release")) {
-        take_back(model, note);
-    } else if (begins(note->result, "yours")) {
+    bool is_release = begins(note->text, "release");
+    if (!is_release && begins(note->result, "yours")) {
         grant(model, note, number_in(note->result));
-    } else if (begins(note->text, "yield")) {
+    } else if (is_release || begins(note->text, "yield")) {
         take_back(model, note);
     }
 }

@@ -6,8 +6,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Tenths of a pixel: the sample before a text, and one line of text. */
+/* Tenths of a pixel: the place of the sample before a text, and the sample; one
+ * line of text. */
 #define SWATCH 260
+#define SWATCH_WIDTH (SWATCH - 90)
 #define LINE 190
 
 enum item {
@@ -161,18 +163,36 @@ static const struct swatch swatches[ITEMS] = {
     [ITEM_REFUSED] = {.dot = "no ring", .cross = "red", .radius = 75},
 };
 
+/* A lease ends with a stroke. @return its x. */
+static int draw_stroke(FILE *out, enum item item, int x, int mid)
+{
+    bool is_lost = item == ITEM_LOST;
+    int half = is_lost ? 60 : 25;
+    int at = is_lost ? x + SWATCH_WIDTH / 2 : x + SWATCH_WIDTH;
+    svg_put_line(out, at, mid - half, at, mid + half,
+                 is_lost ? "red" : "lease s1");
+    return at;
+}
+
+static void draw_bar(FILE *out, enum item item, int x, int y, const char *class)
+{
+    if (item == ITEM_WAIT || item == ITEM_GIVEN_UP) {
+        svg_put_rect(out, x, y - 65, SWATCH_WIDTH, 60, class); /* thin */
+    } else {
+        svg_put_rect(out, x, y - 90, SWATCH_WIDTH, 110, class);
+    }
+}
+
 static void draw_swatch(FILE *out, enum item item, int x, int y)
 {
     const struct swatch *swatch = &swatches[item];
-    int width = SWATCH - 90;
+    int width = SWATCH_WIDTH;
     int at = swatch->where == AT_MID     ? x + width / 2
              : swatch->where == AT_START ? x
                                          : x + width;
     int mid = y - 35;
-    bool is_thin = item == ITEM_WAIT || item == ITEM_GIVEN_UP;
     if (swatch->bar != NULL) {
-        svg_put_rect(out, x, is_thin ? mid - 30 : y - 90, width,
-                     is_thin ? 60 : 110, swatch->bar);
+        draw_bar(out, item, x, y, swatch->bar);
     }
     if (swatch->pattern != NULL) {
         svg_put_rect(out, x, y - 90, width, 110, swatch->pattern);
@@ -180,11 +200,8 @@ static void draw_swatch(FILE *out, enum item item, int x, int y)
     if (swatch->line != NULL) {
         svg_put_line(out, x, mid, x + width, mid, swatch->line);
     }
-    if (item == ITEM_LEASE || item == ITEM_LOST) { /* ends with a stroke */
-        int half = item == ITEM_LOST ? 60 : 25;
-        at = item == ITEM_LOST ? x + width / 2 : x + width;
-        svg_put_line(out, at, mid - half, at, mid + half,
-                     item == ITEM_LOST ? "red" : "lease s1");
+    if (item == ITEM_LEASE || item == ITEM_LOST) {
+        at = draw_stroke(out, item, x, mid);
     }
     if (swatch->dot != NULL) {
         svg_put_dot(out, at, mid, swatch->radius, swatch->dot);

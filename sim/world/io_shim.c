@@ -243,9 +243,9 @@ static void fail(struct hf_socket *socket, const char *reason)
 /* Node i is 10.0.0.(i + 1). */
 static int node_of(const char *host)
 {
-    int number = 0;
-    HF_ASSERT(sscanf(host, "10.0.0.%d", &number) == 1);
-    return number - 1;
+    static const char network[] = "10.0.0.";
+    HF_ASSERT(strncmp(host, network, sizeof(network) - 1) == 0);
+    return (int)strtol(host + sizeof(network) - 1, NULL, 10) - 1;
 }
 
 void hf_socket_start(struct hf_socket *socket,

@@ -298,6 +298,23 @@ static void arrive_down(struct sim_link *link, const struct sim_chunk *chunk)
     tell_process(link);
 }
 
+/* The pipe is blocked: its first chunk arrives after that, and none overtakes
+ * it. */
+static void put_off(struct sim_link *link, struct sim_pipe *pipe,
+                    int64_t until_ns)
+{
+    struct sim_chunk *chunk = pipe->first;
+    chunk->at_ns = until_ns;
+    if (!link->world->is_calm) {
+        chunk->at_ns += sim_draw_below(&pipe->random, RETRANSMIT_NS);
+    }
+    for (struct sim_chunk *c = chunk->next; c != NULL; c = c->next) {
+        c->at_ns = c->at_ns < chunk->at_ns ? chunk->at_ns : c->at_ns;
+    }
+    pipe->last_at_ns = pipe->last->at_ns;
+    expect(link, pipe, chunk->at_ns);
+}
+
 static void on_arrival(struct sim_world *world, void *object, uint64_t arg)
 {
     struct sim_link *link = object;
@@ -309,14 +326,7 @@ static void on_arrival(struct sim_world *world, void *object, uint64_t arg)
     }
     int64_t until_ns = blocked_until(link, pipe);
     if (until_ns > world->now_ns) {
-        chunk->at_ns =
-            until_ns +
-            (world->is_calm ? 0 : sim_draw_below(&pipe->random, RETRANSMIT_NS));
-        for (struct sim_chunk *c = chunk->next; c != NULL; c = c->next) {
-            c->at_ns = c->at_ns < chunk->at_ns ? chunk->at_ns : c->at_ns;
-        }
-        pipe->last_at_ns = pipe->last->at_ns;
-        expect(link, pipe, chunk->at_ns);
+        put_off(link, pipe, until_ns);
         return;
     }
     pipe->first = chunk->next;

@@ -141,7 +141,7 @@ void sim_prompt_anew(struct sim_oracle *oracle);
 
 /* A digest of an owner's 32 hex digits; 0: it has none (oracle/ground_truth.c).
  */
-uint64_t sim_owner_digest(const char *owner, size_t len);
+uint64_t sim_owner_digest(const char *text, size_t len);
 
 /* The node has lost data: restarted with older data or none, flushed, evicted,
  * promoted. */
@@ -177,7 +177,7 @@ struct sim_call {
  * that it is about, or NULL. */
 void sim_oracle_calls(struct sim_oracle *oracle,
                       const struct sim_workload *lane,
-                      const struct sim_call *call);
+                      const struct sim_call *what);
 void sim_oracle_answered(struct sim_oracle *oracle,
                          const struct sim_workload *lane, enum hf_status status,
                          const struct hf_lock *lock);

@@ -118,6 +118,35 @@ static bool is_call(const struct sim_run *run)
     return false;
 }
 
+static void say_fence(char *out, size_t size, const char *counter)
+{
+    if (counter == NULL) {
+        snprintf(out, size, "yours");
+    } else {
+        snprintf(out, size, "yours %" PRIu64,
+                 (uint64_t)strtoull(counter + 1, NULL, 10));
+    }
+}
+
+/* A reply of several fields, of which the first is the verdict: at `next`. */
+static void say_fields(char *out, size_t size, const char *reply,
+                       const char *next)
+{
+    bool has_verdict = next != NULL && next[1] == ':';
+    if (has_verdict && next[2] == '1') {
+        say_fence(out, size, strchr(next + 2, ':'));
+    } else if (has_verdict && next[2] == '2') {
+        snprintf(out, size, "queued");
+    } else {
+        snprintf(out, size, "not yours");
+        const char *text = strchr(reply, '$');
+        text = text != NULL ? strchr(text, '\n') : NULL;
+        if (text != NULL && text[1] != '\r') {
+            say_owner(out, size, text + 1);
+        }
+    }
+}
+
 /* ":7" granted; "*4 :0 :c :left $owner" refused; ":-1" another marker; "-ERR"
  */
 static void say_result(char *out, size_t size, const struct sim_run *run)
@@ -135,22 +164,8 @@ static void say_result(char *out, size_t size, const struct sim_run *run)
                  reply + 1);
     } else if (is_call(run)) {
         snprintf(out, size, "tells");
-    } else if (next != NULL && next[1] == ':' && next[2] == '1') {
-        snprintf(out, size, "yours");
-        const char *counter = strchr(next + 2, ':');
-        if (counter != NULL) {
-            snprintf(out, size, "yours %" PRIu64,
-                     (uint64_t)strtoull(counter + 1, NULL, 10));
-        }
-    } else if (next != NULL && next[1] == ':' && next[2] == '2') {
-        snprintf(out, size, "queued");
     } else {
-        snprintf(out, size, "not yours");
-        const char *text = strchr(reply, '$');
-        text = text != NULL ? strchr(text, '\n') : NULL;
-        if (text != NULL && text[1] != '\r') {
-            say_owner(out, size, text + 1);
-        }
+        say_fields(out, size, reply, next);
     }
 }
 
