@@ -384,6 +384,15 @@ static void happen_at(const struct state *state, int i)
     }
 }
 
+static void confirm_anywhere(const struct state *state, int k, uint8_t fence)
+{
+    for (int i = 0; i < NODES; i++) {
+        if (state->nodes[i].memory != AWAY && may_raise_to(state, k, fence)) {
+            confirm(state, k, i, fence);
+        }
+    }
+}
+
 static void state_next(const struct state *state)
 {
     for (int k = 0; k < CLIENTS; k++) {
@@ -398,11 +407,8 @@ static void state_next(const struct state *state)
             }
         }
         for (uint8_t fence = 1; fence <= COUNTERS; fence++) {
-            for (int i = 0; i < NODES && SECOND_PHASE; i++) {
-                if (state->nodes[i].memory != AWAY &&
-                    may_raise_to(state, k, fence)) {
-                    confirm(state, k, i, fence);
-                }
+            if (SECOND_PHASE) {
+                confirm_anywhere(state, k, fence);
             }
             if (phase == ASKING) {
                 complete(state, k, fence);

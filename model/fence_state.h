@@ -170,6 +170,18 @@ static void step_print(struct step step)
     }
 }
 
+/* The counters that a node has told a client. */
+static void print_told(unsigned told)
+{
+    printf(" {");
+    for (int v = 1; v <= COUNTERS; v++) {
+        if (told >> v & 1) {
+            printf("%d", v);
+        }
+    }
+    printf("}");
+}
+
 static void state_print(const struct state *state)
 {
     for (int i = 0; i < NODES; i++) {
@@ -191,13 +203,7 @@ static void state_print(const struct state *state)
         }
         printf(" told");
         for (int i = 0; i < NODES; i++) {
-            printf(" {");
-            for (int v = 1; v <= COUNTERS; v++) {
-                if (state->nodes[i].told[k] >> v & 1) {
-                    printf("%d", v);
-                }
-            }
-            printf("}");
+            print_told(state->nodes[i].told[k]);
         }
     }
 }

@@ -199,25 +199,27 @@ static bool is_had(access_fn *access, unsigned phase, unsigned said,
     return is_had;
 }
 
+static void check_member(size_t i, unsigned phase, unsigned said,
+                         bool is_pending)
+{
+    unsigned phases =
+        is_pending ? members[i].pending_phases : members[i].phases;
+    bool is_said = (members[i].said & (1U << said)) != 0;
+    bool is_there = is_said && (phases & (1U << phase)) != 0;
+    if (is_had(members[i].access, phase, said, is_pending) != is_there) {
+        fail_msg("member %zu, phase %u, said %u, pending %d: %s", i, phase,
+                 said, is_pending, is_there ? "not had" : "had");
+    }
+}
+
 static void members_are_had_where_they_are(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(members); i++) {
         for (unsigned phase = 0; phase <= HF_PHASE_DONE; phase++) {
             for (unsigned said = 0; said <= HF_SAID_UNKNOWN; said++) {
-                bool is_said = (members[i].said & (1U << said)) != 0;
-                for (unsigned pending = 0; pending < 2; pending++) {
-                    unsigned phases = pending != 0 ? members[i].pending_phases
-                                                   : members[i].phases;
-                    bool is_there = is_said && (phases & (1U << phase)) != 0;
-                    if (is_had(members[i].access, phase, said, pending != 0) !=
-                        is_there) {
-                        fail_msg("member %zu, phase %u, said %u, pending %u: "
-                                 "%s",
-                                 i, phase, said, pending,
-                                 is_there ? "not had" : "had");
-                    }
-                }
+                check_member(i, phase, said, false);
+                check_member(i, phase, said, true);
             }
         }
     }

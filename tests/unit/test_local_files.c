@@ -384,23 +384,23 @@ static void a_hundred_thousand_names(void **state)
     driver_start(&f->d, f->folder);
     for (int p = 0; p < 2; p++) {
         pids[p] = fork();
-        if (pids[p] == 0) {
-            struct driver d;
-            char name[40];
-            driver_start(&d, f->folder);
-            for (int i = 0; i < 50000; i++) {
-                snprintf(name, sizeof(name), "name-%d-%d", p, i);
-                if (acquire(&d, name, A, TTL_MS, 0)->verdict != HF_VERDICT_OK) {
-                    fprintf(stderr, "# %d: %s\n", i, d.reason);
-                    _exit(1);
-                }
-            }
-            driver_close(&d);
-            _exit(0);
+        if (pids[p] != 0) {
+            continue;
         }
+        struct driver d;
+        char name[40];
+        driver_start(&d, f->folder);
+        for (int i = 0; i < 50000; i++) {
+            snprintf(name, sizeof(name), "name-%d-%d", p, i);
+            if (acquire(&d, name, A, TTL_MS, 0)->verdict != HF_VERDICT_OK) {
+                fprintf(stderr, "# %d: %s\n", i, d.reason);
+                _exit(1);
+            }
+        }
+        driver_close(&d);
+        _exit(0);
     }
-    for (int p = 0; p < 2; p++) {
-        int status = -1;
+    for (int p = 0, status = -1; p < 2; p++) {
         assert_int_equal(waitpid(pids[p], &status, 0), pids[p]);
         assert_int_equal(status, 0);
     }
