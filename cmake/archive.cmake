@@ -19,7 +19,7 @@ function(hf_find_archive var name)
     return()
   endif()
   hf_target_flags(flags)
-  set(object "${CMAKE_BINARY_DIR}/${name}_fits.so")
+  set(object "${PROJECT_BINARY_DIR}/${name}_fits.so")
   execute_process(COMMAND "${CMAKE_C_COMPILER}" ${flags} -fno-lto -shared
       -pthread -Wl,-z,text -Wl,-z,defs -o "${object}"
       -Wl,--whole-archive "${${var}_ARCHIVE}" -Wl,--no-whole-archive

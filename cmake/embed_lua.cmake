@@ -19,7 +19,7 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
   # hf_embed_lua(VAR HEADER SCRIPT...): VAR is the generated C file, which
   # includes HEADER, where the struct and the constants are declared.
   function(hf_embed_lua var header)
-    set(out "${CMAKE_BINARY_DIR}/generated/lua_scripts.c")
+    set(out "${PROJECT_BINARY_DIR}/generated/lua_scripts.c")
     list(JOIN ARGN "|" scripts)
     add_custom_command(OUTPUT "${out}"
       COMMAND "${CMAKE_COMMAND}" "-DOUT=${out}" "-DHEADER=${header}"

@@ -10,7 +10,7 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
 
   # hf_embed_stories(VAR STORY...): VAR is the generated C file.
   function(hf_embed_stories var)
-    set(out "${CMAKE_BINARY_DIR}/generated/scenarios.c")
+    set(out "${PROJECT_BINARY_DIR}/generated/scenarios.c")
     list(JOIN ARGN "|" stories)
     add_custom_command(OUTPUT "${out}"
       COMMAND "${CMAKE_COMMAND}" "-DOUT=${out}" "-DSTORIES=${stories}"

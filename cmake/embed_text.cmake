@@ -19,7 +19,7 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
     if(NOT ARGN)
       message(FATAL_ERROR "no texts for ${header}: the source is not whole")
     endif()
-    set(out "${CMAKE_BINARY_DIR}/generated/${prefix}.c")
+    set(out "${PROJECT_BINARY_DIR}/generated/${prefix}.c")
     set(sources "")
     set(texts "") # "=NAME", then its files: the command changes with them
     foreach(file IN LISTS ARGN)

@@ -35,7 +35,7 @@ target_link_libraries(hf_fuzz_cli INTERFACE holdfast_parts)
 if(HF_FUZZ)
   set(driver "")
 else()
-  add_library(hf_fuzz_replay OBJECT "${CMAKE_SOURCE_DIR}/fuzz/replay.c")
+  add_library(hf_fuzz_replay OBJECT "${PROJECT_SOURCE_DIR}/fuzz/replay.c")
   target_link_libraries(hf_fuzz_replay PRIVATE hf_settings)
   set(driver $<TARGET_OBJECTS:hf_fuzz_replay>)
 endif()
@@ -44,12 +44,12 @@ foreach(source IN LISTS targets)
   set(target "fuzz-${name}")
   file(STRINGS "${source}" with REGEX "^/\\* with: .* \\*/$")
   string(REGEX REPLACE "/\\* with: ([a-z_]+\\.c) \\*/"
-    "${CMAKE_SOURCE_DIR}/fuzz/\\1" with "${with}")
+    "${PROJECT_SOURCE_DIR}/fuzz/\\1" with "${with}")
   add_executable(${target} "${source}" ${with} ${driver})
   set_target_properties(${target} PROPERTIES
-    RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/fuzz"
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/fuzz"
     OUTPUT_NAME "$<IF:$<BOOL:${HF_FUZZ}>,${name},replay-${name}>")
-  target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/cli")
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/cli")
   hf_library_of(library "${source}")
   target_link_libraries(${target} PRIVATE hf_fuzz_cli ${library} holdfast_parts
     hf_settings)

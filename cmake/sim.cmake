@@ -19,7 +19,7 @@ else()
   set(LUA51_CHEAP PkgConfig::LUA51)
 endif()
 
-set(HF_SIM_MAIN "${CMAKE_SOURCE_DIR}/sim/hfsim/main.c")
+set(HF_SIM_MAIN "${PROJECT_SOURCE_DIR}/sim/hfsim/main.c")
 hf_glob(HF_SIM_REDIS_SOURCES "sim/redis/*.c")
 hf_glob(HF_SIM_SOURCES "sim/hfsim/*.c" "sim/world/*.c" "sim/local/*.c"
   "sim/oracle/*.c" "sim/story/*.c" "sim/svg/*.c")
@@ -27,7 +27,7 @@ list(REMOVE_ITEM HF_SIM_SOURCES "${HF_SIM_MAIN}")
 
 function(hf_sim_settings target)
   target_link_libraries(${target} PRIVATE hf_settings)
-  target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/sim")
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/sim")
   target_include_directories(${target} SYSTEM PRIVATE ${LUA51_INCLUDE_DIRS})
 endfunction()
 
@@ -38,7 +38,7 @@ if(HF_SIM_REDIS_SOURCES)
   target_link_libraries(hf_sim_redis PRIVATE ${LUA51_CHEAP})
   target_link_options(hf_sim_redis INTERFACE -Wl,--wrap=strtod
     -Wl,--wrap=sprintf -Wl,--wrap=__sprintf_chk)
-  target_include_directories(hf_sim_redis INTERFACE "${CMAKE_SOURCE_DIR}/sim")
+  target_include_directories(hf_sim_redis INTERFACE "${PROJECT_SOURCE_DIR}/sim")
 endif()
 
 if(EXISTS "${HF_SIM_MAIN}")

@@ -14,10 +14,10 @@ function(hf_static_object var map)
   file(STRINGS "${map}" names REGEX "^ +hf_[a-z_]+;$")
   list(TRANSFORM names REPLACE "[ ;]" "")
   list(JOIN names "\n" names)
-  set(list "${CMAKE_BINARY_DIR}/generated/public_symbols.txt")
+  set(list "${PROJECT_BINARY_DIR}/generated/public_symbols.txt")
   file(CONFIGURE OUTPUT "${list}" CONTENT "${names}\n" @ONLY)
-  set(whole "${CMAKE_BINARY_DIR}/generated/holdfast_whole.o")
-  set(out "${CMAKE_BINARY_DIR}/generated/holdfast.o")
+  set(whole "${PROJECT_BINARY_DIR}/generated/holdfast_whole.o")
+  set(out "${PROJECT_BINARY_DIR}/generated/holdfast.o")
   hf_target_flags(flags)
   add_custom_command(OUTPUT "${out}"
     COMMAND "${CMAKE_C_COMPILER}" ${flags} -fno-lto -r -nostdlib -o "${whole}"

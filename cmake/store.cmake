@@ -99,13 +99,21 @@ function(hf_store_module name)
   endforeach()
   string(TOLOWER ${name} folder)
   list(TRANSFORM store_WITH PREPEND "src/store/")
-  hf_store_objects("src/store/${folder};${store_WITH}" "${CMAKE_BINARY_DIR}"
+  # Beside the library, where that looks for them.
+  set(output "${PROJECT_BINARY_DIR}")
+  if(CMAKE_LIBRARY_OUTPUT_DIRECTORY) # of another project
+    set(output "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}")
+  endif()
+  hf_store_objects("src/store/${folder};${store_WITH}" "${output}"
     "${store_SCHEMES}" ${libraries})
+  if(NOT HF_INSTALL)
+    return()
+  endif()
   list(POP_FRONT store_SCHEMES scheme)
   install(TARGETS store-${scheme}
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/holdfast")
   foreach(alias IN LISTS store_SCHEMES)
-    install(FILES "${CMAKE_BINARY_DIR}/store-${alias}.so" # a link
+    install(FILES "${output}/store-${alias}.so" # a link
       DESTINATION "${CMAKE_INSTALL_LIBDIR}/holdfast")
   endforeach()
 endfunction()

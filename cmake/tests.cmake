@@ -57,7 +57,7 @@ function(hf_program source folder)
   if(name MATCHES "_shim$")
     add_library(${target} MODULE "${source}")
     set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME "${name}"
-      LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/${folder}"
+      LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}"
       C_VISIBILITY_PRESET default)
     target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
     target_compile_options(${target} PRIVATE ${HF_WARNINGS})
@@ -69,7 +69,7 @@ function(hf_program source folder)
   endif()
   add_executable(${target} "${source}")
   set_target_properties(${target} PROPERTIES OUTPUT_NAME "${name}"
-    RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/${folder}")
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}")
   file(STRINGS "${source}" link REGEX "^/\\* link: .* \\*/$")
   foreach(line IN LISTS link)
     string(REGEX REPLACE "^/\\* link: (.*) \\*/$" "\\1" line "${line}")
@@ -147,7 +147,7 @@ if(libpq_FOUND AND sqlite3_FOUND AND redis IN_LIST HF_STORES)
 endif()
 
 # A store that is a module, in a folder where only its own test looks for it.
-hf_store_objects(tests/skeleton "${CMAKE_BINARY_DIR}/tests/skeleton"
+hf_store_objects(tests/skeleton "${PROJECT_BINARY_DIR}/tests/skeleton"
   "skeleton;skel")
 
 hf_glob(HF_EXAMPLE_SOURCES "examples/*.c")
