@@ -111,9 +111,9 @@ function(hf_store_module name)
   endif()
   list(POP_FRONT store_SCHEMES scheme)
   install(TARGETS store-${scheme}
-    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/holdfast")
+    LIBRARY DESTINATION "${HF_MODULE_DESTINATION}")
   foreach(alias IN LISTS store_SCHEMES)
     install(FILES "${output}/store-${alias}.so" # a link
-      DESTINATION "${CMAKE_INSTALL_LIBDIR}/holdfast")
+      DESTINATION "${HF_MODULE_DESTINATION}")
   endforeach()
 endfunction()

@@ -54,7 +54,7 @@ static bool is_near(const char *near, const char *folder,
 
 static bool is_beside(const char *library, struct module_search *search)
 {
-    return library[0] == '/' && (is_near(library, "holdfast", search) ||
+    return library[0] == '/' && (is_near(library, HF_MODULE_FOLDER, search) ||
                                  is_near(library, ".", search));
 }
 

@@ -20,11 +20,11 @@ like "$out" "$(pkg-config --modversion holdfast)" "the command, of this version"
 ok "the manual" test -s "$prefix/share/man/man1/holdfast.1"
 is "$(find "$prefix" -name 'store-skel*')" '' "no store of the tests"
 if [ -e "$HF_BUILD/store-postgres.so" ]; then
-    ok "the PostgreSQL module" test -s "$libdir/holdfast/store-postgres.so"
-    ok "under its other scheme" test -s "$libdir/holdfast/store-postgresql.so"
+    ok "the PostgreSQL module" test -s "$libdir/holdfast/0.2/store-postgres.so"
+    ok "under its other scheme" test -s "$libdir/holdfast/0.2/store-postgresql.so"
 fi
-ok "the TLS module" test -s "$libdir/holdfast/holdfast-tls.so"
-ok "the program of holdfast top" test -x "$libdir/holdfast/holdfast-top"
+ok "the TLS module" test -s "$libdir/holdfast/0.2/holdfast-tls.so"
+ok "the program of holdfast top" test -x "$libdir/holdfast/0.2/holdfast-top"
 is "$(cd "$prefix/include" && find . -type f | sort)" \
     "$(cd "$HF_SOURCE/include" && find . -name '*.h' -o -name '*.hpp' | sort)" \
     "the public headers, no other"

@@ -92,8 +92,8 @@ is "$("$W/use")" excludes 'moved: found by a program, beside the library'
 ok 'a program is linked with the archive' gcc -o "$W/use" "$W/use.c" \
     "-I$moved/include" "$lib/libholdfast.a" \
     $(sed -n 's/^Libs.private: //p' "$lib/pkgconfig/holdfast.pc")
-is "$(HOLDFAST_MODULE_DIR=$lib/holdfast "$W/use")" excludes \
+is "$(HOLDFAST_MODULE_DIR=$lib/holdfast/0.2 "$W/use")" excludes \
     'which exports nothing: the module needs nothing of it'
-like "$("$W/use")" "no module store-newer.so in $W/prefix/.*/holdfast" \
+like "$("$W/use")" "no module store-newer.so in $W/prefix/.*/holdfast/0.2" \
     'elsewhere the folder is named in which it was looked for'
 finish

@@ -13,7 +13,8 @@ unset HOLDFAST_MODULE_DIR
 configured=$(sed -nE 's/.*HF_BIN_TO_MODULES=\\*"([^"\\]*)\\*".*/\1/p' \
     "$HF_BUILD/build.ninja" | head -n 1)
 like "$configured" '^\.\./[a-z]' "modules are found from bin: $configured"
-mkdir -p "$W/tree/bin" "$W/tree/lib/holdfast" "$W/tree/bin/$configured" \
+folder=lib/holdfast/${configured##*/}
+mkdir -p "$W/tree/bin" "$W/tree/$folder" "$W/tree/bin/$configured" \
     "$W/named"
 chmod -R 755 "$W"
 cat >"$W/spy.c" <<'END_OF_C'
@@ -70,18 +71,18 @@ both() { # WHAT PROGRAM MODULE-DIR
     [ "$3" = "$W/named" ] || rm "$3/holdfast-tls.so" "$3/store-spy.so"
 }
 
-both 'beside the library' "$W/tree/bin/shared" "$W/tree/lib/holdfast"
+both 'beside the library' "$W/tree/bin/shared" "$W/tree/$folder"
 both "in the program's tree" "$W/tree/bin/static" "$W/tree/bin/$configured"
 export HOLDFAST_MODULE_DIR=$W/named
 both 'HOLDFAST_MODULE_DIR' "$W/tree/bin/static" "$W/named"
 unset HOLDFAST_MODULE_DIR
 
 # The same folders below another one, which is the current one by then.
-mkdir -p "$W/other/lib/holdfast"
+mkdir -p "$W/other/$folder"
 cp "$HF_BUILD"/libholdfast.so* "$W/other/lib"
 sed 's/"loaded"/"of another folder"/' "$W/spy.c" |
-    gcc -shared -fPIC -o "$W/other/lib/holdfast/store-spy.so" -x c - || exit
-cp "$W/named/store-spy.so" "$W/tree/lib/holdfast"
+    gcc -shared -fPIC -o "$W/other/$folder/store-spy.so" -x c - || exit
+cp "$W/named/store-spy.so" "$W/tree/$folder"
 gcc -o "$W/tree/relative" "$W/use.c" "-I$HF_SOURCE/include" "-L$W/tree/lib" \
     -lholdfast || exit
 is "$(env -C "$W/tree" LD_LIBRARY_PATH=lib ./relative spy: "$W/other")" \
