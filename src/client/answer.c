@@ -161,7 +161,7 @@ static void answer_lock(struct hf_client *client, struct hf_lock *lock,
 {
     struct hf_event event = event_of(client, answer);
     if (lock->op != NULL) {
-        hf_op_note(lock->op, answer);
+        hf_op_note(lock->op, answer, hf_lock_lease(lock)->fence);
     }
     deliver(client, answer->cookie, lock, &event);
 }

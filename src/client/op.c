@@ -292,7 +292,19 @@ static void note_answer(struct hf_op *op, uint8_t node)
     }
 }
 
-void hf_op_note(struct hf_op *op, const struct hf_answer *answer)
+/* A confirmation of another counter is no vote: lease_renew.c. */
+static void note_counter(struct hf_op *op, const struct hf_answer *answer,
+                         uint64_t fence)
+{
+    if (hf_op_renews(op) && answer->verb == HF_VERB_CONFIRM) {
+        uint16_t bit = (uint16_t)(1U << answer->node);
+        op->astray &= (uint16_t)~bit;
+        op->astray |= answer->counter != fence ? bit : 0;
+    }
+}
+
+void hf_op_note(struct hf_op *op, const struct hf_answer *answer,
+                uint64_t fence)
 {
     uint16_t bit = (uint16_t)(1U << answer->node);
     if (op->is_done) {
@@ -304,6 +316,7 @@ void hf_op_note(struct hf_op *op, const struct hf_answer *answer)
     switch (answer->verdict) {
     case HF_VERDICT_OK:
         note_answer(op, answer->node);
+        note_counter(op, answer, fence);
         op->leading |= answer->node_time_us > 0 ? bit : 0;
         break;
     case HF_VERDICT_REFUSED:

@@ -153,6 +153,7 @@ struct hf_op {
     uint16_t answered; /* nodes that replied, in this attempt */
     uint16_t refusing; /* nodes with a failed request */
     uint16_t denying;  /* ADOPT, EXTEND: nodes that replied "not yours" */
+    uint16_t astray;   /* ... that replied "yours", at another counter */
     uint16_t refused;  /* the same, of the attempt before */
     uint16_t apart;    /* nodes that granted, but with a counter too far
                           from the others': clock_apart.c */
@@ -234,8 +235,10 @@ void hf_op_wake(struct hf_op *op);
  * releases itself in the background. */
 void hf_op_abandon(struct hf_op *op);
 
-/* A node replied to the attempt of this operation. */
-void hf_op_note(struct hf_op *op, const struct hf_answer *answer);
+/* A node replied to the attempt of this operation, which is to confirm the
+ * counter `fence` if it is an ADOPT or EXTEND. */
+void hf_op_note(struct hf_op *op, const struct hf_answer *answer,
+                uint64_t fence);
 
 /* Detach op->lock and its linked locks from the operation: their outcomes are
  * no longer reported to it. */

@@ -32,12 +32,13 @@ static void add(struct error_line *line, const char *format, ...)
 
 /* An extension sends a request per lock of the handle: if one fails, the node
  * counts as missing. So does a node that answers a renewal, and has not the
- * lock or no vote. */
+ * lock at this fence or no vote. */
 static uint16_t missing_of(const struct hf_op *op)
 {
     const struct hf_nodes *nodes = &op->client->nodes;
     uint16_t refusing = op->kind == HF_OP_EXTEND ? op->refusing : 0;
-    refusing |= hf_op_renews(op) ? op->denying | nodes->repairing : 0;
+    refusing |=
+        hf_op_renews(op) ? op->denying | op->astray | nodes->repairing : 0;
     uint16_t answered = op->answered & (uint16_t)~refusing;
     return (uint16_t)(hf_nodes_all(nodes) & ~answered);
 }
@@ -128,6 +129,8 @@ static void add_reason(struct error_line *line, const struct hf_op *op,
         add(line, "%s", client->peers[node].reason);
     } else if (is_in(op->denying, node)) {
         add(line, "does not have it");
+    } else if (is_in(op->astray, node)) {
+        add(line, "has it with another fence");
     } else if (status == HF_NODE_STATUS_VOTING) {
         struct hf_span timeout = hf_nodes_timeout(&client->nodes, node,
                                                   hf_span_ms(op->order.ttl_ms));
@@ -153,7 +156,8 @@ static uint16_t blameless(const struct hf_op *op, uint16_t missing)
     for (unsigned i = 0; i < nodes->count; i++) {
         bool is_fine = hf_nodes_status(nodes, i) == HF_NODE_STATUS_VOTING &&
                        !is_in(op->refusing, i) && !is_in(op->apart, i) &&
-                       !is_in(op->denying, i) && nodes->misses[i] == 0;
+                       !is_in(op->denying, i) && !is_in(op->astray, i) &&
+                       nodes->misses[i] == 0;
         mask |= (uint16_t)(is_fine && is_in(missing, i) ? 1U << i : 0);
     }
     int others = __builtin_popcount(missing & ~(unsigned)mask);

@@ -175,6 +175,22 @@ capture holdfast extend -u "$URLS?node_timeout=1s" ex --owner "$owner"
 is "$code" 76 'extend: two that count do not have it'
 server_resume s3
 
+# An adoption that all servers confirm, at a counter that was edited by hand.
+owner=$(holdfast acquire -u "$URLS" -t 1m raised | cut -d' ' -f1)
+for server in s1 s2 s3; do
+    key='hf:{lock:raised}:fence'
+    fence=$(server_cli "$server" get "$key")
+    digits=${fence%% *}
+    server_cli "$server" set "$key" \
+        "$(printf %016d $((10#$digits + 7)))${fence#"$digits"}" keepttl >"$W/log"
+done
+capture holdfast extend -u "$URLS?node_timeout=2s" raised --owner "$owner"
+# It ends at the second reply, before the third server is connected or replies.
+s="$W/s[123]/s has it with another fence"
+like "$code:$err" "^69:holdfast: raised: no majority \([01] of 3 nodes\): .*$s; .*$s" \
+    'extend: all have it, with another fence'
+unlike "$err" 'no answer' 'and none is silent'
+
 # ---- Which product ---------------------------------------------------------
 
 # Valkey reports its version in a field of its own. So does Redis under this
