@@ -94,21 +94,6 @@ static int lines(struct cli_out *out, struct hf_client *client,
     return status == HF_OK ? 0 : cli_store_fail(status, "ls", &error);
 }
 
-/* Servers in quarantine answer, and may have lost locks. @return whether the
- * others are a majority; of `info`, if it is not NULL, those that answered. */
-static bool is_complete(struct hf_client *client, const struct cli_info *info)
-{
-    struct cli_node node;
-    int n_nodes = hf_client_nodes(client);
-    int n_counting = 0;
-    for (int i = 0; i < n_nodes; i++) {
-        cli_node(client, i, &node);
-        n_counting += node.health == HF_NODE_UP &&
-                      (info == NULL || info->nodes[i].answered);
-    }
-    return 2 * n_counting > n_nodes;
-}
-
 static int put_few(struct hf_client *client, int code, const char *subject,
                    const char *text)
 {
@@ -127,7 +112,7 @@ static int list(struct cli_out *out, struct hf_client *client,
     const char *pattern = args->n_words > 0 ? args->words[0] : NULL;
     int code = args->is_json ? lines(out, client, pattern)
                              : table(out, client, pattern);
-    return code == 0 && !args->is_quiet && !is_complete(client, NULL)
+    return code == 0 && !args->is_quiet && !cli_store_is_complete(client, NULL)
                ? put_few(client, 0, "ls", ": locks may be missing")
                : code;
 }
@@ -161,9 +146,10 @@ static int is_held(struct hf_client *client, const char *name)
     if (!is_free || info.split) {
         return 0;
     }
-    return is_complete(client, &info) ? NOT_HELD
-                                      : put_few(client, CLI_EXIT_UNREACHABLE,
-                                                name, ": it may be held");
+    return cli_store_is_complete(client, &info)
+               ? NOT_HELD
+               : put_few(client, CLI_EXIT_UNREACHABLE, name,
+                         ": it may be held");
 }
 
 /* The exact name that is given, else NULL. */

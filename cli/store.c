@@ -239,3 +239,17 @@ void cli_store_put_nodes(struct cli_out *out, struct hf_client *client)
     }
     cli_out_text(out, is_first ? "" : ")");
 }
+
+bool cli_store_is_complete(struct hf_client *client,
+                           const struct cli_info *info)
+{
+    struct cli_node node;
+    int n_nodes = hf_client_nodes(client);
+    int n_counting = 0;
+    for (int i = 0; i < n_nodes; i++) {
+        cli_node(client, i, &node);
+        n_counting += node.health == HF_NODE_UP &&
+                      (info == NULL || info->nodes[i].answered);
+    }
+    return 2 * n_counting > n_nodes;
+}

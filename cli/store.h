@@ -53,4 +53,11 @@ int cli_store_fail(enum hf_status status, const char *name,
 /* The nodes that did not renew, with reasons: " (NODE: REASON; ...)". */
 void cli_store_put_nodes(struct cli_out *out, struct hf_client *client);
 
+struct cli_info; /* snapshot.h */
+
+/* Servers in quarantine answer, and may have lost locks. @return whether the
+ * others are a majority; of `info`, if it is not NULL, those that answered. */
+bool cli_store_is_complete(struct hf_client *client,
+                           const struct cli_info *info);
+
 #endif

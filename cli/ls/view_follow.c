@@ -43,7 +43,8 @@ struct follow {
     const char *name;
     const char *pattern;
     bool is_json;
-    bool is_away; /* the store is unreachable, and a line said so */
+    bool is_away;       /* the store is unreachable, and a line said so */
+    bool is_incomplete; /* too few servers count, and a line said so */
     int64_t interval_ms;
     struct cli_out out;
     struct cli_view views[2];
@@ -320,6 +321,25 @@ static void put_store(struct follow *follow, const char *event,
     (void)cli_out_flush(out);
 }
 
+/* Locks that servers in quarantine have lost seem to have ended: this line goes
+ * first. */
+static void put_completeness(struct follow *follow)
+{
+    bool is_complete = cli_store_is_complete(follow->client, NULL);
+    char text[LINE_ROOM];
+    struct cli_out out;
+    if (is_complete == !follow->is_incomplete) {
+        return;
+    }
+    cli_out_init_text(&out, text, sizeof(text));
+    if (!is_complete) {
+        cli_out_text(&out, "too few servers count");
+        cli_store_put_nodes(&out, follow->client);
+    }
+    put_store(follow, is_complete ? "complete" : "incomplete", text);
+    follow->is_incomplete = !is_complete;
+}
+
 static void compare(struct follow *follow)
 {
     int64_t now_ns = cli_time_now_ns();
@@ -329,6 +349,7 @@ static void compare(struct follow *follow)
         put_store(follow, "back", "");
     }
     follow->is_away = false;
+    put_completeness(follow);
     cli_view_diff(follow->has_view ? before : NULL, now,
                   (now_ns - follow->seen_ns) / CLI_NS_PER_MS, on_change,
                   follow);

@@ -168,6 +168,32 @@ says demoted '\(unreachable: .*is a replica of .+\)$' 'a replica: said'
 server_cli one replicaof no one >/dev/null
 says demoted '\(back\)$' 'a primary again: said'
 end_runs
+# Servers in quarantine answer: the rest is no majority, and locks may be missing.
+servers_start 3
+export HOLDFAST_URL="$URLS?node_timeout=1s&max_ttl=10s"
+servers_declare "$HOLDFAST_URL"
+follow few
+follow few-json --json
+run A job
+says few 'job +(acquired|held) by' 'quarantine: followed before'
+has_event() { # EVENT [MEMBER]
+    jq -e "select(.event == \"$1\") | ${2:-.}" "$W/few-json" >/dev/null
+}
+server_cli s1 flushall >/dev/null
+run B other
+says few 'other +(acquired|held) by' 'quarantine: one of three'
+is "$(grep -c incomplete "$W/few")" 0 'quarantine: no line while a majority counts'
+server_cli s2 flushall >/dev/null
+for name in s1 s2; do
+    server_cli $name client kill type normal >/dev/null
+done
+says few '\(incomplete: too few servers count \(.*/s1/s: .*; .*/s2/s: .*\)$' \
+    'quarantine of two: said'
+ok 'quarantine of two: in JSON' wait_until 10 has_event incomplete '.text != ""'
+ok 'quarantine: and that it is over' wait_until 40 said few '\(complete\)$'
+ok 'quarantine: in JSON' wait_until 10 has_event complete
+is "$(grep -c '(incomplete' "$W/few")" 1 'quarantine: once'
+end_runs
 HOLDFAST_URL=redis+unix://$W/absent follow never
 says never '\(unreachable: .+\)$' 'never reached: said, and goes on'
 ok 'never reached: still there' kill -0 "${pids[follow]}"

@@ -390,4 +390,13 @@ S
 done
 ok '... while one is held' state job held 0
 end_runs
+
+# ---- A server that answers, and does not count
+server_start fresh
+export HOLDFAST_URL="${SERVER_URL[fresh]}?node_timeout=1s"
+top 'a server in quarantine' 'holdfast top' <<'S'
+expect [?1049h
+drawn 0 of 1 node up, 1 quarantined
+send q
+S
 finish
