@@ -228,6 +228,27 @@ session_wait B
 is "$got" '' 'and then the second'
 session_do B 'COMMIT'
 
+# A holder that is paused inside its transaction, which docs/fencing.md bounds.
+session_open paused
+limit=idle_transaction_timeout
+! is_mysql || limit=wait_timeout
+session_do paused "SET $limit = 1; START TRANSACTION; CALL holdfast.fence('a', 51);
+    UPDATE t SET v = 77"
+kill -STOP "${SESSION_PID[paused]}"
+session_do B "START TRANSACTION; CALL holdfast.fence('a', 52); COMMIT"
+is "$got:$(memory a)" :52 \
+    'a newer fence passes when the server has ended a paused transaction'
+isnt "$(sql -e 'SELECT v FROM t')" 77 'which wrote nothing'
+kill -CONT "${SESSION_PID[paused]}"
+echo 'COMMIT;' >&"${SESSION_FD[paused]}"
+ok 'its COMMIT fails' wait_until 15 grep -q 'ERROR \(2006\|2013\|4031\)' "$W/paused.out"
+session_do A "START TRANSACTION; CALL holdfast.fence('a', 52)"
+session_do B "SET innodb_lock_wait_timeout = 1; START TRANSACTION;
+    CALL holdfast.fence('a', 53)"
+like "$got" 'ERROR 1205' 'innodb_lock_wait_timeout bounds the wait itself'
+session_do A COMMIT
+session_do B 'ROLLBACK; SET innodb_lock_wait_timeout = 50'
+
 # ---- The trigger
 trigger() { # ARG...
     holdfast guard mysql "$@" | sql

@@ -166,6 +166,23 @@ for level in 'REPEATABLE READ' SERIALIZABLE; do
     session_do B ROLLBACK
 done
 
+# A holder that is paused inside its transaction, which docs/fencing.md bounds.
+session_open paused
+session_do paused "SET idle_in_transaction_session_timeout = '1s'; BEGIN;
+    SELECT holdfast.fence('a', 60); UPDATE t SET v = 77"
+kill -STOP "${SESSION_PID[paused]}"
+session_do B "SELECT holdfast.fence('a', 61)"
+is "$got" t 'a newer fence passes when the server has ended a paused transaction'
+isnt "$(pg -c 'SELECT v FROM t')" 77 'which wrote nothing'
+kill -CONT "${SESSION_PID[paused]}"
+echo 'COMMIT;' >&"${SESSION_FD[paused]}"
+ok 'its COMMIT fails' wait_until 15 grep -q 'idle-in-transaction timeout' "$W/paused.out"
+session_do A "BEGIN; SELECT holdfast.fence('a', 61)"
+session_do B "SET lock_timeout = '100ms'; SELECT holdfast.fence('a', 62)"
+like "$got" 55P03 'lock_timeout bounds the wait itself'
+session_do A COMMIT
+session_do B 'RESET lock_timeout'
+
 # ---- The trigger
 pg <<'SQL'
 CREATE TABLE accounts (id int PRIMARY KEY, balance int, fence bigint NOT NULL);
