@@ -26,7 +26,7 @@ const struct cli_guard cli_guards[] = {
         .state = cli_guard_postgres_state,
         .table_state = cli_guard_postgres_table_state,
         .client = &cli_guard_psql,
-        .version = 2,
+        .version = 3,
         .use = "SELECT holdfast.fence(NAME, FENCE) in the transaction that "
                "writes; its role needs GRANT USAGE ON SCHEMA holdfast",
         .quoting = CLI_GUARD_E_STRINGS,

@@ -14,7 +14,9 @@
 -- The guard keeps one row per lock: the largest fence that was presented. A
 -- lower one is an error (SQLSTATE HF001), which aborts the transaction. The row
 -- stays locked until the transaction ends: shared between equal fences, else
--- exclusively. So no other fence can pass between a check and its write.
+-- exclusively. So no other fence can pass between a check and its write. A row
+-- that is shared lets more sharers pass a waiting UPDATE: they take turns by an
+-- advisory lock, so that old holders cannot keep a newer one waiting for ever.
 -- Running this file again replaces the functions and keeps the rows.
 BEGIN;
 SET LOCAL client_min_messages = warning;
@@ -64,6 +66,12 @@ CREATE TABLE IF NOT EXISTS holdfast.guard (
 
 -- Compare with the guard's row and lock it. The branches only choose a lock:
 -- each write repeats its comparison on the row that it has locked.
+--
+-- The turn: who must wait for a row takes the advisory lock alone before, and
+-- who shares the row shares that lock before. Its waiters are served in order.
+-- A transaction takes few of them, since the server has room for some thousand:
+-- the first names that it shares, and names that another one has locked. The key
+-- is of 64 bits; those of the locks' schema are of two numbers, and never equal.
 CREATE OR REPLACE FUNCTION holdfast.guard_check(lock_name text, given bigint)
 RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
@@ -71,6 +79,9 @@ SET search_path = pg_catalog, pg_temp
 AS $check$
 DECLARE
     seen bigint;
+    turn bigint := hashtextextended(lock_name COLLATE "C", 1751543399);
+    turns int := coalesce(nullif(
+        current_setting('holdfast.turns', true), ''), '0');
 BEGIN
     IF lock_name IS NULL OR octet_length(lock_name) NOT BETWEEN 1 AND 1028 THEN
         RAISE EXCEPTION 'holdfast: the lock''s name has % bytes, must be 1 to'
@@ -91,11 +102,21 @@ BEGIN
                 VALUES (lock_name, given) ON CONFLICT DO NOTHING;
             EXIT WHEN FOUND;
         ELSIF seen < given THEN
+            PERFORM 1 FROM holdfast.guard g
+                WHERE g.name = lock_name FOR NO KEY UPDATE SKIP LOCKED;
+            IF NOT FOUND THEN
+                PERFORM pg_advisory_xact_lock(turn);
+            END IF;
             UPDATE holdfast.guard g SET fence = given
                 WHERE g.name = lock_name AND g.fence < given;
             EXIT WHEN FOUND;
         ELSE
             IF seen = given THEN
+                IF turns < 16 THEN
+                    PERFORM pg_advisory_xact_lock_shared(turn);
+                    PERFORM set_config('holdfast.turns',
+                        (turns + 1)::text, true);
+                END IF;
                 SELECT g.fence INTO seen
                     FROM holdfast.guard g WHERE g.name = lock_name FOR SHARE;
                 EXIT WHEN seen = given;
@@ -228,7 +249,7 @@ CREATE OR REPLACE FUNCTION holdfast.guard_version()
 RETURNS int
 LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
-AS 'SELECT 2';
+AS 'SELECT 3';
 
 -- Default privileges may have taken these from PUBLIC. What was granted to
 -- chosen roles since then is left as it is.

@@ -17,7 +17,7 @@ installs() { # TITLE REGEX [ARG...]
     shift 2
     install "$@"
     is "$code:$out" 0: "$title"
-    like "$err" "^holdfast: guard: PostgreSQL: guard version 2 $regex" "$title: says it"
+    like "$err" "^holdfast: guard: PostgreSQL: guard version 3 $regex" "$title: says it"
 }
 
 refused() { # CODE REGEX TITLE [ARG...]
@@ -39,7 +39,7 @@ installed() {
 
 # ---- Fresh, again, older, newer
 installs fresh 'is installed: SELECT holdfast.fence\(NAME, FENCE\) in the '
-is "$(pg -c "SELECT holdfast.fence('a', 42), holdfast.guard_version()")" 't|2' \
+is "$(pg -c "SELECT holdfast.fence('a', 42), holdfast.guard_version()")" 't|3' \
     'a fence passes'
 capture pg -c "SELECT holdfast.fence('a', 41)"
 like "$err" "fence 41 of 'a' is stale: 42 was presented" 'a stale one is refused'
@@ -48,12 +48,12 @@ installs again 'was installed already; nothing was changed$'
 is "$(installed)" "$before" 'nothing was changed'
 install -q
 is "$code:$out$err" 0: 'with -q no line'
-holdfast guard postgres | sed 's/SELECT 2/SELECT 0/' | pg
+holdfast guard postgres | sed 's/SELECT 3/SELECT 0/' | pg
 installs 'an older one' 'is installed, in place of version 0; the fences that'
 is "$(pg -c "SELECT fence FROM holdfast.guard WHERE name = 'a'")" 42 \
     'its memory is kept'
 holdfast guard postgres |
-    sed "s/SELECT 2/SELECT 1/; /SET lc_monetary/d; /SET [ditbe][a-z_]* =/d" | pg
+    sed "s/SELECT 3/SELECT 1/; /SET lc_monetary/d; /SET [ditbe][a-z_]* =/d" | pg
 installs 'version 1, whose names depend on settings' \
     'is installed, in place of version 1; the fences that'
 is "$(pg -c "SELECT cardinality(proconfig) FROM pg_proc WHERE proname = 'guard_row'")" 7 \
@@ -63,9 +63,9 @@ installs 'one from before there were versions' 'is installed, in place of versio
 pg -c 'DROP FUNCTION holdfast.fence(text, bigint)'
 installs 'one that lacks a function' 'is installed, in place of an incomplete'
 is "$(pg -c "SELECT holdfast.fence('a', 42)")" t 'it is there again'
-holdfast guard postgres | sed 's/SELECT 2/SELECT 7/' | pg
+holdfast guard postgres | sed 's/SELECT 3/SELECT 7/' | pg
 before=$(installed)
-refused 78 'PostgreSQL: has version 7 of the guard, and this holdfast version 2: '\
+refused 78 'PostgreSQL: has version 7 of the guard, and this holdfast version 3: '\
 'nothing was changed; use a newer holdfast$' 'a newer one'
 is "$(installed)" "$before" 'it was not changed'
 holdfast guard postgres | pg
@@ -112,7 +112,7 @@ pg -c 'CREATE DATABASE other' -c 'CREATE ROLE app LOGIN' \
     -c 'REVOKE ALL ON DATABASE other FROM public' \
     -c 'GRANT CONNECT ON DATABASE other TO app'
 installs 'a database by name' 'is installed' other
-is "$(PGDATABASE=other pg -c 'SELECT holdfast.guard_version()')" 2 'it is there'
+is "$(PGDATABASE=other pg -c 'SELECT holdfast.guard_version()')" 3 'it is there'
 PGDATABASE=other pg -c 'DROP SCHEMA holdfast CASCADE'
 refused 77 'PostgreSQL: this role may not install the guard: GRANT CREATE ON '\
 'DATABASE other TO app$' 'no right' "postgres://app@/other?host=$W/pg"

@@ -130,6 +130,30 @@ session_do B 'ROLLBACK'
 session_wait A
 is "$got" t 'and passes if the newer was rolled back'
 session_do A 'ROLLBACK'
+
+# Old holders whose transactions overlap must not keep a newer fence waiting.
+session_open C
+pg -c "SELECT holdfast.fence('many', 5)"
+session_do A "BEGIN; SELECT holdfast.fence('many', 5)"
+session_send B "BEGIN; SELECT holdfast.fence('many', 6)"
+ok 'a newer fence waits for an old transaction' wait_until 15 session_is_blocked B
+session_send C "BEGIN; SELECT holdfast.fence('many', 5)"
+ok 'an old one that begins then waits behind it' wait_until 15 session_is_blocked C
+session_do A "SELECT holdfast.fence('many', 5), holdfast.fence('more', 5)"
+is "$got" 't|t' 'the one that passed presents its fence again'
+session_do A 'COMMIT'
+session_wait B
+is "$got" t 'then the newer one passes'
+session_do B 'COMMIT'
+session_wait C
+like "$got" "fence 5 of 'many' is stale: 6" 'and the old one is refused'
+session_do C ROLLBACK
+runs 'more names in one transaction than the server has locks' "BEGIN;
+    SELECT count(holdfast.guard_check('many-' || i, 1)) FROM generate_series(1, 20000) i;
+    COMMIT; BEGIN;
+    SELECT count(holdfast.guard_check('many-' || i, 1)) FROM generate_series(1, 20000) i;
+    SELECT count(holdfast.guard_check('many-' || i, 2)) FROM generate_series(1, 20000) i;
+    COMMIT"
 session_do A "BEGIN; SELECT holdfast.fence('a', 50)"
 session_send B "BEGIN; SELECT holdfast.fence('a', 49)"
 ok 'two that are both newer: the second waits' wait_until 15 session_is_blocked B
@@ -165,6 +189,40 @@ for level in 'REPEATABLE READ' SERIALIZABLE; do
     like "$got" '40001' "$level: it cannot update that row"
     session_do B ROLLBACK
 done
+
+# The hole of "one statement" that docs/fencing.md names.
+pg -c "INSERT INTO t VALUES (2, 0)" -c "SELECT holdfast.fence('two-1', 5)"
+session_do A "BEGIN; SELECT holdfast.fence('two-1', 5); DELETE FROM t WHERE id = 2;
+    INSERT INTO t VALUES (2, 1)"
+session_send B "UPDATE t SET v = 7 WHERE id = 2 AND holdfast.fence('two-1', 6) RETURNING v"
+ok 'one statement waits for an older holder' wait_until 15 session_is_blocked B
+session_do A COMMIT
+session_wait B
+is "$got:$(pg -c 'SELECT v FROM t WHERE id = 2')" :1 \
+    'which wrote the row anew: it writes no row, and is no error'
+session_do A "BEGIN; SELECT holdfast.fence('two-1', 6); DELETE FROM t WHERE id = 2;
+    INSERT INTO t VALUES (2, 1)"
+session_send B "BEGIN; SELECT holdfast.fence('two-1', 7); UPDATE t SET v = 7 WHERE id = 2;
+    COMMIT"
+ok 'two statements wait' wait_until 15 session_is_blocked B
+session_do A COMMIT
+session_wait B
+is "$got:$(pg -c 'SELECT v FROM t WHERE id = 2')" t:7 'and write it'
+
+# After an error, stop: clients with a savepoint around each statement go on.
+pg -c "SELECT holdfast.fence('stop', 6)"
+capture "$PG_BIN/psql" -XAtq -U postgres -v ON_ERROR_ROLLBACK=on -c 'SELECT 1' -f - <<'SQL'
+BEGIN;
+SELECT holdfast.fence('stop', 5);
+UPDATE t SET v = 55 WHERE id = 2;
+COMMIT;
+SQL
+like "$err" "fence 5 of 'stop' is stale" 'a savepoint around each statement: the error'
+is "$(pg -c 'SELECT v FROM t WHERE id = 2')" 55 \
+    'a client that goes on writes, as docs/fencing.md says'
+refused 'one statement writes nothing then' "fence 5 of 'stop' is stale" \
+    "BEGIN; SAVEPOINT s; UPDATE t SET v = 56 WHERE id = 2 AND holdfast.fence('stop', 5)"
+pg -c 'DELETE FROM t WHERE id = 2'
 
 # A holder that is paused inside its transaction, which docs/fencing.md bounds.
 session_open paused
@@ -279,6 +337,15 @@ is "$(row 13)" '' 'none of its rows stays'
 refused 'many rows, one of them without' "no fence of 'account-9'" \
     "BEGIN; SELECT holdfast.fence('account-11', 3);
     UPDATE accounts SET balance = 0; COMMIT"
+
+# One form locks the row first, the other the name, as docs/fencing.md says.
+session_do B "BEGIN; SELECT holdfast.fence('account-12', 5)"
+session_send A 'UPDATE accounts SET balance = 2, fence = 4 WHERE id = 12'
+ok 'the column waits for the function' wait_until 15 session_is_blocked A
+session_do B 'UPDATE accounts SET balance = 3 WHERE id = 12; COMMIT'
+both=$got
+session_wait A
+like "$both$got" '40P01.*deadlock detected' 'the two forms in a deadlock: one is rolled back'
 
 # Names, columns and tables that need quotes; a key of several columns.
 pg -c 'CREATE SCHEMA "S 1"; CREATE TABLE "S 1"."T""x" ("a b" text, slot int,
