@@ -187,6 +187,7 @@ SET intervalstyle = 'postgres'
 SET extra_float_digits = 1
 SET bytea_output = 'hex'
 SET lc_monetary = 'C'
+SET quote_all_identifiers = off
 AS $row$
 DECLARE
     name_of text := 'SELECT ''''';
@@ -260,8 +261,11 @@ BEGIN
     FOR closed IN SELECT p.oid
         FROM pg_catalog.pg_proc p
         JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
-        WHERE n.nspname = 'holdfast' AND p.proname IN ('guard_check', 'fence',
-                'guard_presented', 'guard_row', 'guard_version')
+        WHERE n.nspname = 'holdfast'
+            AND (p.proname, pg_catalog.oidvectortypes(p.proargtypes)) IN (
+                ('guard_check', 'text, bigint'), ('fence', 'text, bigint'),
+                ('guard_presented', 'text'), ('guard_row', ''),
+                ('guard_version', ''))
             AND p.proacl IS NOT NULL
             AND NOT EXISTS (SELECT FROM pg_catalog.aclexplode(p.proacl) a
                 WHERE a.grantee <> p.proowner)

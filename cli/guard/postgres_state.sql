@@ -12,14 +12,18 @@ SELECT 'version=' || coalesce((
 SELECT 'whole=' || (count(*) = 5 AND NOT EXISTS (
         SELECT FROM pg_catalog.pg_proc p
         JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
-        WHERE n.nspname = 'holdfast' AND p.proname IN ('guard_check', 'fence',
-                'guard_presented', 'guard_row', 'guard_version')
+        WHERE n.nspname = 'holdfast'
+            AND (p.proname, pg_catalog.oidvectortypes(p.proargtypes)) IN (
+                ('guard_check', 'text, bigint'), ('fence', 'text, bigint'),
+                ('guard_presented', 'text'), ('guard_row', ''),
+                ('guard_version', ''))
             AND p.proacl IS NOT NULL
             AND NOT EXISTS (SELECT FROM pg_catalog.aclexplode(p.proacl) a
                 WHERE a.grantee <> p.proowner)))::int
     FROM (SELECT proname, pronamespace FROM pg_catalog.pg_proc
-            WHERE proname IN ('guard_check', 'fence', 'guard_presented',
-                'guard_row')
+            WHERE (proname, pg_catalog.oidvectortypes(proargtypes)) IN (
+                ('guard_check', 'text, bigint'), ('fence', 'text, bigint'),
+                ('guard_presented', 'text'), ('guard_row', ''))
           UNION ALL
           SELECT relname, relnamespace FROM pg_catalog.pg_class
             WHERE relname = 'guard' AND relkind = 'r') o (name, space)

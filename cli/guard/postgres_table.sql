@@ -21,10 +21,15 @@ BEGIN
                 LEFT JOIN ONLY @TABLE@ holdfast_row ON false);
     -- A write of a parent runs the triggers of each row's own table. Partitions
     -- get theirs with it, other children do not.
+    WITH RECURSIVE below (child) AS (
+        SELECT i.inhrelid FROM pg_catalog.pg_inherits i
+            WHERE i.inhparent = of_table
+        UNION
+        SELECT i.inhrelid FROM below
+            JOIN pg_catalog.pg_inherits i ON i.inhparent = below.child)
     SELECT c.oid::pg_catalog.regclass INTO heir
-        FROM pg_catalog.pg_inherits i
-        JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid
-        WHERE i.inhparent = of_table AND NOT c.relispartition
+        FROM below JOIN pg_catalog.pg_class c ON c.oid = below.child
+        WHERE NOT c.relispartition
             AND NOT EXISTS (SELECT FROM pg_catalog.pg_trigger g
                 WHERE g.tgrelid = c.oid AND g.tgname = 'holdfast_guard'
                     AND g.tgenabled IN ('O', 'A'))

@@ -53,16 +53,25 @@ installs 'an older one' 'is installed, in place of version 0; the fences that'
 is "$(pg -c "SELECT fence FROM holdfast.guard WHERE name = 'a'")" 42 \
     'its memory is kept'
 holdfast guard postgres |
-    sed "s/SELECT 3/SELECT 1/; /SET lc_monetary/d; /SET [ditbe][a-z_]* =/d" | pg
+    sed "s/SELECT 3/SELECT 1/; /SET lc_monetary/d; /SET [ditbeq][a-z_]* =/d" | pg
 installs 'version 1, whose names depend on settings' \
     'is installed, in place of version 1; the fences that'
-is "$(pg -c "SELECT cardinality(proconfig) FROM pg_proc WHERE proname = 'guard_row'")" 7 \
+is "$(pg -c "SELECT cardinality(proconfig) FROM pg_proc WHERE proname = 'guard_row'")" 8 \
     'they do not any more'
 pg -c 'DROP FUNCTION holdfast.guard_version()'
 installs 'one from before there were versions' 'is installed, in place of version 0'
 pg -c 'DROP FUNCTION holdfast.fence(text, bigint)'
 installs 'one that lacks a function' 'is installed, in place of an incomplete'
 is "$(pg -c "SELECT holdfast.fence('a', 42)")" t 'it is there again'
+pg -c "CREATE FUNCTION holdfast.fence(text, text) RETURNS boolean LANGUAGE sql
+    AS 'SELECT holdfast.fence(\$1, \$2::bigint)'" \
+    -c 'REVOKE ALL ON FUNCTION holdfast.fence(text, text) FROM PUBLIC'
+installs 'with a function of that name by another hand' 'was installed already; nothing was'
+holdfast guard postgres | sed 's/SELECT 3/SELECT 2/' | pg
+installs 'an older one beside it' 'is installed, in place of version 2; the fences that'
+is "$(pg -c "SELECT proacl FROM pg_proc WHERE proname = 'fence' AND pronargs = 2
+    AND proargtypes[1] = 'text'::regtype")" '{postgres=X/postgres}' 'whose rights stay'
+pg -c 'DROP FUNCTION holdfast.fence(text, text)'
 holdfast guard postgres | sed 's/SELECT 3/SELECT 7/' | pg
 before=$(installed)
 refused 78 'PostgreSQL: has version 7 of the guard, and this holdfast version 3: '\

@@ -69,6 +69,10 @@ refused 'a name with NUL' 'u0000|0x00' "SELECT holdfast.fence(E'a\\u0000b', 7)"
 refused 'a name that is not UTF-8' 'invalid byte sequence' \
     "SELECT holdfast.fence(E'a\\xff', 7)"
 is "$(memory a)" 42 'none of these touched a'
+refused 'a parameter of type text' 'fence\(text, text\) does not exist' \
+    "PREPARE p (text, text) AS SELECT holdfast.fence(\$1, \$2); EXECUTE p('typed', '6')"
+runs 'a parameter of type text, as docs/fencing.md says' \
+    "PREPARE p (text, text) AS SELECT holdfast.fence(\$1, \$2::bigint); EXECUTE p('typed', '6')"
 
 # ---- One transaction
 pg -c "CREATE TABLE t (id int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 0)"
@@ -420,17 +424,17 @@ refused 'an attached partition, installed again' "presents no fence of 'parts-2'
 # The name of a row's lock is the same text in each session.
 pg <<'SQL'
 CREATE TABLE slots (at timestamptz, day date, f float8, i interval, h bytea, m money,
-    v int, fence bigint);
+    r regclass, v int, fence bigint);
 SQL
-holdfast guard postgres --table slots --lock '{at},{day},{f},{i},{h},{m}' | pg
+holdfast guard postgres --table slots --lock '{at},{day},{f},{i},{h},{r},{m}' | pg
 runs 'a row whose name has many types' "SET timezone = 'UTC';
     INSERT INTO slots VALUES ('2026-01-02 12:00+00', '2026-01-02', 0.1::float8 + 0.2,
-        '1 day 2:00', 'abc', 5, 0, 900)"
+        '1 day 2:00', 'abc', 5, 'pg_class', 0, 900)"
 stale='2026-01-02 12:00:00\+00,2026-01-02,0.30000000000000004,1 day 02:00:00,'
-stale="fence 5 of .*'$stale.*x616263,.*5.00' is stale: 900"
+stale="fence 5 of .*'$stale.*x616263,pg_class,.*5.00' is stale: 900"
 for setting in "timezone = 'Europe/Berlin'" "datestyle = 'German'" \
     'extra_float_digits = -3' "intervalstyle = 'iso_8601'" \
-    "bytea_output = 'escape'"; do
+    "bytea_output = 'escape'" 'quote_all_identifiers = on'; do
     refused "$setting" "$stale" "SET $setting; UPDATE slots SET v = 1, fence = 5"
 done
 
@@ -458,6 +462,23 @@ pg -c 'ALTER TABLE heir DISABLE TRIGGER holdfast_guard'
 capture bash -c "holdfast guard postgres --table top --lock 'top-{id}' |
     psql -XAtq -U postgres -v ON_ERROR_STOP=1"
 like "$err" 'the table heir inherits from top and has no guard' 'a disabled one is none'
+pg <<'SQL'
+CREATE TABLE first (id int, b int, fence bigint);
+CREATE TABLE second () INHERITS (first);
+INSERT INTO second VALUES (7, 100, NULL);
+SQL
+holdfast guard postgres --table second --lock 'first-{id}' | pg
+pg -c 'CREATE TABLE third () INHERITS (second)' \
+    -c 'CREATE TABLE fourth () INHERITS (third)' \
+    -c "CREATE TRIGGER holdfast_guard BEFORE INSERT OR UPDATE OR DELETE ON third
+        FOR EACH ROW EXECUTE FUNCTION holdfast.guard_row('fence', 'first-', 'id')"
+capture bash -c "holdfast guard postgres --table first --lock 'first-{id}' |
+    psql -XAtq -U postgres -v ON_ERROR_STOP=1"
+isnt "$code" 0 'a grandchild that has no guard: not installed'
+like "$err" 'the table fourth inherits from first and has no guard' 'and says it'
+holdfast guard postgres --table fourth --lock 'first-{id}' | pg
+holdfast guard postgres --table first --lock 'first-{id}' | pg
+is "$?" 0 'it is, when all have one'
 runs 'DETACH PARTITION leaves a table without a guard, as docs/fencing.md says' \
     'ALTER TABLE parts DETACH PARTITION parts1; UPDATE parts1 SET part = 3'
 
