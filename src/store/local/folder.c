@@ -11,6 +11,7 @@
 
 #include "base/fail.h"
 #include "io/home.h"
+#include "io/namespace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -193,6 +194,19 @@ static enum hf_status fail_not_set_up(const char *path, struct hf_error *error)
                    path, path);
 }
 
+static void look_around(struct hf_folder_view *out)
+{
+    struct stat about;
+    *out = (struct hf_folder_view){.root_dev = 0};
+    if (stat("/", &about) == 0) {
+        out->root_dev = about.st_dev;
+        out->root_ino = about.st_ino;
+    }
+    if (hf_namespace_stat("mnt", &about) == 0) {
+        out->mounts = about.st_ino;
+    }
+}
+
 static bool is_shared_shape(const struct stat *about)
 {
     return about->st_uid == 0 &&
@@ -216,6 +230,7 @@ static enum hf_status check_shape(struct hf_folder *folder,
     folder->is_shared = is_shared_shape(&about);
     folder->uid = about.st_uid;
     folder->gid = about.st_gid;
+    look_around(&folder->view);
     if (folder->is_shared) {
         return HF_OK;
     }
@@ -327,4 +342,32 @@ enum hf_status hf_folder_open(const char *wanted, struct hf_folder *out,
         status = check_shape(out, error);
     }
     return status == HF_OK ? hf_folder_check_fs(out->path, error) : status;
+}
+
+/* ---- A file that is open ------------------------------------------------ */
+
+/* Of a namespace that is not known, the root folder decides. */
+bool hf_folder_is_elsewhere(const struct hf_folder *folder)
+{
+    struct hf_folder_view now;
+    const struct hf_folder_view *then = &folder->view;
+    look_around(&now);
+    return now.root_dev != then->root_dev || now.root_ino != then->root_ino ||
+           (now.mounts != then->mounts && now.mounts != 0 && then->mounts != 0);
+}
+
+/* If the path can be followed, a file that was moved away counts as removed,
+ * too: other processes do not find it. */
+bool hf_folder_has_file(const struct hf_folder *folder, const char *path,
+                        const struct hf_folder_file *file, struct stat *about)
+{
+    bool is_there = lstat(path, about) == 0;
+    bool is_missing = !is_there && (errno == ENOENT || errno == ENOTDIR);
+    if (is_there && about->st_dev == file->dev && about->st_ino == file->ino) {
+        return true;
+    }
+    if ((is_there || is_missing) && !hf_folder_is_elsewhere(folder)) {
+        return false;
+    }
+    return fstat(file->fd, about) == 0 && about->st_nlink > 0;
 }

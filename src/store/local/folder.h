@@ -29,11 +29,19 @@
  * the first access to a page costs as much as several system calls. */
 #define HF_FOLDER_MAX 1000
 
+/* Where paths of the calling thread lead: its root folder and its mounts. */
+struct hf_folder_view {
+    dev_t root_dev;
+    ino_t root_ino;
+    ino_t mounts; /* the mount namespace; 0: not known */
+};
+
 struct hf_folder {
     char path[HF_FOLDER_MAX];
     bool is_shared;
     uid_t uid; /* owner of the folder and of its files */
     gid_t gid; /* shared: members of this group may use the store */
+    struct hf_folder_view view; /* when it was opened */
 };
 
 /** Find the folder and check its shape; @p wanted NULL: the default one, in the
@@ -49,6 +57,24 @@ enum hf_status hf_folder_open(const char *wanted, struct hf_folder *out,
 enum hf_status hf_folder_check_file(const struct hf_folder *folder,
                                     const char *path, const struct stat *about,
                                     struct hf_error *error);
+
+/* A file that is open. */
+struct hf_folder_file {
+    int fd;
+    dev_t dev;
+    ino_t ino;
+};
+
+/** Is @p file still the one that other processes find at @p path? A process may
+ * have lost its way there since it opened the folder: with setuid(), chroot()
+ * or another mount namespace. Then the file counts as found while it has a
+ * link. @return true: @p about is filled. */
+bool hf_folder_has_file(const struct hf_folder *folder, const char *path,
+                        const struct hf_folder_file *file, struct stat *about);
+
+/* The thread has another root folder or mount namespace than when it opened the
+ * folder: the folder's path may lead to another store, or nowhere. */
+bool hf_folder_is_elsewhere(const struct hf_folder *folder);
 
 /* What to do about the file of the folder if it is damaged, or other users may
  * have written to it. Values are not made again, as locks are, so a remedy for

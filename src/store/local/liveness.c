@@ -15,11 +15,13 @@
  *   other pid namespace  its pids are not valid here: alive
  *   /proc hides others   (hidepid) kill(2) tells whether the pid is in use; if
  *                        it is, alive, since the start time is unknown
- *   /proc not ours       (a namespace without its own /proc) unknown: alive
+ *   /proc not ours       (a namespace without its own /proc, or after chroot())
+ *                        unknown: alive, unless kill(2) finds the pid unused
  *
- * Cost: kill(2) and one small read for each process, some 10 us; a walk of
- * /proc only for a group without its leader. It runs outside of
- * transactions, and only if a request meets a name that is held. */
+ * Cost: kill(2) and one small read for each process, some 10 us, and as much
+ * again before a process counts as ended; a walk of /proc only for a group
+ * without its leader. It runs outside of transactions, and only if a request
+ * meets a name that is held. */
 #include "store/local/liveness.h"
 
 #include "base/assert.h"
@@ -105,11 +107,33 @@ static bool is_unused(int64_t pid)
 
 /* ---- Ourselves --------------------------------------------------------- */
 
+/** @return true: /proc is of our own pid namespace; `own_stat` is our line. */
+static bool sees_itself(const struct hf_proc_view *view,
+                        struct stat_line *own_stat)
+{
+    char self[24], own[24];
+    ssize_t len = readlink("/proc/self", self, sizeof(self) - 1);
+    snprintf(own, sizeof(own), "%lld", (long long)view->own_pid);
+    if (len <= 0) {
+        return false;
+    }
+    self[len] = '\0';
+    return strcmp(self, own) == 0 && read_stat(view->own_pid, own_stat);
+}
+
+/* chroot() or another mount namespace may have led to another /proc since, in
+ * which our numbers mean other processes. */
+static bool still_sees(const struct hf_proc_view *view)
+{
+    struct stat_line line;
+    return view->can_see && sees_itself(view, &line) &&
+           line.start_ticks == view->own_start_ticks;
+}
+
 static void look(struct hf_proc_view *view)
 {
     struct stat space;
     struct stat_line line;
-    char self[24], own[24];
     if (view->is_ready) {
         return;
     }
@@ -119,13 +143,7 @@ static void look(struct hf_proc_view *view)
         return;
     }
     view->pid_space = space.st_ino;
-    ssize_t len = readlink("/proc/self", self, sizeof(self) - 1);
-    snprintf(own, sizeof(own), "%lld", (long long)view->own_pid);
-    if (len <= 0) {
-        return;
-    }
-    self[len] = '\0';
-    view->can_see = strcmp(self, own) == 0 && read_stat(view->own_pid, &line);
+    view->can_see = sees_itself(view, &line);
     view->own_start_ticks = view->can_see ? line.start_ticks : 0;
 }
 
@@ -135,10 +153,22 @@ uint64_t hf_pid_space(struct hf_proc_view *view)
     return view->pid_space;
 }
 
+static void forget_others(const struct hf_proc_view *view,
+                          const struct hf_life_set *set,
+                          struct hf_processes *out)
+{
+    for (uint32_t i = 0; i < set->count; i++) {
+        if (set->pids[i] != view->own_pid) {
+            out->of[i].start_ticks = 0;
+        }
+    }
+}
+
 void hf_processes_note(struct hf_proc_view *view, const struct hf_life_set *set,
                        struct hf_processes *out)
 {
     struct stat_line line;
+    bool has_others = false;
     HF_ASSERT(set->count <= HF_LIFE_PROCESSES_MAX);
     look(view);
     out->count = 0;
@@ -152,10 +182,14 @@ void hf_processes_note(struct hf_proc_view *view, const struct hf_life_set *set,
         out->of[i].pid = pid;
         if (pid == view->own_pid) {
             out->of[i].start_ticks = view->own_start_ticks;
-        } else {
-            out->of[i].start_ticks =
-                read_stat(leader, &line) ? line.start_ticks : 0;
+            continue;
         }
+        has_others = true;
+        out->of[i].start_ticks =
+            read_stat(leader, &line) ? line.start_ticks : 0;
+    }
+    if (has_others && !still_sees(view)) {
+        forget_others(view, set, out);
     }
     out->count = set->count;
 }
@@ -186,13 +220,11 @@ static bool group_has_member(int64_t group)
     return found;
 }
 
-static bool group_is_over(const struct hf_process *process)
+/* What /proc shows of a group that is there. */
+static bool group_has_ended(const struct hf_process *process)
 {
     struct stat_line line;
     int64_t leader = -process->pid;
-    if (is_unused(process->pid)) {
-        return true;
-    }
     if (read_stat(leader, &line)) {
         if (process->start_ticks != 0 &&
             line.start_ticks != process->start_ticks) {
@@ -210,17 +242,26 @@ static bool group_is_over(const struct hf_process *process)
     return !has_member && !group_has_member(leader);
 }
 
-static bool process_is_over(const struct hf_process *process)
+/* What /proc shows of a process that is there. */
+static bool process_has_ended(const struct hf_process *process)
 {
     struct stat_line line;
-    if (is_unused(process->pid)) {
-        return true;
-    }
     if (!read_stat(process->pid, &line)) {
         return is_unused(process->pid); /* it has just ended, or is hidden */
     }
     return is_zombie(&line) || (process->start_ticks != 0 &&
                                 line.start_ticks != process->start_ticks);
+}
+
+static bool is_over(const struct hf_proc_view *view,
+                    const struct hf_process *process)
+{
+    if (is_unused(process->pid)) {
+        return true;
+    }
+    bool has_ended = process->pid < 0 ? group_has_ended(process)
+                                      : process_has_ended(process);
+    return has_ended && still_sees(view);
 }
 
 bool hf_processes_are_over(struct hf_proc_view *view,
@@ -232,10 +273,7 @@ bool hf_processes_are_over(struct hf_proc_view *view,
         return false;
     }
     for (uint32_t i = 0; i < life->count; i++) {
-        const struct hf_process *process = &life->of[i];
-        bool is_over = process->pid < 0 ? group_is_over(process)
-                                        : process_is_over(process);
-        if (!is_over) {
+        if (!is_over(view, &life->of[i])) {
             return false;
         }
     }

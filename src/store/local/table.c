@@ -258,11 +258,14 @@ enum hf_status hf_table_open(struct hf_table *table, struct hf_gate *gate,
         return status;
     }
     table->map_bytes = gate->page->map_bytes;
-    table->dev = about.st_dev;
-    table->ino = about.st_ino;
+    table->file.dev = about.st_dev;
+    table->file.ino = about.st_ino;
     int number = hf_table_env_open(gate->data_path, ENV_FLAGS, 0600,
                                    table->map_bytes, &table->env);
     bool is_older = false;
+    if (number == 0) {
+        number = mdb_env_get_fd(table->env, &table->file.fd);
+    }
     if (number == 0) {
         number = mdb_txn_begin(table->env, NULL, MDB_RDONLY, &table->mdb_txn);
     }
@@ -283,8 +286,8 @@ enum hf_status hf_table_open(struct hf_table *table, struct hf_gate *gate,
 bool hf_table_is_intact(const struct hf_table *table)
 {
     struct stat about;
-    return stat(table->gate->data_path, &about) == 0 &&
-           about.st_dev == table->dev && about.st_ino == table->ino &&
+    return hf_folder_has_file(table->gate->folder, table->gate->data_path,
+                              &table->file, &about) &&
            about.st_size >= (off_t)table->map_bytes;
 }
 

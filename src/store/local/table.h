@@ -29,9 +29,8 @@ struct hf_table {
     MDB_env *env;
     MDB_txn *mdb_txn; /* NULL: no transaction is open */
     MDB_dbi names;
-    uint64_t map_bytes; /* that this process has mapped */
-    dev_t dev;          /* of the mapped file, as is ino */
-    ino_t ino;
+    uint64_t map_bytes;         /* that this process has mapped */
+    struct hf_folder_file file; /* that is mapped */
     struct hf_gate *gate;
 };
 
@@ -49,7 +48,8 @@ enum hf_status hf_table_renew(const struct hf_folder *folder,
                               const char *data_path, uint64_t *map_bytes,
                               struct hf_error *error);
 
-/* The path still leads to the mapped file, which is as long as the map. */
+/* The mapped file is still in its place (hf_folder_has_file()), and as long as
+ * the map. */
 bool hf_table_is_intact(const struct hf_table *table);
 
 int hf_table_begin(struct hf_table *table);

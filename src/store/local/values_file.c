@@ -105,11 +105,23 @@ static int sync_folder(const char *path)
     return number;
 }
 
+static int sync_disk(struct hf_values *values)
+{
+    if (syncfs(values->file.fd) != 0) {
+        return errno;
+    }
+    values->gate->page->values.is_unsynced = 0;
+    return 0;
+}
+
 /* Sync the file and its entry, and the folders above, which may be new too. */
 static int sync_all(struct hf_values *values)
 {
     char path[PATH_SIZE];
     int number = mdb_env_sync(values->env, 1);
+    if (number == 0 && hf_folder_is_elsewhere(values->gate->folder)) {
+        return sync_disk(values); /* the paths do not lead there */
+    }
     set_path(values->gate, path);
     for (char *end = strrchr(path, '/'); number == 0 && end != NULL;
          end = strrchr(path, '/')) {
@@ -189,7 +201,7 @@ static bool has_held_values(const struct hf_values *values)
 {
     const struct hf_gate_page *page = values->gate->page;
     return values->birth != 0 && page->values_birth == values->birth &&
-           page->values_ino == values->ino;
+           page->values_ino == values->file.ino;
 }
 
 /* The last page that is used only rises. */
@@ -199,7 +211,7 @@ static void remember_values(const struct hf_values *values)
     struct hf_gate_page *page = values->gate->page;
     mdb_env_info(values->env, &info);
     if (info.me_last_pgno > 1 && !has_held_values(values)) {
-        page->values_ino = values->ino;
+        page->values_ino = values->file.ino;
         page->values_birth = values->birth;
     }
 }
@@ -216,8 +228,8 @@ static enum hf_status check_file(struct hf_values *values, const char *path,
     if (status != HF_OK) {
         return status;
     }
-    values->dev = about.st_dev;
-    values->ino = about.st_ino;
+    values->file.dev = about.st_dev;
+    values->file.ino = about.st_ino;
     values->birth = birth_of(fd);
     if (!is_new(fd, about.st_size)) {
         return HF_OK;
@@ -239,6 +251,7 @@ static enum hf_status open_env(struct hf_values *values, const char *path,
         values->env = NULL;
         return hf_values_fail(number, error);
     }
+    mdb_env_get_fd(values->env, &values->file.fd);
     number = mdb_txn_begin(values->env, NULL, MDB_RDONLY, &txn);
     if (number == 0) {
         number = mdb_dbi_open(txn, NULL, 0, &values->dbi);
@@ -295,11 +308,21 @@ static enum hf_status check_length(const struct hf_values *values,
                : fail_cut(error);
 }
 
+/* At the path there may be the file of another store, which has a mutex of its
+ * own. */
+static enum hf_status fail_elsewhere(struct hf_error *error)
+{
+    return hf_fail(error, HF_CONFIG,
+                   "cannot open " FILE_NAME ": this process has another root "
+                   "folder or mount namespace than when it opened the store; "
+                   "read a value before the change");
+}
+
 static bool is_at(const struct hf_values *values, const char *path)
 {
     struct stat about;
-    return values->env != NULL && lstat(path, &about) == 0 &&
-           about.st_dev == values->dev && about.st_ino == values->ino;
+    return values->env != NULL && hf_folder_has_file(values->gate->folder, path,
+                                                     &values->file, &about);
 }
 
 enum hf_status hf_values_open(struct hf_values *values, struct hf_gate *gate,
@@ -311,7 +334,9 @@ enum hf_status hf_values_open(struct hf_values *values, struct hf_gate *gate,
     set_path(gate, path);
     if (!is_at(values, path)) {
         hf_values_close(values);
-        status = open_file(values, path, error);
+        status = hf_folder_is_elsewhere(gate->folder)
+                     ? fail_elsewhere(error)
+                     : open_file(values, path, error);
     }
     if (status == HF_OK) {
         status = check_length(values, error);

@@ -22,9 +22,8 @@ struct hf_values {
     struct hf_gate *gate; /* borrowed */
     MDB_env *env;         /* NULL: not open */
     MDB_dbi dbi;
-    dev_t dev; /* of the open file, as are these */
-    ino_t ino;
-    uint64_t birth; /* when it was made; 0: not known */
+    struct hf_folder_file file; /* the open one */
+    uint64_t birth;             /* when it was made; 0: not known */
 };
 
 /** Open or make the file, unless it is open. It is opened again if the path

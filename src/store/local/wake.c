@@ -51,11 +51,6 @@ struct message {
 #define MESSAGE_LEN(n_notes)                                                   \
     (offsetof(struct message, notes) + (n_notes) * sizeof(struct hf_wake_note))
 
-void hf_wake_init(struct hf_wake *wake, hf_watch_fn *ready)
-{
-    *wake = (struct hf_wake){.watch = {.fd = -1, .ready = ready}};
-}
-
 /* 0: unknown. Processes with 0 count as in one namespace. */
 static uint64_t read_space(void)
 {
@@ -63,10 +58,19 @@ static uint64_t read_space(void)
     return hf_namespace_stat("net", &about) == 0 ? about.st_ino : 0;
 }
 
+/* The namespace is read again when the socket is made. After chroot() that may
+ * fail. */
+void hf_wake_init(struct hf_wake *wake, hf_watch_fn *ready)
+{
+    *wake = (struct hf_wake){.watch = {.fd = -1, .ready = ready},
+                             .space = read_space()};
+}
+
 static bool make_socket(struct hf_wake *wake)
 {
     if (wake->watch.fd < 0) {
-        wake->space = read_space();
+        uint64_t space = read_space();
+        wake->space = space != 0 ? space : wake->space;
         wake->watch.fd = hf_standard_fds_avoid(
             socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     }

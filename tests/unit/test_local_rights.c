@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A process that opens the embedded store, and then gives up its rights, its
+ * root folder or its mount namespace, keeps its locks: its paths lead nowhere,
+ * or to another store. */
+/* link: -Wl,--wrap=clock_gettime */
+#include "local_fixture.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:host:1:1"
+#define B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb:host:2:2"
+#define C "cccccccccccccccccccccccccccccccc:host:3:3"
+#define TTL_MS 60000 /* longer than a test: no lease ends by itself */
+#define ANY_USER 65534
+
+/* In the child process of a case: end it at the first failure. */
+#define NEED(condition)                                                        \
+    do {                                                                       \
+        if (!(condition)) {                                                    \
+            fprintf(stderr, "# line %d: %s; %s\n", __LINE__, #condition,       \
+                    d->reason);                                                \
+            _exit(1);                                                          \
+        }                                                                      \
+    } while (0)
+
+/* The child cannot do what the case is about. */
+#define ABLE(condition)                                                        \
+    do {                                                                       \
+        if (!(condition)) {                                                    \
+            _exit(77);                                                         \
+        }                                                                      \
+    } while (0)
+
+struct place {
+    char folder[64];
+    char root[64]; /* an empty folder */
+};
+
+/* Only its owner may look into the folder. */
+static struct place place_of(void **state)
+{
+    struct fixture *f = *state;
+    struct place place;
+    memcpy(place.folder, f->folder, sizeof(place.folder));
+    assert_int_equal(chmod(f->folder, 0700), 0);
+    folder_make(place.root);
+    return place;
+}
+
+typedef void act_fn(struct driver *d, const struct place *place);
+
+static void run_as_child(void **state, act_fn *act)
+{
+    struct place place = place_of(state);
+    int status = -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        static struct driver d;
+        driver_start(&d, place.folder);
+        act(&d, &place);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(rmdir(place.root), 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+        skip();
+    }
+    assert_int_equal(status, 0);
+}
+
+static bool is_granted(struct driver *d, const char *name)
+{
+    return acquire(d, name, A, TTL_MS, 0)->verdict == HF_VERDICT_OK;
+}
+
+static void drop_rights(struct driver *d)
+{
+    ABLE(setgroups(0, NULL) == 0 && setgid(ANY_USER) == 0 &&
+         setuid(ANY_USER) == 0);
+    NEED(access("/", W_OK) != 0);
+}
+
+static void enter(const char *root)
+{
+    ABLE(chroot(root) == 0 && chdir("/") == 0);
+}
+
+/* The lock "first" is renewed and released, and another one granted. */
+static void use_it(struct driver *d, uint64_t first)
+{
+    NEED(is_granted(d, "second"));
+    NEED(confirm(d, "first", A, first, TTL_MS, true)->verdict == HF_VERDICT_OK);
+    jump_ms(20); /* both files are looked at again */
+    NEED(confirm(d, "first", A, first, TTL_MS, true)->verdict == HF_VERDICT_OK);
+    NEED(release(d, "first", A, first, 0)->verdict == HF_VERDICT_OK);
+}
+
+static uint64_t hold_first(struct driver *d)
+{
+    NEED(is_granted(d, "first"));
+    return d->answer.counter;
+}
+
+/* ---- Locks ------------------------------------------------------------- */
+
+static void act_other_user(struct driver *d, const struct place *place)
+{
+    (void)place;
+    uint64_t first = hold_first(d);
+    drop_rights(d);
+    use_it(d, first);
+}
+
+static void other_user(void **state)
+{
+    run_as_child(state, act_other_user);
+    refused(acquire(driver_of(state), "second", B, TTL_MS, 0), A);
+    granted(acquire(driver_of(state), "first", B, TTL_MS, 0));
+}
+
+static void act_other_user_for_a_while(struct driver *d,
+                                       const struct place *place)
+{
+    (void)place;
+    uint64_t first = hold_first(d);
+    ABLE(seteuid(ANY_USER) == 0);
+    NEED(is_granted(d, "third"));
+    NEED(seteuid(0) == 0);
+    use_it(d, first);
+}
+
+static void other_user_for_a_while(void **state)
+{
+    run_as_child(state, act_other_user_for_a_while);
+}
+
+static void act_other_root(struct driver *d, const struct place *place)
+{
+    uint64_t first = hold_first(d);
+    enter(place->root);
+    drop_rights(d);
+    use_it(d, first);
+}
+
+static void other_root(void **state)
+{
+    run_as_child(state, act_other_root);
+    refused(acquire(driver_of(state), "second", B, TTL_MS, 0), A);
+    granted(acquire(driver_of(state), "first", B, TTL_MS, 0));
+}
+
+/* Mounts of its own, in which the path leads to another store. */
+static void cover(const struct place *place, struct driver *other)
+{
+    ABLE(unshare(CLONE_NEWNS) == 0 &&
+         mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+         mount("none", place->folder, "tmpfs", 0, "mode=700") == 0);
+    driver_start(other, place->folder);
+}
+
+static void act_other_mounts(struct driver *d, const struct place *place)
+{
+    static struct driver other;
+    uint64_t first = hold_first(d);
+    cover(place, &other);
+    NEED(is_granted(&other, "first"));
+    use_it(d, first);
+}
+
+static void other_mounts(void **state)
+{
+    run_as_child(state, act_other_mounts);
+    refused(acquire(driver_of(state), "second", B, TTL_MS, 0), A);
+}
+
+/* ---- The files are removed all the same -------------------------------- */
+
+static int enter_folder(const struct place *place)
+{
+    int fd = open(place->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ABLE(fd >= 0);
+    return fd;
+}
+
+static void need_cut_off(struct driver *d)
+{
+    NEED(!is_granted(d, "fourth"));
+    NEED(d->answer.fault == HF_CONFIG &&
+         strstr(d->reason, "removed, replaced or cut") != NULL);
+}
+
+static void act_removed_below_root(struct driver *d, const struct place *place)
+{
+    int folder = enter_folder(place);
+    hold_first(d);
+    enter(place->root);
+    NEED(is_granted(d, "third"));
+    NEED(unlinkat(folder, "locks.mdb", 0) == 0);
+    need_cut_off(d);
+}
+
+static void removed_below_root(void **state)
+{
+    run_as_child(state, act_removed_below_root);
+}
+
+static void act_removed_by_root(struct driver *d, const struct place *place)
+{
+    int folder = enter_folder(place);
+    hold_first(d);
+    ABLE(seteuid(ANY_USER) == 0);
+    NEED(is_granted(d, "third"));
+    NEED(seteuid(0) == 0 && unlinkat(folder, "locks.mdb", 0) == 0 &&
+         seteuid(ANY_USER) == 0);
+    need_cut_off(d);
+}
+
+static void removed_by_root(void **state)
+{
+    run_as_child(state, act_removed_by_root);
+}
+
+static void act_cut_below_root(struct driver *d, const struct place *place)
+{
+    int folder = enter_folder(place);
+    int fd = openat(folder, "locks.mdb", O_WRONLY | O_CLOEXEC);
+    hold_first(d);
+    enter(place->root);
+    NEED(is_granted(d, "third"));
+    NEED(fd >= 0 && ftruncate(fd, 4096) == 0);
+    need_cut_off(d);
+}
+
+static void cut_below_root(void **state)
+{
+    run_as_child(state, act_cut_below_root);
+}
+
+/* ---- Values ------------------------------------------------------------ */
+
+static bool is_put(struct driver *d, char fill)
+{
+    char id[] = "00000000000000000000000000000000"; /* of this write */
+    id[0] = fill;
+    struct hf_ask ask = {
+        .cookie = 7,
+        .verb = HF_VERB_PUT,
+        .name = "v",
+        .name_len = 1,
+        .owner = id,
+        .owner_len = sizeof(id) - 1,
+        .counter = HF_VERSION_ANY,
+        .value = {&fill, 1},
+    };
+    return driver_ask(d, &ask)->verdict == HF_VERDICT_OK;
+}
+
+static bool is_value(struct driver *d, char fill)
+{
+    struct hf_ask ask = {
+        .cookie = 7, .verb = HF_VERB_GET, .name = "v", .name_len = 1};
+    return driver_ask(d, &ask)->verdict == HF_VERDICT_OK && d->value_len == 1 &&
+           d->value_first == fill;
+}
+
+static void act_values_below_root(struct driver *d, const struct place *place)
+{
+    NEED(is_put(d, 'x'));
+    enter(place->root);
+    drop_rights(d);
+    NEED(is_value(d, 'x') && is_put(d, 'y') && is_value(d, 'y'));
+}
+
+static void values_below_root(void **state)
+{
+    run_as_child(state, act_values_below_root);
+    assert_true(is_value(driver_of(state), 'y'));
+}
+
+/* The first use comes too late, and must not write into the other store. */
+static void act_values_of_another(struct driver *d, const struct place *place)
+{
+    static struct driver other;
+    cover(place, &other);
+    NEED(is_put(&other, 'o'));
+    NEED(!is_put(d, 'x'));
+    NEED(strstr(d->reason, "another root folder or mount namespace") != NULL);
+    NEED(is_value(&other, 'o'));
+    NEED(is_granted(d, "second"));
+}
+
+static void values_of_another(void **state)
+{
+    run_as_child(state, act_values_of_another);
+}
+
+/* ---- Waiters ----------------------------------------------------------- */
+
+/* So that the other one has made its socket. */
+static void hold_second(struct driver *d, struct driver *other)
+{
+    NEED(is_granted(d, "second"));
+    NEED(queue(other, "second", B, TTL_MS)->verdict == HF_VERDICT_QUEUED);
+}
+
+/* Its first wait is after the change: the grant is pushed to it. */
+static void act_waits_below_root(struct driver *d, const struct place *place)
+{
+    static struct driver other;
+    driver_start(&other, place->folder);
+    uint64_t held = acquire(&other, "first", B, TTL_MS, 0)->counter;
+    hold_second(d, &other);
+    enter(place->root);
+    drop_rights(d);
+    NEED(queue(d, "first", A, TTL_MS)->verdict == HF_VERDICT_QUEUED);
+    NEED(release(&other, "first", B, held, 0)->verdict == HF_VERDICT_OK);
+    NEED(driver_hear(d, 1));
+}
+
+static void waits_below_root(void **state)
+{
+    run_as_child(state, act_waits_below_root);
+}
+
+/* Its first grant is after the change. */
+static void act_grants_below_root(struct driver *d, const struct place *place)
+{
+    static struct driver other;
+    uint64_t first = hold_first(d);
+    driver_start(&other, place->folder);
+    NEED(queue(&other, "first", B, TTL_MS)->verdict == HF_VERDICT_QUEUED);
+    enter(place->root);
+    NEED(release(d, "first", A, first, 0)->verdict == HF_VERDICT_OK);
+    NEED(driver_hear(&other, 1));
+}
+
+static void grants_below_root(void **state)
+{
+    run_as_child(state, act_grants_below_root);
+}
+
+/* ---- Dead holders ------------------------------------------------------ */
+
+/* A process without rights frees the lock of a holder that has ended. */
+static void act_dead_below_root(struct driver *d, const struct place *place)
+{
+    int status = 0;
+    pid_t pid = fork();
+    if (pid == 0) {
+        _exit(0);
+    }
+    NEED(waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOWAIT) == 0);
+    NEED(acquire(d, "first", C, TTL_MS, pid)->verdict == HF_VERDICT_OK);
+    NEED(waitpid(pid, &status, 0) == pid);
+    enter(place->root);
+    drop_rights(d);
+    NEED(is_granted(d, "first"));
+}
+
+static void dead_below_root(void **state)
+{
+    run_as_child(state, act_dead_below_root);
+}
+
+/* Mount a /proc of a new pid namespace below `root`. @return its process 1. */
+static pid_t mount_other_proc(const char *root)
+{
+    char path[100], byte = 0;
+    int ready[2];
+    snprintf(path, sizeof(path), "%s/proc", root);
+    ABLE(unshare(CLONE_NEWNS | CLONE_NEWPID) == 0 &&
+         mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+         mount("none", root, "tmpfs", 0, NULL) == 0 && mkdir(path, 0755) == 0 &&
+         pipe2(ready, O_CLOEXEC) == 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        byte = mount("proc", path, "proc", 0, NULL) == 0 ? 1 : 0;
+        ABLE(write(ready[1], &byte, 1) == 1);
+        close(ready[1]);
+        for (;;) {
+            pause();
+        }
+    }
+    close(ready[1]);
+    ABLE(pid > 0 && read(ready[0], &byte, 1) == 1 && byte == 1);
+    return pid;
+}
+
+/* Process 1 of the machine is alive. In the other /proc, number 1 is a process
+ * with another start time. */
+static void act_other_proc(struct driver *d, const struct place *place)
+{
+    int status = 0;
+    NEED(acquire(d, "first", C, TTL_MS, 1)->verdict == HF_VERDICT_OK);
+    pid_t other = mount_other_proc(place->root);
+    enter(place->root);
+    bool is_robbed = is_granted(d, "first");
+    bool is_held = acquire(d, "second", C, TTL_MS, 1)->verdict == HF_VERDICT_OK;
+    kill(other, SIGKILL);
+    waitpid(other, &status, 0);
+    NEED(!is_robbed && is_held);
+}
+
+static void other_proc(void **state)
+{
+    run_as_child(state, act_other_proc);
+    refused(acquire(driver_of(state), "first", B, TTL_MS, 0), C);
+    refused(acquire(driver_of(state), "second", B, TTL_MS, 0), C);
+}
+
+int main(void)
+{
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(other_user),         IN_FOLDER(other_user_for_a_while),
+        IN_FOLDER(other_root),         IN_FOLDER(other_mounts),
+        IN_FOLDER(removed_below_root), IN_FOLDER(removed_by_root),
+        IN_FOLDER(cut_below_root),     IN_FOLDER(values_below_root),
+        IN_FOLDER(values_of_another),  IN_FOLDER(waits_below_root),
+        IN_FOLDER(grants_below_root),  IN_FOLDER(dead_below_root),
+        IN_FOLDER(other_proc),
+    };
+    return cmocka_run_group_tests_name("local_rights", tests, NULL, NULL);
+}
