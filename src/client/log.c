@@ -109,9 +109,22 @@ static const char *show(const struct hf_lock *lock, char out[HF_NAME_SHOWN_MAX])
     return hf_name_show(hf_lock_name_bytes(lock), lock->name_len, out);
 }
 
-/* The nodes of `mask`, each with its last error: "a: timed out; b". */
-static const char *reasons(const struct hf_client *client, uint16_t mask,
-                           char *out, size_t size)
+static const char *reason_of(const struct hf_client *client, unsigned node,
+                             const struct hf_node *info)
+{
+    const char *reason = client->peers[node].reason;
+    if (reason[0] != '\0') {
+        return reason;
+    }
+    return info->health == HF_NODE_CONNECTING ? "connecting"
+           : client->nodes.misses[node] > 0   ? "no answer"
+                                              : "";
+}
+
+/* The nodes of `mask`, each with its last error: "a: timed out; b", or only
+ * their addresses. */
+static const char *list(const struct hf_client *client, uint16_t mask,
+                        bool has_reasons, char *out, size_t size)
 {
     size_t used = 0;
     out[0] = '\0';
@@ -121,10 +134,7 @@ static const char *reasons(const struct hf_client *client, uint16_t mask,
             continue;
         }
         address_of(client, i, &info);
-        const char *reason = client->peers[i].reason;
-        if (reason[0] == '\0' && info.health == HF_NODE_CONNECTING) {
-            reason = "connecting";
-        }
+        const char *reason = has_reasons ? reason_of(client, i, &info) : "";
         int len =
             snprintf(out + used, size - used, "%s%s%s%s", used > 0 ? "; " : "",
                      info.address, reason[0] != '\0' ? ": " : "", reason);
@@ -133,13 +143,20 @@ static const char *reasons(const struct hf_client *client, uint16_t mask,
     return out;
 }
 
-/* The nodes that have no vote, are slow, or last replied with an error. */
+static const char *reasons(const struct hf_client *client, uint16_t mask,
+                           char *out, size_t size)
+{
+    return list(client, mask, true, out, size);
+}
+
+/* The nodes that have no vote, have not answered in time, or last replied with
+ * an error. */
 static uint16_t missing(const struct hf_client *client)
 {
     uint16_t mask = 0;
     for (unsigned i = 0; i < client->nodes.count; i++) {
         bool is_there = (client->nodes.voting & (1U << i)) != 0 &&
-                        !hf_nodes_is_slow(&client->nodes, i) &&
+                        client->nodes.misses[i] == 0 &&
                         client->peers[i].reason[0] == '\0';
         mask |= (uint16_t)(is_there ? 0 : 1U << i);
     }
@@ -354,7 +371,7 @@ void hf_log_step(struct hf_client *client, const struct hf_lock *lock,
         hf_client_log(client, HF_LOG_INFO, "%s: %s late: no answer from %s",
                       show(lock, name),
                       was == HF_PHASE_HOLDING ? "renewal" : "request",
-                      reasons(client, effects->missed, why, sizeof(why)));
+                      list(client, effects->missed, false, why, sizeof(why)));
     }
     if (effects->state_changed && is_users(lock)) {
         log_state(client, lock);

@@ -159,6 +159,38 @@ static void test_outage_is_logged(void **state)
     hf_client_close(client);
 }
 
+static void assert_no_line_has(struct journal *journal, const char *text)
+{
+    pthread_mutex_lock(&journal->mutex);
+    for (int i = 0; i < journal->n; i++) {
+        if (strstr(journal->lines[i], text) != NULL) {
+            fail_msg("logged: %s", journal->lines[i]);
+        }
+    }
+    pthread_mutex_unlock(&journal->mutex);
+}
+
+/* A lease so short that it ends before the server counts as slow. */
+static void test_outage_of_a_short_lease_is_logged(void **state)
+{
+    (void)state;
+    static struct journal journal;
+    struct hf_client *client = open_logged(world_url(), &journal);
+    const char *name = fresh_name();
+    char text[260];
+    snprintf(text, sizeof(text), "lost: not renewed in time: %.200s: no answer",
+             one_address(client));
+    await_quick(client);
+    struct hf_lock *lock = take(client, name, 1000);
+    stop();
+    assert_logged(&journal, HF_LOG_INFO, name, "renewal late: no answer from ");
+    assert_logged(&journal, HF_LOG_ERROR, name, text);
+    assert_no_line_has(&journal, "this process was stopped");
+    go_on();
+    assert_int_equal(hf_lock_release(lock), HF_LOST);
+    hf_client_close(client);
+}
+
 /* No server is to blame: as after a SIGSTOP of the program, or a suspend. */
 static void test_own_delay_is_logged(void **state)
 {
@@ -262,6 +294,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_outage_is_logged, go_on_again),
+        cmocka_unit_test_teardown(test_outage_of_a_short_lease_is_logged,
+                                  go_on_again),
         cmocka_unit_test(test_own_delay_is_logged),
         cmocka_unit_test(test_hand_over_is_logged),
         cmocka_unit_test(test_quarantine_is_logged),
