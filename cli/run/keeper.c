@@ -25,6 +25,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
@@ -37,20 +38,30 @@
 
 /* ---- Becoming the keeper ------------------------------------------------ */
 
+static bool open_wake(struct cli_keeper *keeper)
+{
+    struct epoll_event in = {.events = EPOLLIN};
+    keeper->wake = epoll_create1(EPOLL_CLOEXEC);
+    return keeper->wake >= 0 &&
+           epoll_ctl(keeper->wake, EPOLL_CTL_ADD, keeper->link, &in) == 0 &&
+           epoll_ctl(keeper->wake, EPOLL_CTL_ADD, keeper->signals, &in) == 0;
+}
+
 static int set_up(struct cli_keeper *keeper)
 {
-    sigset_t all, child;
+    sigset_t all, wanted;
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     cli_title_keeper();
     (void)sigemptyset(&keeper->handed);
-    (void)sigemptyset(&child);
-    (void)sigaddset(&child, SIGCHLD);
-    keeper->signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+    (void)sigemptyset(&wanted);
+    (void)sigaddset(&wanted, SIGCHLD);
+    cli_keeper_own_add(keeper, &wanted);
+    keeper->signals = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
     keeper->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (keeper->signals < 0 || keeper->timer < 0) {
+    if (keeper->signals < 0 || keeper->timer < 0 || !open_wake(keeper)) {
         return cli_message_errno(CLI_EXIT_INTERNAL, "keeper", errno);
     }
     return 0;
@@ -106,7 +117,7 @@ static int take_lock(struct cli_keeper *keeper,
         .client = keeper->client,
         .request = request,
         .status = keeper->status,
-        .stop_fd = keeper->link,
+        .stop_fd = keeper->wake,
         .stop = cli_keeper_stop,
         .user = keeper,
         .is_quiet = keeper->args->is_quiet,
@@ -207,11 +218,9 @@ static void set_timer(struct cli_keeper *keeper)
 /* Orphans of the command become our children, and are reaped too. */
 static void reap(struct cli_keeper *keeper)
 {
-    struct signalfd_siginfo info;
     int status;
     pid_t pid;
-    while (read(keeper->signals, &info, sizeof(info)) > 0) {
-    }
+    cli_keeper_own_read(keeper);
     while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
         if (pid != keeper->child.pid) {
             continue;
@@ -334,6 +343,7 @@ static int run_command(struct cli_keeper *keeper)
         cli_keeper_look(keeper);
     }
     watch(keeper);
+    cli_keeper_own_end(keeper);
     if (keeper->drain_ns == 0) {
         cli_keeper_give_terminal(keeper);
     }

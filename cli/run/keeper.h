@@ -42,12 +42,21 @@ enum cli_why {
 /* cli_keeper_stop(): the wrapper has ended. No signal has this number. */
 #define CLI_STOP_GONE 1000
 
+/* keeper_own.c: SIGHUP, SIGINT, SIGQUIT and SIGTERM to the keeper itself, in
+ * the order of its table. */
+#define CLI_OWN_SIGNALS 4
+struct cli_own {
+    int64_t due_ns[CLI_OWN_SIGNALS];  /* when it is handed on; 0: none came */
+    int64_t sent_ns[CLI_OWN_SIGNALS]; /* when the wrapper last sent it; 0 */
+};
+
 /* The state of the keeper. Times are CLOCK_BOOTTIME in nanoseconds. */
 struct cli_keeper {
     struct cli_run *run;
     const struct cli_args *args;
-    int link; /* our end of the socket pair */
-    int signals;
+    int link;    /* our end of the socket pair */
+    int signals; /* SIGCHLD, and our own */
+    int wake;    /* epoll of `link` and `signals` */
     int timer;
     int64_t timer_ns; /* the time that it is set to */
     struct hf_client *client;
@@ -76,6 +85,7 @@ struct cli_keeper {
     bool was_taken;        /* the lock was acquired in this round */
     bool had_terminal;     /* the command was in the foreground to its end */
     sigset_t handed;       /* signals that were forwarded to the command */
+    struct cli_own own;    /* signals to the keeper */
     struct cli_interrupt interrupt; /* the signal that ended it */
     pid_t survivor; /* a descendant that did not die in time; 0: none */
 };
@@ -119,6 +129,29 @@ bool cli_keeper_was_asked(const struct cli_keeper *keeper);
 /* keeper_drain.c: signal the command's process group, or what is left of it. */
 void cli_keeper_signal(const struct cli_keeper *keeper, int number);
 
+/* keeper_own.c: add to `wanted` the signals to the keeper that are handed on.
+ */
+void cli_keeper_own_add(const struct cli_keeper *keeper, sigset_t *wanted);
+
+/* keeper_own.c: read keeper->signals, and note those. */
+void cli_keeper_own_read(struct cli_keeper *keeper);
+
+/* keeper_own.c: the wrapper has sent this signal: it is not handed on again. */
+void cli_keeper_own_sent(struct cli_keeper *keeper, int number);
+
+/* keeper_own.c: when cli_keeper_own_hand_on() must be called next. */
+int64_t cli_keeper_own_next(const struct cli_keeper *keeper);
+
+/* keeper_own.c: forget a signal that is due by then. @return it; 0: none. */
+int cli_keeper_own_take(struct cli_keeper *keeper, int64_t until_ns);
+
+/* keeper_own.c: hand on to the command what is due. */
+void cli_keeper_own_hand_on(struct cli_keeper *keeper, int64_t now_ns);
+
+/* keeper_own.c: the command has ended. What has come by now counts as handed
+ * on: the command may have had the same signal itself. */
+void cli_keeper_own_end(struct cli_keeper *keeper);
+
 /* keeper_end.c: send SIGTERM to the command. */
 void cli_keeper_end(struct cli_keeper *keeper, enum cli_why why);
 
@@ -153,7 +186,8 @@ void cli_keeper_give_terminal(struct cli_keeper *keeper);
  * @return false when the wrapper has ended. */
 bool cli_keeper_hear(struct cli_keeper *keeper);
 
-/* keeper_jobs.c: the same while no command runs; a cli_acquire_stop_fn.
+/* keeper_jobs.c: the same while no command runs, and signals to the keeper; a
+ * cli_acquire_stop_fn, called when keeper->wake is readable.
  * @return the signal that ends the run, CLI_STOP_GONE, or 0. */
 int cli_keeper_stop(void *user);
 

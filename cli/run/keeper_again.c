@@ -59,7 +59,7 @@ static int64_t jittered_ms(int64_t ms)
 static int pause_for(struct cli_keeper *keeper, int64_t ms)
 {
     struct pollfd fds[2] = {
-        {.fd = keeper->link, .events = POLLIN},
+        {.fd = keeper->wake, .events = POLLIN},
         {.fd = hf_client_fd(keeper->client), .events = POLLIN},
     };
     int64_t until_ns = cli_time_now_ns() + ms * CLI_NS_PER_MS;

@@ -19,7 +19,6 @@
 
 #include <signal.h>
 #include <sys/wait.h>
-#include <time.h>
 
 static bool was_handed(const struct cli_keeper *keeper, int number)
 {
@@ -49,22 +48,12 @@ static bool has_lock(const struct cli_keeper *keeper)
 }
 
 /* A signal to the whole service reaches the command too, which may have ended
- * before the wrapper could hand it on. It may be in the link, and the keeper,
- * which blocks all signals, has one of its own. */
+ * before the wrapper could hand it on. It may be in the link, and the keeper
+ * has one of its own. */
 static void hear_all(struct cli_keeper *keeper)
 {
-    const struct timespec at_once = {0};
-    sigset_t ends;
-    int number;
-    sigemptyset(&ends);
-    sigaddset(&ends, SIGHUP);
-    sigaddset(&ends, SIGINT);
-    sigaddset(&ends, SIGQUIT);
-    sigaddset(&ends, SIGTERM);
     (void)cli_keeper_hear(keeper);
-    while ((number = sigtimedwait(&ends, NULL, &at_once)) > 0) {
-        (void)sigaddset(&keeper->handed, number);
-    }
+    cli_keeper_own_end(keeper);
 }
 
 static bool begin(struct cli_keeper *keeper)

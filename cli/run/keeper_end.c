@@ -235,6 +235,7 @@ static int64_t max_hold_at(const struct cli_keeper *keeper)
 int64_t cli_keeper_next(const struct cli_keeper *keeper)
 {
     int64_t next_ns = kill_at(keeper);
+    next_ns = least(next_ns, cli_keeper_own_next(keeper));
     if (keeper->why == CLI_WHY_NONE) {
         next_ns = least(next_ns, least(term_at(keeper), max_hold_at(keeper)));
     }
@@ -264,6 +265,7 @@ bool cli_keeper_enforce(struct cli_keeper *keeper)
     if (keeper->lock != NULL && now_ns >= keeper->deadline_ns) {
         set_lost(keeper);
     }
+    cli_keeper_own_hand_on(keeper, now_ns);
     if (now_ns >= max_hold_at(keeper)) {
         cli_keeper_end(keeper, CLI_WHY_MAX_HOLD);
     }

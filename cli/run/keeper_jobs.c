@@ -86,6 +86,7 @@ bool cli_keeper_hear(struct cli_keeper *keeper)
         case CLI_LINK_GONE:
             return false;
         case CLI_LINK_SIGNAL:
+            cli_keeper_own_sent(keeper, word.value);
             (void)sigaddset(&keeper->handed, word.value);
             cli_keeper_signal(keeper, word.value);
             break;
@@ -99,9 +100,9 @@ bool cli_keeper_hear(struct cli_keeper *keeper)
     }
 }
 
-int cli_keeper_stop(void *user)
+/* @return a signal that the wrapper sent, CLI_STOP_GONE, or 0. */
+static int stop_by_wrapper(struct cli_keeper *keeper)
 {
-    struct cli_keeper *keeper = user;
     for (;;) {
         struct cli_ipc_word word = cli_ipc_read(keeper->link);
         if (word.kind == CLI_LINK_NONE) {
@@ -114,8 +115,22 @@ int cli_keeper_stop(void *user)
             atomic_store(&keeper->run->link.shared->resumed, word.value);
         }
         if (word.kind == CLI_LINK_SIGNAL && cli_signals_ends(word.value)) {
-            keeper->interrupt = (struct cli_interrupt){.number = word.value};
             return word.value;
         }
     }
+}
+
+/* One of our own ends a wait at once: no command would get it twice. */
+int cli_keeper_stop(void *user)
+{
+    struct cli_keeper *keeper = user;
+    int number = stop_by_wrapper(keeper);
+    if (number == 0) {
+        cli_keeper_own_read(keeper);
+        number = cli_keeper_own_take(keeper, INT64_MAX);
+    }
+    if (number != 0 && number != CLI_STOP_GONE) {
+        keeper->interrupt = (struct cli_interrupt){.number = number};
+    }
+    return number;
 }

@@ -154,6 +154,16 @@ wait_until 10 test -e "$W/dies"
 kill -HUP $one
 wait $one
 is $? 129 'a command that dies of SIGHUP ends it'
+rm -f "$W/heard"
+holdfast run --again seat -- "$W/reload" "$W" &
+one=$!
+pids+=("$one")
+wait_until 10 heard begin 1
+kill -TERM "$(pgrep -P $one)"
+wait_until 10 is_gone $one || kill -KILL $one
+wait $one
+is $? 5 'SIGTERM to the keeper, whose pid is shown, ends it too'
+is "$(grep -c begin "$W/heard")" 1 'and no round follows'
 
 # If the wrapper is killed, all its processes end.
 rm -f "$W/heard"

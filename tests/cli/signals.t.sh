@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib/tap.sh"
 export HOLDFAST_URL=local://$W/store
 
-# A command that writes down which signals it gets, and ends with SIGTERM.
+# A command that writes down which signals it gets. SIGTERM ends it.
 cat >"$W/listen" <<'X'
 exec 2>/dev/null
 for signal in HUP INT QUIT USR1 USR2 ALRM WINCH; do
@@ -19,6 +19,9 @@ X
 said() {
     grep -q "^$1$" "$W/log"
 }
+times() {
+    grep -c "^$1$" "$W/log"
+}
 
 set -m # else a background job ignores SIGINT and SIGQUIT
 holdfast run job -- bash "$W/listen" "$W" 2>"$W/err" &
@@ -30,15 +33,39 @@ for signal in HUP INT QUIT USR1 USR2 ALRM WINCH; do
     kill -$signal $wrapper
     ok "SIG$signal is handed on" wait_until 5 said $signal
 done
-kill -TERM "$keeper"
-kill -INT "$keeper"
-kill -HUP "$keeper"
-ok 'the keeper does not mind signals' kill -0 "$keeper"
-ok 'and hands none on' test "$(grep -c TERM "$W/log")" = 0
 kill -TERM $wrapper
 wait $wrapper
 is $? 9 'SIGTERM is forwarded, and the code is that of the command'
 is "$(cat "$W/err")" '' 'no word of ours'
+
+# The pid that `ls` and every message show is the keeper's.
+rm -f "$W/log" "$W/ready"
+set -m
+holdfast run job -- bash "$W/listen" "$W" 2>"$W/err" &
+wrapper=$!
+set +m
+wait_until 10 test -e "$W/ready"
+keeper=$(cat "$W/keeper")
+is "$(holdfast ls --json job | grep -o '"pid":[0-9]*' | head -n 1)" \
+    "\"pid\":$keeper" 'ls shows the pid of the keeper'
+for signal in HUP INT QUIT; do
+    kill -$signal "$keeper"
+    ok "SIG$signal to the keeper is handed on" wait_until 5 said $signal
+done
+# As systemd does at a stop or a reload.
+for order in "$wrapper $keeper" "$keeper $wrapper"; do
+    : >"$W/log"
+    # shellcheck disable=SC2086 # two pids
+    kill -HUP $order
+    wait_until 5 said HUP
+    sleep 1 # sleeps: a second one would come half a second later
+    is "$(times HUP)" 1 'SIGHUP to both is handed on once'
+done
+kill -TERM "$keeper"
+wait_until 10 is_gone $wrapper || kill -KILL $wrapper
+wait $wrapper
+is $? 9 'SIGTERM to the keeper: the code is that of the command'
+is "$(cat "$W/err")" '' 'and no word of ours'
 
 # The whole group of the command gets the signal, as from a terminal.
 holdfast run job -- sh -c 'sleep 300 & echo $! >"$0"; wait' "$W/child" &
@@ -70,6 +97,8 @@ wrapper=$!
 wait_until 10 test -s "$W/nohup"
 kill -HUP $wrapper
 kill -HUP "$(cat "$W/nohup")"
+kill -HUP "$(pgrep -P $wrapper)"
+sleep 1 # sleeps: it would be handed on half a second later
 kill -USR1 $wrapper
 wait $wrapper
 is $? $((128 + 10)) 'an ignored SIGHUP is not handed on, the next signal is'
@@ -98,6 +127,16 @@ for signal in INT TERM HUP QUIT USR1; do
         "SIG$signal while waiting: one line"
     is "$(cat "$W/out")" '' "SIG$signal while waiting: the command never ran"
 done
+rm -f "$W/events"
+holdfast run --status-fd 9 held -- echo never 9>"$W/events" 2>"$W/err" &
+waiter=$!
+wait_until 10 grep -q waiting "$W/events"
+kill -TERM "$(pgrep -P $waiter)"
+wait_until 10 is_gone $waiter || kill -KILL $waiter
+wait $waiter
+is $? 143 'SIGTERM to the keeper while waiting: 143'
+is "$(cat "$W/err")" 'holdfast: held: stopped by SIGTERM while waiting' \
+    'SIGTERM to the keeper while waiting: one line'
 set -m
 holdfast acquire held >"$W/out" 2>"$W/err" &
 waiter=$!
