@@ -344,6 +344,9 @@ HF_API void hf_lock_owner_at(const struct hf_lock *lock, size_t idx,
  *
  * @param lock    A lock that is not LOST.
  * @param ttl_ms  The new lease, of later renewals too; 0 keeps the present one.
+ *                A shorter one limits this holder at once; the nodes may keep
+ *                the lease before to its end, unless the lock is released. So
+ *                a crash of the holder may be followed only then.
  * @param error   The reason of a failure, or NULL.
  *
  * @return HF_OK - a majority confirmed; HF_LOST; HF_UNAVAILABLE, HF_DENIED,

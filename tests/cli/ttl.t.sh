@@ -56,6 +56,9 @@ test_store() { # TITLE URL-FOR-12s URL-FOR-10m
     ok "$title: extend --ttl ($(seconds "$out") s)" \
         test "$(seconds "$out")" -le 60
     like "${out%% *}" '@[0-9]+/60000$' "$title: which the text names"
+    left=$(holdfast ls -u "$long" --json job | jq .remaining_ms)
+    ok "$title: a shorter one leaves the lease before at the servers ($left ms)" \
+        test "$left" -gt 200000
     capture holdfast extend -u "$long" job --owner "${out%% *}"
     ok "$title: and the next extend keeps ($(seconds "$out") s)" \
         test "$(seconds "$out")" -gt 25 -a "$(seconds "$out")" -le 60
