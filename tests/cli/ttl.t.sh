@@ -82,4 +82,38 @@ for i in 1 4; do
 done
 test_store 'three redis' "${one[*]}$query" \
     "${SERVER_URL[s4]} ${SERVER_URL[s5]} ${SERVER_URL[s6]}$query"
+
+# Clients of the embedded store may differ in max_ttl and fence_keep: a smaller
+# value of one neither shortens another's lease nor lowers a fence.
+usual=local://$W/mixed
+other="local://$W/mixed?max_ttl=2s&fence_keep=10s"
+read -r owner before _ < <(holdfast acquire -u "$usual" idle)
+holdfast release -u "$usual" idle --owner "$owner"
+start=$(now_ms)
+capture holdfast acquire -u "$usual" -t 1m long
+is "$code" 0 'embedded: a lease of one client'
+capture holdfast break -u "$other" --now --json long
+ok 'embedded: a break by a client with a short max_ttl knows all of it' \
+    test "$(jq .two_may_run_ms <<<"$out")" -gt 50000
+capture holdfast acquire -u "$usual" -t 8s waited
+since=$(now_ms)
+capture timeout 60 holdfast break -u "$other" waited
+took=$(($(now_ms) - since))
+is "$code" 0 'embedded: a break that waits, by that client'
+ok "embedded: for the whole lease ($took ms)" test $took -ge 7000
+is_old() {
+    [ $(($(now_ms) - start)) -gt 10500 ]
+}
+wait_until 20 is_old
+sweep() { # each 64th write examines 64 names
+    for _ in {1..33}; do
+        holdfast run -u "$other" -t 1s busy -- true
+    done
+    [ "$(holdfast ls -u "$usual" --json idle | jq .fence)" = null ]
+}
+ok 'embedded: its fence_keep deletes the counter of an idle name' \
+    wait_until 30 sweep
+read -r _ after _ < <(holdfast acquire -u "$usual" idle)
+ok "embedded: and the next fence is greater ($before, $after)" \
+    test "$after" -gt "$before"
 finish
