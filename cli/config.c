@@ -4,6 +4,7 @@
  * URL and checked by the library, so that there is one list of them. */
 #include "config.h"
 
+#include "base/nearest.h"
 #include "exit_code.h"
 #include "io/home.h"
 #include "message.h"
@@ -298,6 +299,28 @@ static int take_line(struct file *file, char *line)
     return wrong != NULL ? complain(file, wrong) : take_pair(file, key, value);
 }
 
+/* Without a URL no store checks the parameters: one of them may be that key,
+ * misspelled. @return the exit code. */
+static int refuse_no_url(struct file *file)
+{
+    static const char *const url[] = {"url", NULL};
+    const struct cli_config *config = file->config;
+    struct cli_out out;
+    for (size_t i = 0; i < config->n_keys; i++) {
+        const char *key = config->keys[i].key;
+        if (strcmp(key, url[0]) != 0 && hf_nearest(key, url) != NULL) {
+            file->line = config->keys[i].line;
+            begin_line(&out, file);
+            cli_out_text(&out, "unknown key \"");
+            cli_out_text(&out, key);
+            cli_out_text(&out, "\": did you mean \"url\"?");
+            return cli_message_end(&out, CLI_EXIT_CONFIG);
+        }
+    }
+    file->line = 0;
+    return complain(file, "has no `url = …` line");
+}
+
 /* The last URL in a text of several, separated by blanks. */
 static const char *last_url(const char *text)
 {
@@ -315,9 +338,8 @@ static int join(struct file *file)
     struct cli_config *config = file->config;
     struct cli_out out;
     size_t len = strlen(config->url);
-    file->line = 0;
     if (len == 0) {
-        return complain(file, "has no `url = …` line");
+        return refuse_no_url(file);
     }
     if (file->params[0] == '\0') {
         return 0;

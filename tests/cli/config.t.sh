@@ -57,6 +57,12 @@ echo 'url = ' >"$file"
 refused "$file: has no .url" 'no url'
 echo 'max_ttl = 5s' >"$file"
 refused "$file: has no .url" 'parameters only'
+printf '# store\nurll = local://%s\n' "$W/x" >"$file"
+refused "$file:2: unknown key \"urll\": did you mean \"url\"?" 'url misspelled'
+printf 'max_ttl = 5s\nUrl = local:\nuri = local:\n' >"$file"
+refused "$file:2: not a .key = value. line" 'a key in capitals'
+printf 'max_ttl = 5s\nuri = local:\n' >"$file"
+refused "$file:2: unknown key \"uri\": did you mean \"url\"?" 'after a parameter'
 printf 'url = local://%s\nmax_tll = 5s\n' "$W/x" >"$file"
 refused "$file:2: .*max_ttl" 'unknown parameter: the nearest'
 printf 'url = local://%s\nnonsense\n' "$W/x" >"$file"
