@@ -255,21 +255,35 @@ static bool must_leave(const struct breaking *breaking)
            from->remaining_ms + from->remaining_ms / 100 + 2 > most_ms;
 }
 
+/* As the library words its refusals, which run and acquire print: in those a
+ * backslash of a label is one. */
+static void put_refusal(struct cli_out *out, const struct cli_holder *from)
+{
+    if (from->kind == HF_HOLDER_SHARED) {
+        cli_out_text(out, "held by others who share it");
+    } else {
+        cli_format_who(out, from);
+        cli_format_since(out, from);
+    }
+    if (from->kind == HF_HOLDER_HOLDFAST && from->label[0] != '\0') {
+        cli_out_text(out, " (");
+        cli_out_plain(out, from->label);
+        cli_out_text(out, ")");
+    }
+    cli_out_text(out, ", lease ends in ");
+    cli_out_int(out, from->remaining_ms / 1000);
+    cli_out_text(out, ".");
+    cli_out_int(out, from->remaining_ms % 1000 / 100);
+    cli_out_text(out, " s");
+}
+
 static int leave(const struct breaking *breaking)
 {
-    char text[CLI_DURATION_TEXT];
-    const struct cli_holder *from = &breaking->from;
     struct cli_out out;
     cli_message_begin(&out);
     put_name(&out, breaking->args);
     cli_out_text(&out, ": ");
-    if (from->kind == HF_HOLDER_SHARED) {
-        cli_out_text(&out, "held by others who share it");
-    } else {
-        cli_format_held(&out, from);
-    }
-    cli_out_text(&out, ", lease ends in ");
-    cli_out_text(&out, cli_duration_text(from->remaining_ms, text));
+    put_refusal(&out, &breaking->from);
     return cli_message_end(&out, CLI_EXIT_BUSY);
 }
 

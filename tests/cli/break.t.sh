@@ -32,7 +32,7 @@ passed_on() { # TITLE OPTION...
 }
 
 test_store() { # TITLE
-    local title=$1 owner fence breaker waiter start took
+    local title=$1 owner fence breaker waiter start took refusal
     # Only reserved.
     holdfast run --min-hold 1h reserved -- true
     start=$(now_ms)
@@ -47,6 +47,16 @@ test_store() { # TITLE
     capture timeout 60 holdfast break -n both
     is "$code" 0 "$title: a mark and a reservation together, also with -n"
     is "$(ran both)" ran "$title: --once may run again"
+
+    # A refusal has the words of that of run.
+    read -r owner fence _ < <(holdfast acquire --label 'a\b (c)' -t 25s label)
+    capture holdfast break -n label
+    refusal=$(sed -E 's/[0-9]+\.[0-9] s$/N s/' <<<"$err")
+    capture holdfast run -n label -- true
+    is "$refusal" "$(sed -E 's/[0-9]+\.[0-9] s$/N s/' <<<"$err")" \
+        "$title: -n refuses as run -n does"
+    like "$refusal" ' \(a\\b \(c\)\), lease ends in N s$' "$title: with the label"
+    holdfast release label --owner "$owner"
 
     # A cancelled break leaves the holder as it was.
     read -r owner fence _ < <(holdfast acquire -t 25s job)
