@@ -144,4 +144,23 @@ refused 78 'HTTPS server' 'a server with TLS, asked without' \
 gives 0 'the name of the host' \
     run -n -u "consuls://localhost:${CONSUL_PORT[c1]}$query" job -- true
 ok 'nothing is left' wait_until 20 is_empty
+
+# ---- The server comes back with a certificate of another authority -------------
+
+cp "$W/tls/ca.crt" "$W/authority"
+begin holder -t 30s -u "consuls://$server?node_timeout=3s&connect_timeout=5s&tls_ca=$W/authority" \
+    nightly
+ok 'a holder' wait_until 20 holds holder
+consul_stop c1
+tls_issue changed 2 '' other
+cp -p "$W/tls/changed.crt" "$W/tls/server.crt"
+cp -p "$W/tls/changed.key" "$W/tls/server.key"
+cp "$W/tls/other.crt" "$W/next" && mv "$W/next" "$W/authority"
+cp "$W/tls/other.crt" "$W/tls/ca.crt" # of the test's own requests
+ok 'Consul starts with it' consul_restart c1
+before=$(grep -c '"renewed"' "$W/events.holder")
+is_renewed() { [ "$(grep -c '"renewed"' "$W/events.holder")" -gt "$before" ]; }
+ok 'the holder reads the authority again' wait_until 25 is_renewed
+end holder
+ok '... and releases the lock' wait_until 20 is_empty
 finish
