@@ -261,6 +261,27 @@ static void a_relative_name_is_of_the_first_folder(void **state)
     rmdir(other);
 }
 
+/* The server is not of the authority that is there at first. */
+static void a_replaced_authority_is_read_again(void **state)
+{
+    struct world *world = *state;
+    char authority[64];
+    snprintf(authority, sizeof(authority), "%s/ca.pem", world->dir);
+    struct hf_tls_settings settings = {.ca = authority, .scheme = "redis"};
+    write_authority(authority);
+    struct hf_tls *tls =
+        hf_tls_new(&settings, world->reason, sizeof(world->reason));
+    assert_non_null(tls);
+    unlink(authority);
+    assert_int_equal(link(world->cert, authority), 0);
+    world->client = hf_tls_open(tls, world->client_fd, "127.0.0.1",
+                                world->reason, sizeof(world->reason));
+    finish_handshake(world);
+    server_closes(world);
+    hf_tls_free(tls);
+    unlink(authority);
+}
+
 /* The authority is replaced by one that the server is not of, so that the
  * handshake succeeds with what was read before. */
 static void an_exposed_key_is_not_read_again(void **state)
@@ -326,6 +347,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_connection_outlives_its_context,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(a_relative_name_is_of_the_first_folder,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_replaced_authority_is_read_again,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(an_exposed_key_is_not_read_again, setup,
                                         teardown),
