@@ -222,6 +222,68 @@ like "$(head -n 1 "$W/err")" 'ended after 1.1s \(--max-hold\)$' \
 kill -TERM $one
 wait $one
 
+# ---- Over rounds, no half line of --status-fd is continued by another one
+# The name makes an event longer than a page; one page of the pipe is left, so each
+# event is cut while it is full. The command reads in its second round.
+export HOLDFAST_URL=local://$W/store
+long=$(printf '%01000d' 0 | tr 0 '\377')
+cat >"$W/rounds" <<'X'
+#!/bin/sh
+echo round >>"$1/round"
+if [ -p "$1/full" ] && [ "$(grep -c round "$1/round")" = 2 ]; then
+    dd bs=65536 count=1 <"$1/full" >"$1/part1" 2>/dev/null
+fi
+[ "$(grep -c round "$1/round")" -lt 3 ] || exec sleep 300
+X
+chmod +x "$W/rounds"
+rounds() { [ -e "$W/round" ] && [ "$(grep -c round "$W/round")" -ge "$1" ]; }
+without_blocking() { # COMMAND... : in the background, instead of the subshell
+    exec python3 -c 'import os, sys
+os.set_blocking(9, False)
+os.execvp(sys.argv[1], sys.argv[1:])' "$@"
+}
+cut_rounds() { # TITLE [PREFIX...]: of the command
+    local title=$1 one
+    rm -f "$W"/{full,round,part1,part2}
+    mkfifo "$W/full"
+    exec 9<>"$W/full"
+    dd if=/dev/zero bs=65536 count=1 >&9 2>/dev/null
+    head -c 4096 <&9 >"$W/read"
+    "${@:2}" holdfast run --again --status-fd 9 "$long" -- "$W/rounds" "$W" \
+        2>"$W/err" &
+    one=$!
+    pids+=("$one")
+    ok "$title: three rounds" wait_until 40 rounds 3
+    kill -TERM $one
+    wait $one
+    is "$?:$(cat "$W/err")" 143: "$title: it ends by the signal alone"
+    dd bs=65536 count=1 <&9 2>/dev/null >"$W/part2"
+    exec 9>&-
+    LC_ALL=C tr -d '\0' <"$W/part1" >"$W/lines"
+    LC_ALL=C tr -d '\0' <"$W/part2" >>"$W/lines"
+    ok "$title: one event was cut" grep -q '^{.*[^}]$' "$W/lines"
+    is "$(grep -c '.{"event"' "$W/lines")" 0 "$title: no event follows on a half line"
+    ok "$title: a whole one follows" grep -q '^{"event":"acquired".*}$' "$W/lines"
+}
+cut_rounds 'a full pipe'
+cut_rounds 'a full pipe that does not block' without_blocking
+
+# ---- A reader that goes away does not end the job
+for how in '' without_blocking; do
+    rm -f "$W"/{round,full}
+    mkfifo "$W/reader.${#how}"
+    $how holdfast run --again --status-fd 9 seat -- "$W/rounds" "$W" \
+        9>"$W/reader.${#how}" 2>"$W/err" &
+    one=$!
+    pids+=("$one")
+    head -n 1 "$W/reader.${#how}" >"$W/first"
+    ok "no reader${how:+, non-blocking}: the rounds go on" wait_until 40 rounds 3
+    kill -TERM $one
+    wait $one
+    is "$?:$(cat "$W/err")" 143: 'and only the signal ends it'
+    like "$(cat "$W/first")" '^\{"event":"waiting".*\}$' 'the reader had one line'
+done
+
 # ---- An outage is waited through
 export HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off&node_timeout=1s"
 rm -f "$W"/led "$W"/events.*
