@@ -173,6 +173,7 @@ servers_start 3
 export HOLDFAST_URL="$URLS?node_timeout=1s&max_ttl=10s"
 servers_declare "$HOLDFAST_URL"
 follow few
+pids[few]=${pids[follow]}
 follow few-json --json
 run A job
 says few 'job +(acquired|held) by' 'quarantine: followed before'
