@@ -6,6 +6,7 @@
 
 #include "guard.h"
 #include "store.h"
+#include "text_size.h"
 #include "utf8.h"
 
 #include <string.h>
@@ -39,7 +40,7 @@ static void offer_text(struct completion *it, const char *text)
 
 static void offer_options(struct completion *it, const struct cli_opt *opts)
 {
-    char text[64];
+    char text[HF_TEXT_PHRASE];
     struct cli_out name;
     for (; opts != NULL && opts->name != NULL; opts++) {
         if (opts->kind == CLI_OPT_LATER) {

@@ -7,6 +7,7 @@
 #include "schema.h"
 #include "snapshot.h"
 #include "store.h"
+#include "text_size.h"
 #include "width.h"
 
 #include <stdio.h>
@@ -268,7 +269,7 @@ static bool init_once(struct hf_client *client, const struct cli_args *args,
 static bool is_confirmed(void)
 {
     struct cli_out out;
-    char line[16] = "";
+    char line[HF_TEXT_SHORT] = "";
     if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0) {
         return false;
     }

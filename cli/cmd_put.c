@@ -7,6 +7,7 @@
 #include "opts_wait.h"
 #include "signals.h"
 #include "store.h"
+#include "text_size.h"
 #include "value_io.h"
 
 #include <inttypes.h>
@@ -50,7 +51,7 @@ static int print(const struct cli_args *args, uint64_t version)
         return 0;
     }
     /* The write stays: its version must not be lost with the output. */
-    char text[200], which[40] = "";
+    char text[HF_TEXT_REASON], which[HF_TEXT_WORD] = "";
     if (!args->is_delete) {
         snprintf(which, sizeof(which), ", version %" PRIu64, version);
     }

@@ -4,6 +4,7 @@
 
 #include "exit_code.h"
 #include "message.h"
+#include "text_size.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -93,7 +94,7 @@ static int run(struct cli_args *args)
     char interval[] = "--interval";
     char quiet[] = "-q";
     char dashes[] = "--";
-    char every[24];
+    char every[HF_TEXT_NUMBER];
     char looked[4 * PATH_ROOM];
     struct cli_out out;
     char *argv[10] = {name};

@@ -7,6 +7,7 @@
 #include "opts_wait.h"
 #include "pipe_child.h"
 #include "store.h"
+#include "text_size.h"
 #include "value_io.h"
 
 #include <stdlib.h>
@@ -29,7 +30,7 @@ struct command_update {
 /* HOLDFAST_NAME stays that of a lock, with its fence: no lock is held here. */
 static void export_version(const struct cli_args *args, uint64_t version)
 {
-    char text[24];
+    char text[HF_TEXT_NUMBER];
     struct cli_out out;
     cli_out_init_text(&out, text, sizeof(text));
     cli_out_fence(&out, version);

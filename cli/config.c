@@ -244,8 +244,8 @@ static int take_param(struct file *file, const char *key, const char *value)
     for (; *value != '\0'; value++) {
         if (strchr("%&#?+ ,", *value) != NULL) {
             static const char hex[] = "0123456789ABCDEF";
-            char code[3] = {'%', hex[(unsigned char)*value >> 4],
-                            hex[*value & 15]};
+            char code[] = {'%', hex[(unsigned char)*value >> 4],
+                           hex[*value & 15]};
             cli_out_bytes(&out, code, sizeof(code));
         } else {
             cli_out_bytes(&out, value, 1);

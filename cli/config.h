@@ -5,6 +5,7 @@
 #define CLI_CONFIG_H
 
 #include "args.h"
+#include "text_size.h"
 
 enum cli_config_source {
     CLI_FROM_OPTION,
@@ -19,16 +20,19 @@ enum cli_config_source {
 /* Bytes of a password with its NUL: more than any generated secret has. */
 #define CLI_PASSWORD_MAX 1024
 
+/* Bytes of a URL with the parameters of the file. */
+#define CLI_CONFIG_URL_MAX 8192
+
 struct cli_config {
     enum cli_config_source source;
     struct {
-        char key[24];
+        char key[HF_TEXT_NUMBER];
         unsigned line;
     } keys[CLI_CONFIG_KEYS]; /* of the file */
     size_t n_keys;
-    char path[512]; /* of the file, for messages */
-    char url[8192]; /* with the file's parameters */
-    char password_file[1024];
+    char path[CLI_HOME_MAX];      /* of the file, for messages */
+    char url[CLI_CONFIG_URL_MAX]; /* with the file's parameters */
+    char password_file[CLI_PATH_MAX];
     char password[CLI_PASSWORD_MAX]; /* from that file; empty: none */
 };
 

@@ -8,6 +8,7 @@
 
 #include "exit_code.h"
 #include "message.h"
+#include "text_size.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -18,7 +19,7 @@
 #define STATE "INFO memory\nINFO replication\nINFO cluster\nSCRIPT EXISTS "
 
 /* The value of NAME in INFO's lines. "": it is not there. */
-static void info_of(const char *text, const char *name, char out[32])
+static void info_of(const char *text, const char *name, char out[HF_TEXT_WORD])
 {
     const char *at = strstr(text, name);
     size_t len = 0;
@@ -54,8 +55,8 @@ static int refuse(const struct cli_guard_client *client, const char *reason,
 
 static int check_server(const struct cli_guard_client *client)
 {
-    char policy[32];
-    char role[32];
+    char policy[HF_TEXT_WORD];
+    char role[HF_TEXT_WORD];
     info_of(client->out, "maxmemory_policy:", policy);
     info_of(client->out, "\nrole:", role);
     if (strcmp(policy, "noeviction") != 0) {
@@ -103,7 +104,7 @@ static bool ask(struct cli_guard_client *client)
 
 static void report(const struct cli_guard_client *client, bool was_loaded)
 {
-    char cluster[32];
+    char cluster[HF_TEXT_WORD];
     struct cli_out out;
     info_of(client->out, "cluster_enabled:", cluster);
     cli_guard_install_begin(&out, client->guard);

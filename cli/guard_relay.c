@@ -3,6 +3,7 @@
 
 #include "exit_code.h"
 #include "message.h"
+#include "text_size.h"
 
 #include "io/tls.h"
 
@@ -44,7 +45,7 @@ struct crossing {
     void *tls;
     int program, server;
     struct flow up, down;
-    char why[300];
+    char why[HF_TEXT_ADVICE];
 };
 
 /* ---- The server ---------------------------------------------------------- */
@@ -366,7 +367,7 @@ int cli_guard_relay_start(struct cli_guard_relay *relay,
                           const struct hf_tls_settings *settings,
                           const char *host, const char *port)
 {
-    char why[300];
+    char why[HF_TEXT_ADVICE];
     *relay = (struct cli_guard_relay){.host = host,
                                       .port = port,
                                       .scheme = settings->scheme,

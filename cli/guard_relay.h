@@ -24,11 +24,15 @@
 
 struct hf_tls_settings;
 
+/* Bytes of a path of mkdtemp() in /tmp, or in a short TMPDIR; a socket's path
+ * has 108 at the most. */
+#define CLI_RELAY_FOLDER_MAX 64
+
 struct cli_guard_relay {
-    const char *host, *port; /* the caller's, until stop */
-    const char *scheme;      /* of URLs without TLS */
-    char folder[64];         /* "": it was not started */
-    char path[80];           /* of the socket */
+    const char *host, *port;              /* the caller's, until stop */
+    const char *scheme;                   /* of URLs without TLS */
+    char folder[CLI_RELAY_FOLDER_MAX];    /* "": it was not started */
+    char path[CLI_RELAY_FOLDER_MAX + 16]; /* of the socket */
     struct hf_tls *tls;
     int listener;
     int alive[2]; /* a pipe that ends with this process */

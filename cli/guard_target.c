@@ -5,6 +5,7 @@
 
 #include "exit_code.h"
 #include "message.h"
+#include "text_size.h"
 
 #include "io/tls.h"
 
@@ -191,7 +192,7 @@ static void add_file(struct cli_guard_client *client, const char *option,
 static int add_authorities(struct cli_guard_client *client)
 {
     struct hf_tls_settings settings = {.scheme = "mysql"};
-    char why[300];
+    char why[HF_TEXT_ADVICE];
     const char *file, *folder;
     struct hf_tls *tls = hf_tls_new(&settings, why, sizeof(why));
     if (tls == NULL) {

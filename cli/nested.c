@@ -17,6 +17,7 @@
 #include "message.h"
 #include "out.h"
 #include "snapshot.h"
+#include "text_size.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -55,7 +56,7 @@ static bool is_of_acquire(const char *text)
 
 static ssize_t read_proc(pid_t pid, const char *entry, char *text, size_t room)
 {
-    char path[64];
+    char path[CLI_PROC_PATH_MAX];
     struct cli_out out;
     size_t len = 0;
     ssize_t n;
@@ -77,7 +78,7 @@ static ssize_t read_proc(pid_t pid, const char *entry, char *text, size_t room)
 
 static pid_t parent_of(pid_t pid)
 {
-    char text[1024];
+    char text[CLI_STAT_MAX];
     if (read_proc(pid, "/stat", text, sizeof(text)) <= 0) {
         return 0;
     }
@@ -176,7 +177,7 @@ static bool holds(struct hf_client *client, const struct hf_name *name,
 static int refuse(const struct hf_name *name, bool is_of_acquire,
                   bool is_both_shared)
 {
-    char text[256];
+    char text[CLI_LINE_MAX];
     struct cli_out out;
     cli_out_init_text(&out, text, sizeof(text));
     cli_out_text(&out, is_of_acquire

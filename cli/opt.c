@@ -205,11 +205,14 @@ static void bad_value(struct cli_out *out, const struct cli_opt *opt,
 /* Longest duration: a century, so that sums never overflow. */
 #define DURATION_MS_MAX (INT64_C(100) * 366 * 86400 * 1000)
 
+/* Bytes of a number that is compared with zeros: more digits are no number. */
+#define ZEROS_MAX 64
+
 /* True if it is a duration but for its size: it is one with zeros for digits.
  */
 static bool is_too_long(const char *value)
 {
-    char zeros[64];
+    char zeros[ZEROS_MAX];
     int64_t ignored;
     size_t len = strlen(value);
     if (len >= sizeof(zeros) || strchr(value, '.') != NULL) {
@@ -507,7 +510,7 @@ bool cli_opt_takes_next(const struct cli_opt *opts, const char *word)
 static void help_one(struct cli_out *out, const struct cli_opt *opt)
 {
     size_t used = 8 + strlen(opt->name);
-    char letter[4] = {'-', opt->letter, ',', ' '};
+    char letter[] = {'-', opt->letter, ',', ' '};
     cli_out_text(out, "  ");
     cli_out_bytes(out, opt->letter != 0 ? letter : "    ", sizeof(letter));
     opt_name(out, opt);

@@ -138,8 +138,8 @@ void cli_out_pad(struct cli_out *out, size_t columns)
 void cli_out_seconds(struct cli_out *out, int64_t ms)
 {
     int64_t rest = ms % 1000;
-    char dot[4] = {'.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10),
-                   (char)('0' + rest % 10)};
+    char dot[] = {'.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10),
+                  (char)('0' + rest % 10)};
     cli_out_int(out, ms / 1000);
     cli_out_bytes(out, dot, sizeof(dot));
 }
@@ -155,7 +155,7 @@ static size_t plain_len(const unsigned char *p, size_t len)
 
 static void escape(struct cli_out *out, unsigned char byte)
 {
-    char code[4] = {'\\', 'x', hex[byte >> 4], hex[byte & 15]};
+    char code[] = {'\\', 'x', hex[byte >> 4], hex[byte & 15]};
     cli_out_bytes(out, code, sizeof(code));
 }
 
@@ -252,12 +252,12 @@ void cli_out_json_key(struct cli_out *out, const char *key)
 
 static void json_unit(struct cli_out *out, uint32_t unit)
 {
-    char code[6] = {'\\',
-                    'u',
-                    hex[unit >> 12 & 15],
-                    hex[unit >> 8 & 15],
-                    hex[unit >> 4 & 15],
-                    hex[unit & 15]};
+    char code[] = {'\\',
+                   'u',
+                   hex[unit >> 12 & 15],
+                   hex[unit >> 8 & 15],
+                   hex[unit >> 4 & 15],
+                   hex[unit & 15]};
     cli_out_bytes(out, code, sizeof(code));
 }
 

@@ -94,10 +94,13 @@ static int drain(int *fd, struct cli_pipe_child_text *text)
     return error;
 }
 
+/* Bytes that are read and dropped at a time. */
+#define DROPPED_MAX 512
+
 /* The same of stderr, of which the first part is kept. */
 static int drain_err(int *fd, struct cli_pipe_child_text *text)
 {
-    char rest[512];
+    char rest[DROPPED_MAX];
     struct cli_pipe_child_text dropped = {.data = rest, .room = sizeof(rest)};
     return drain(fd, text->len < text->room ? text : &dropped);
 }

@@ -20,6 +20,8 @@
 #ifndef CLI_SNAPSHOT_H
 #define CLI_SNAPSHOT_H
 
+#include "text_size.h"
+
 #include <holdfast/holdfast.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,10 +31,10 @@
 struct cli_holder {
     enum hf_kind kind;
     char owner[HF_OWNER_TEXT_MAX];
-    char host[72];
+    char host[CLI_HOST_MAX];
     int64_t pid;
     int64_t since_s;
-    char label[128];
+    char label[CLI_LABEL_MAX];
     int64_t remaining_ms;
     uint64_t fence;
     uint32_t sharers;
@@ -41,9 +43,9 @@ struct cli_holder {
 
 /* The values of hf_node_*(). */
 struct cli_node {
-    char address[128];
+    char address[HF_TEXT_ADDRESS];
     enum hf_health health;
-    char reason[200];
+    char reason[HF_TEXT_REASON];
     int64_t quarantine_left_ms;
     int64_t rtt_us;
 };

@@ -10,6 +10,7 @@
 #include "io/home.h"
 #include "message.h"
 #include "snapshot.h"
+#include "text_size.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -169,7 +170,7 @@ int cli_store_open(struct cli_config *config, const struct cli_args *args,
  * the password database. */
 static bool is_first_notice(void)
 {
-    char home[512], path[sizeof(home) + 64];
+    char home[CLI_HOME_MAX], path[sizeof(home) + HF_TEXT_NAME];
     struct cli_out out;
     if (hf_home_find(home, sizeof(home)) != 0) {
         return true;

@@ -3,6 +3,8 @@
  * milliseconds and Unix time instead. */
 #include "timefmt.h"
 
+#include "text_size.h"
+
 #include "base/duration.h"
 
 #include <time.h>
@@ -12,7 +14,7 @@ void cli_time_text(struct cli_out *out, int64_t unix_s)
     time_t at = (time_t)unix_s;
     time_t now = time(NULL);
     struct tm then, today;
-    char text[64];
+    char text[HF_TEXT_PHRASE];
     if (localtime_r(&at, &then) == NULL || localtime_r(&now, &today) == NULL) {
         cli_out_int(out, unix_s);
         return;

@@ -3,6 +3,7 @@
 
 #include "clocks.h"
 #include "format.h"
+#include "text_size.h"
 #include "timefmt.h"
 
 #include <limits.h>
@@ -358,7 +359,7 @@ const struct cli_row *cli_row_told(const struct cli_row *row)
 /* The time alone would mislead if that was not today. */
 void cli_row_since(struct cli_out *out, const struct cli_row *row)
 {
-    char text[64];
+    char text[HF_TEXT_PHRASE];
     struct cli_out when;
     cli_out_init_text(&when, text, sizeof(text));
     if (row->since_s == 0) {

@@ -112,9 +112,8 @@ static void put_line(struct cli_out *out, const char *text)
 static void put_time(struct cli_out *out)
 {
     int64_t now_ms = cli_time_wall_ms();
-    char digits[4] = {'.', (char)('0' + now_ms / 100 % 10),
-                      (char)('0' + now_ms / 10 % 10),
-                      (char)('0' + now_ms % 10)};
+    char digits[] = {'.', (char)('0' + now_ms / 100 % 10),
+                     (char)('0' + now_ms / 10 % 10), (char)('0' + now_ms % 10)};
     cli_time_text(out, now_ms / 1000);
     cli_out_bytes(out, digits, sizeof(digits));
     cli_out_text(out, "  ");

@@ -10,6 +10,7 @@
 #include "format.h"
 #include "ls/view_entries.h"
 #include "store.h"
+#include "text_size.h"
 #include "width.h"
 
 #include <string.h>
@@ -104,7 +105,7 @@ static void put_silent(struct cli_out *out, const struct cli_node *node)
 /* "gpu#0 ", or the number in the queue, in a column. */
 static void put_entry_head(struct cli_out *out, const struct cli_entry *entry)
 {
-    char text[32];
+    char text[HF_TEXT_WORD];
     struct cli_out head;
     cli_out_init_text(&head, text, sizeof(text));
     if (entry->at.waits) {

@@ -26,6 +26,7 @@
 
 #include "base/assert.h"
 #include "clocks.h"
+#include "text_size.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -42,6 +43,10 @@
 
 /* Between sweeps: dying takes the kernel a fraction of a millisecond. */
 #define PAUSE_NS 500000
+
+/* Bytes of a list of children: more than 700 pids. The next look has the rest.
+ */
+#define CHILDREN_MAX 8192
 
 /* cli_kill_tree_end(): descendants may be left, but /proc does not show them.
  */
@@ -82,10 +87,10 @@ static DIR *open_dir(int proc, const char *path)
     return dir;
 }
 
-static void path_of(char path[64], pid_t pid, const char *rest)
+static void path_of(char path[CLI_PROC_PATH_MAX], pid_t pid, const char *rest)
 {
     struct cli_out out;
-    cli_out_init_text(&out, path, 64);
+    cli_out_init_text(&out, path, CLI_PROC_PATH_MAX);
     cli_out_int(&out, pid);
     cli_out_text(&out, rest);
 }
@@ -109,7 +114,7 @@ static void add(struct tree *tree, pid_t pid)
 
 static void add_listed(struct tree *tree, const char *path)
 {
-    char text[8192];
+    char text[CHILDREN_MAX];
     if (read_file(tree->proc, path, text, sizeof(text)) < 0) {
         return;
     }
@@ -127,7 +132,7 @@ static void add_listed(struct tree *tree, const char *path)
 /* Children belong to the thread that forked them. */
 static void add_children(struct tree *tree, pid_t pid)
 {
-    char path[64];
+    char path[CLI_PROC_PATH_MAX];
     struct dirent *entry;
     path_of(path, pid, "/task");
     DIR *threads = open_dir(tree->proc, path);
@@ -151,11 +156,11 @@ static void add_children(struct tree *tree, pid_t pid)
 
 /* "PID (COMM) S PPID …", where COMM may have blanks and parentheses.
  * @return "S PPID …", or "" if there is no such process. */
-static const char *stat_of(int proc, pid_t pid, char text[1024])
+static const char *stat_of(int proc, pid_t pid, char text[CLI_STAT_MAX])
 {
-    char path[64];
+    char path[CLI_PROC_PATH_MAX];
     path_of(path, pid, "/stat");
-    if (read_file(proc, path, text, 1024) <= 0) {
+    if (read_file(proc, path, text, CLI_STAT_MAX) <= 0) {
         return "";
     }
     const char *end = strrchr(text, ')');
@@ -164,7 +169,7 @@ static const char *stat_of(int proc, pid_t pid, char text[1024])
 
 static pid_t parent_of(int proc, pid_t pid)
 {
-    char text[1024];
+    char text[CLI_STAT_MAX];
     const char *stat = stat_of(proc, pid, text);
     return *stat != '\0' ? (pid_t)strtol(stat + 2, NULL, 10) : 0;
 }
@@ -172,7 +177,7 @@ static pid_t parent_of(int proc, pid_t pid)
 /* /proc may hide a running process (hidepid): then kill(2) detects it. */
 static bool is_over(int proc, pid_t pid)
 {
-    char text[1024];
+    char text[CLI_STAT_MAX];
     char state = *stat_of(proc, pid, text);
     bool is_gone = state == '\0' && kill(pid, 0) < 0 && errno == ESRCH;
     return is_gone || state == 'Z' || state == 'X';
@@ -257,7 +262,7 @@ static bool reap(void)
 
 static bool is_own_proc(int proc)
 {
-    char self[24], own[24];
+    char self[HF_TEXT_NUMBER], own[HF_TEXT_NUMBER];
     struct cli_out out;
     ssize_t len = readlinkat(proc, "self", self, sizeof(self) - 1);
     self[len > 0 ? len : 0] = '\0';

@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "clocks.h"
 #include "out.h"
+#include "text_size.h"
 
 #include <holdfast/holdfast.h>
 
@@ -142,7 +143,7 @@ static int open_if_note(int folder, const char *entry, const char *title)
 
 static int find_note(pid_t pid, const char *title)
 {
-    char path[64];
+    char path[CLI_PROC_PATH_MAX];
     struct cli_out out;
     int file = -1;
     cli_out_init_text(&out, path, sizeof(path));

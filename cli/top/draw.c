@@ -5,6 +5,7 @@
 #include "top/top.h"
 
 #include "format.h"
+#include "text_size.h"
 #include "timefmt.h"
 #include "top/screen.h"
 
@@ -18,6 +19,9 @@
 
 /* A lease with so little left was not renewed in time. */
 #define LOW_MS 4000
+
+/* Bytes of the store's URL: wider than any screen. */
+#define URL_SHOWN_MAX 1024
 
 /* ---- Columns ----------------------------------------------------------- */
 
@@ -150,7 +154,7 @@ static void draw_titles(const struct top *top, int y,
 {
     const char *up = top_screen_is_wide() ? "\u25b4" : "^";
     const char *down = top_screen_is_wide() ? "\u25be" : "v";
-    char text[32];
+    char text[HF_TEXT_WORD];
     struct cli_out title;
     int x = 0;
     (void)top_screen_put(y, 0, top_screen_columns(), TOP_TITLE, "");
@@ -216,8 +220,8 @@ static bool put_nodes(struct cli_out *out, const struct top *top)
 
 static void draw_store(const struct top *top, int y)
 {
-    char text[128];
-    char url[1024];
+    char text[HF_TEXT_ADDRESS];
+    char url[URL_SHOWN_MAX];
     struct cli_out nodes;
     struct cli_out store;
     int width = top_screen_columns();

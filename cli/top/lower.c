@@ -6,6 +6,8 @@
  * another name is shown for it. */
 #include "top/top.h"
 
+#include "text_size.h"
+
 #include "top/screen.h"
 
 #include <string.h>
@@ -74,7 +76,7 @@ static bool next_line(struct lower *lower, int *y)
 
 static void draw_node(struct lower *lower, const struct cli_node *node)
 {
-    char text[256];
+    char text[CLI_LINE_MAX];
     struct cli_out out;
     int y;
     if (!next_line(lower, &y)) {
@@ -149,7 +151,7 @@ static void draw_title(int y, const struct cli_row *row)
 
 static void draw_rest(int y, int n_hidden)
 {
-    char text[64];
+    char text[HF_TEXT_PHRASE];
     struct cli_out out;
     cli_out_init_text(&out, text, sizeof(text));
     cli_out_text(&out, "and ");

@@ -24,7 +24,9 @@ static SCREEN *screen;
 /* ---- Start and end ----------------------------------------------------- */
 
 static struct termios before;
-static char leave[64]; /* the sequence that restores the terminal */
+/* The sequence that restores the terminal, in bytes: terminals have some 20. */
+#define LEAVE_MAX 64
+static char leave[LEAVE_MAX];
 
 /* Restores the terminal if an assertion fails. Only async-signal-safe calls: no
  * ncurses. */

@@ -3,6 +3,8 @@
 #ifndef HF_BASE_FAIL_H
 #define HF_BASE_FAIL_H
 
+#include "base/text_size.h"
+
 #include <holdfast/holdfast.h>
 
 /* Replace control characters by '?', so that the text is one line and safe for

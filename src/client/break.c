@@ -83,7 +83,7 @@ static void ask_whether(struct hf_break *brk)
 {
     struct hf_client *client = brk->op.client;
     const struct hf_holder_hint *rival = &brk->seizure->rival;
-    char text[512];
+    char text[HF_HOLDER_HINT_TEXT_MAX];
     struct hf_error error = {.status = HF_OK};
     struct hf_holder holder;
     struct hf_caller self;

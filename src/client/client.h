@@ -38,7 +38,7 @@ struct hf_peer {
     enum hf_status fault;  /* HF_OK: no error */
     enum hf_status config; /* HF_CONFIG: down because it cannot be used as
                               configured; else HF_OK */
-    char reason[200];
+    char reason[HF_TEXT_REASON];
 };
 
 /* A reply that is queued because the store is on the stack. */

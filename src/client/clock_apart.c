@@ -71,7 +71,7 @@ static void name_node(struct hf_op *op, unsigned node, uint64_t counter,
                       uint64_t others)
 {
     struct hf_peer *peer = &op->client->peers[node];
-    char span[32];
+    char span[HF_TEXT_WORD];
     write_span(distance(counter, others), span, sizeof(span));
     if ((op->leading & (1U << node)) != 0) {
         snprintf(peer->reason, sizeof(peer->reason),

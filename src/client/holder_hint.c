@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-static void write_clock(int64_t since_s, char out[16])
+static void write_clock(int64_t since_s, char out[HF_TEXT_SHORT])
 {
     time_t at = (time_t)since_s;
     struct tm broken;
@@ -23,7 +23,7 @@ static void write_clock(int64_t since_s, char out[16])
 /* "db3 pid 4711 since 02:00:04 (label)" */
 static void write_process(const struct hf_holder *holder, char *out, size_t len)
 {
-    char since[16];
+    char since[HF_TEXT_SHORT];
     write_clock(holder->since_s, since);
     bool has_label = holder->label[0] != '\0';
     snprintf(out, len, "%s pid %lld%s%s%s%s%s",
@@ -40,7 +40,7 @@ static bool is_free(const struct hf_holder *holder)
 
 static void write_holder(const struct hf_holder *holder, char *out, size_t len)
 {
-    char process[300];
+    char process[HF_TEXT_ADVICE];
     write_process(holder, process, sizeof(process));
     switch (holder->kind) {
     case HF_HOLDER_HOLDFAST:

@@ -27,6 +27,10 @@ struct hf_holder_hint {
 void hf_holder_hint_holder(const struct hf_holder_hint *rival,
                            struct hf_instant now, struct hf_holder *out);
 
+/* The longest text of hf_holder_hint_write(): a host, a label, an owner that is
+ * shown with escapes, and numbers. */
+#define HF_HOLDER_HINT_TEXT_MAX 512
+
 /* "held by db3 pid 4711 since 02:00:04 (label), lease ends in 12.3 s" */
 void hf_holder_hint_write(const struct hf_holder_hint *rival,
                           struct hf_instant now, char *out, size_t len);

@@ -33,6 +33,9 @@
 /* An error's text (1,000 bytes), with the name and the node before it. */
 #define LINE_MAX_BYTES 1200
 
+/* The reason in such a line, in bytes: of some nodes, or of a rival. */
+#define WHY_MAX 800
+
 void hf_client_log(struct hf_client *client, enum hf_log_level level,
                    const char *format, ...)
 {
@@ -269,7 +272,7 @@ static void log_held(struct hf_client *client, const struct hf_lock *lock,
 static void log_queued(struct hf_client *client, const struct hf_lock *lock)
 {
     char name[HF_NAME_SHOWN_MAX];
-    char rival[400] = "";
+    char rival[HF_HOLDER_HINT_TEXT_MAX] = "";
     const struct hf_op *op = lock->op;
     uint32_t ahead = op != NULL ? op->ahead : 0;
     if (op != NULL && op->rival.is_known) {
@@ -284,7 +287,7 @@ static void log_outcome(struct hf_client *client, const struct hf_lock *lock,
                         enum hf_phase was, enum hf_outcome outcome)
 {
     char name[HF_NAME_SHOWN_MAX];
-    char why[800];
+    char why[WHY_MAX];
     switch (outcome) {
     case HF_OUT_HELD:
         log_held(client, lock, was);
@@ -322,7 +325,7 @@ static void log_outcome(struct hf_client *client, const struct hf_lock *lock,
 static void log_state(struct hf_client *client, const struct hf_lock *lock)
 {
     char name[HF_NAME_SHOWN_MAX];
-    char why[800];
+    char why[WHY_MAX];
     const struct hf_lease *lease = hf_lock_lease_const(lock);
     switch (hf_lease_state(lease)) {
     case HF_STATE_HELD:
@@ -363,7 +366,7 @@ void hf_log_step(struct hf_client *client, const struct hf_lock *lock,
                  enum hf_phase was, const struct hf_effects *effects)
 {
     char name[HF_NAME_SHOWN_MAX];
-    char why[800];
+    char why[WHY_MAX];
     if (!hf_log_is_on(client)) {
         return;
     }
@@ -424,7 +427,7 @@ void hf_log_retry(struct hf_op *op, enum hf_outcome outcome,
 {
     struct hf_client *client = op->client;
     char name[HF_NAME_SHOWN_MAX];
-    char why[800] = "";
+    char why[WHY_MAX] = "";
     if (!hf_log_is_on(client)) {
         return;
     }

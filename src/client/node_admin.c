@@ -147,14 +147,14 @@ static void note_failure(struct job *job, unsigned node, enum hf_status status,
         reason = hf_status_text(status);
     }
     if (job->kind == HF_JOB_EXAMINE) {
-        char text[300];
+        char text[HF_TEXT_ADVICE];
         snprintf(text, sizeof(text), "cannot be examined: %s", reason);
         on_finding(job, HF_FINDING_ERROR, (int)node, text);
         note_away(job, (int)node, status);
         return;
     }
     if (job->kind == HF_JOB_LOOK && status != HF_BUSY && status != HF_CONFIG) {
-        char text[300];
+        char text[HF_TEXT_ADVICE];
         snprintf(text, sizeof(text), "cannot be looked at: %s", reason);
         on_finding(job, HF_FINDING_ERROR, (int)node, text);
     }
@@ -358,7 +358,7 @@ enum hf_status hf_client_diagnose(struct hf_client *client, hf_finding_fn *each,
     }
     job_init(&job, client, HF_JOB_EXAMINE);
     status = run(&job, error);
-    char text[100];
+    char text[HF_TEXT_CLAUSE];
     enum hf_severity severity = judge(&job, text, sizeof(text));
     tell_findings(&job, each, user, &status, error);
     struct hf_finding summary = {

@@ -5,18 +5,26 @@
 #ifndef HF_CORE_OPAQUE_H
 #define HF_CORE_OPAQUE_H
 
+#include "base/text_size.h"
+
 #include <holdfast/holdfast.h>
+
+/* Of a holder's texts, in bytes with the NUL. A host has 64 in Linux, or the
+ * longest part of an owner that can be one; a longer label is cut when it is
+ * written. */
+#define HF_HOLDER_HOST_MAX 72
+#define HF_HOLDER_LABEL_MAX 128
 
 struct hf_holder {
     enum hf_kind kind;
-    char owner[HF_OWNER_TEXT_MAX]; /* the owner as stored, printable */
-    char host[72];                 /* empty for foreign holders */
-    int64_t pid;                   /* 0 if unknown */
-    int64_t since_s;               /* Unix time of its attempt; 0 unknown */
-    char label[128];               /* empty if none */
-    int64_t remaining_ms;          /* -1: a key without expiry */
-    uint64_t fence;                /* the counter; 0 unknown */
-    uint32_t sharers;              /* SHARED: how many; else 0 */
+    char owner[HF_OWNER_TEXT_MAX];   /* the owner as stored, printable */
+    char host[HF_HOLDER_HOST_MAX];   /* empty for foreign holders */
+    int64_t pid;                     /* 0 if unknown */
+    int64_t since_s;                 /* Unix time of its attempt; 0 unknown */
+    char label[HF_HOLDER_LABEL_MAX]; /* empty if none */
+    int64_t remaining_ms;            /* -1: a key without expiry */
+    uint64_t fence;                  /* the counter; 0 unknown */
+    uint32_t sharers;                /* SHARED: how many; else 0 */
     uint32_t permits; /* SHARED: the size of the semaphore; 0: readers */
 };
 
@@ -28,11 +36,11 @@ struct hf_waiting {
 };
 
 struct hf_node {
-    char address[128]; /* without password */
+    char address[HF_TEXT_ADDRESS]; /* without password */
     enum hf_health health;
-    char reason[200];           /* why not UP; empty otherwise */
-    int64_t quarantine_left_ms; /* 0 unless quarantined */
-    int64_t rtt_us;             /* smoothed round trip; 0 unknown */
+    char reason[HF_TEXT_REASON]; /* why not UP; empty otherwise */
+    int64_t quarantine_left_ms;  /* 0 unless quarantined */
+    int64_t rtt_us;              /* smoothed round trip; 0 unknown */
 };
 
 struct hf_info {

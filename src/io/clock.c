@@ -10,6 +10,7 @@
 #include "io/clock.h"
 
 #include "base/assert.h"
+#include "base/text_size.h"
 #include "io/namespace.h"
 
 #include <errno.h>
@@ -33,7 +34,7 @@ struct hf_instant hf_clock_now(void)
  * @return false: /proc is hidden. */
 static bool read_time_namespace(char *out, size_t size)
 {
-    char other[64];
+    char other[HF_TEXT_NAME];
     ssize_t len = hf_namespace_name("time", out, size - 1);
     if (len > 0 && (size_t)len < size - 1) {
         out[len] = '\0';
@@ -48,7 +49,7 @@ bool hf_clock_name(char out[HF_CLOCK_NAME_MAX])
 {
     enum { BOOT_ID_LEN = 36 };
     char boot[BOOT_ID_LEN + 1] = "";
-    char space[24];
+    char space[HF_TEXT_NUMBER];
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     ssize_t len = fd < 0 ? -1 : read(fd, boot, BOOT_ID_LEN);
     if (fd >= 0) {

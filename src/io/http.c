@@ -259,7 +259,7 @@ static void check_opening(struct hf_http *http, struct hf_instant now)
     bool is_given_up = !hf_instant_before(now, http->socket.give_up);
     bool is_securing = http->socket.state == HF_SOCKET_SECURING;
     if (is_late || (is_given_up && is_securing)) {
-        char why[120];
+        char why[HF_TEXT_CLAUSE];
         snprintf(why, sizeof(why),
                  is_securing ? "no answer to the TLS handshake within %lld ms "
                                "(a plain port? use %s://)"
@@ -404,7 +404,7 @@ static void on_socket(struct hf_socket *socket, struct hf_instant now)
 static void check_silence(struct hf_http *http, struct hf_instant now)
 {
     if (!hf_instant_before(now, silent_until(http))) {
-        char why[80];
+        char why[HF_TEXT_PHRASE];
         snprintf(why, sizeof(why), "no answer within %lld ms",
                  (long long)hf_span_ms_floor(hf_http_oldest(http)->timeout));
         hf_http_break(http, why);

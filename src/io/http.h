@@ -81,6 +81,10 @@ struct hf_http_limits {
                            connection without an answer; NULL: none */
 };
 
+/* Bytes, NUL included: a name of DNS has 253, and brackets and a port follow.
+ */
+#define HF_HTTP_HOST_MAX 280
+
 struct hf_http {
     struct hf_socket socket; /* first: its callback casts it to this */
     struct hf_timer timer;
@@ -88,16 +92,16 @@ struct hf_http {
     const struct hf_http_limits *limits;
     struct hf_http_queue queue;
     struct hf_http_parser parser;
-    struct hf_instant deadline; /* of opening */
-    struct hf_span timeout;     /* of opening, for the message */
-    struct hf_instant heard_at; /* opened, or a reply was complete */
-    size_t n_heard;             /* bytes since */
-    char host[280];             /* the value of the header "Host" */
-    unsigned n_closed;          /* how often: a callback may close it */
-    bool is_open;               /* `opened` has been called */
-    bool has_heard;             /* a byte has arrived since */
-    bool is_broken;             /* to be closed */
-    char reason[192];           /* why it broke; until the next start */
+    struct hf_instant deadline;        /* of opening */
+    struct hf_span timeout;            /* of opening, for the message */
+    struct hf_instant heard_at;        /* opened, or a reply was complete */
+    size_t n_heard;                    /* bytes since */
+    char host[HF_HTTP_HOST_MAX];       /* the value of the header "Host" */
+    unsigned n_closed;                 /* how often: a callback may close it */
+    bool is_open;                      /* `opened` has been called */
+    bool has_heard;                    /* a byte has arrived since */
+    bool is_broken;                    /* to be closed */
+    char reason[HF_SOCKET_REASON_MAX]; /* why it broke; until the next start */
 };
 
 /** CLOSED. @param events  borrowed until fini, as @p limits is. */

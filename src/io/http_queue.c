@@ -13,6 +13,7 @@
 #include "io/http_queue.h"
 
 #include "base/assert.h"
+#include "base/text_size.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,7 +131,7 @@ static size_t write_head(char *out, size_t size, const char *host,
                          const struct hf_http_request *request)
 {
     const char *headers = request->headers != NULL ? request->headers : "";
-    char length[48] = "";
+    char length[HF_TEXT_NAME] = "";
     HF_ASSERT(is_path(request->path) && are_lines(headers));
     if (request->body_len > 0 || strcmp(request->method, "GET") != 0) {
         snprintf(length, sizeof(length), "Content-Length: %zu\r\n",

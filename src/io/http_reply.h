@@ -14,6 +14,8 @@
 #ifndef HF_IO_HTTP_REPLY_H
 #define HF_IO_HTTP_REPLY_H
 
+#include "base/text_size.h"
+
 #include <http_parser.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,7 +64,7 @@ struct hf_http_parser {
     bool wants_stream; /* the caller takes pieces */
     bool is_stream;    /* and the reply is 2xx, once it has a head */
     bool is_done;
-    char fault[96]; /* "": none */
+    char fault[HF_TEXT_CLAUSE]; /* "": none */
 };
 
 /** @param names  borrowed until fini; HF_HTTP_KEPT_MAX at most. */

@@ -16,6 +16,9 @@
 /* Bytes, NUL included: as PATH_MAX of Linux. */
 #define HF_MODULE_PATH_MAX 4096
 
+/* Bytes of a reason: the linker's message names two files, which it cuts. */
+#define HF_MODULE_WHY_MAX 512
+
 /** Load `file` from the first of these folders that has it. It stays loaded:
  * its libraries may have registered handlers that run at exit.
  * @param path    its path; "": no folder has it.

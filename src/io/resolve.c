@@ -10,6 +10,7 @@
 #include "io/resolve.h"
 
 #include "base/assert.h"
+#include "base/text_size.h"
 #include "io/detached.h"
 #include "io/standard_fds.h"
 
@@ -66,7 +67,7 @@ static int look_up(const char *host, uint16_t port, int flags,
     struct addrinfo hints = {.ai_family = AF_UNSPEC,
                              .ai_socktype = SOCK_STREAM,
                              .ai_flags = flags | AI_NUMERICSERV};
-    char service[8];
+    char service[HF_TEXT_SHORT];
     snprintf(service, sizeof(service), "%u", (unsigned)port);
     struct addrinfo *found = NULL;
     out->n = 0;

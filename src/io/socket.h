@@ -47,6 +47,11 @@ typedef void hf_socket_fn(struct hf_socket *socket, struct hf_instant now);
 #define HF_SOCKET_NO_PERMISSION                                                \
     "cannot connect: no permission for the socket; add the user to its group"
 
+/* Bytes of a reason, NUL included: the text of an errno or of TLS, with an
+ * address. In a node's reason (HF_TEXT_REASON) there is room for a word more.
+ */
+#define HF_SOCKET_REASON_MAX 192
+
 struct hf_socket {
     struct hf_watch watch; /* of the connection, or of the look-up */
     struct hf_loop *loop;
@@ -63,7 +68,7 @@ struct hf_socket {
     struct hf_instant give_up;  /* when to call hf_socket_expire() */
     void *tls;
     bool is_denied; /* FAILED: no right to the unix socket */
-    char reason[192];
+    char reason[HF_SOCKET_REASON_MAX];
 };
 
 void hf_socket_init(struct hf_socket *socket, struct hf_loop *loop,

@@ -93,7 +93,8 @@ static bool is_usable(const struct hf_tls_ops *ops, const char *file,
 
 static bool find_ops(struct hf_tls *tls, char *reason, size_t size)
 {
-    char path[HF_MODULE_PATH_MAX] = MODULE_FILE, why[512];
+    char path[HF_MODULE_PATH_MAX] = MODULE_FILE;
+    char why[HF_MODULE_WHY_MAX];
     if (&hf_tls_module != NULL) {
         tls->ops = &hf_tls_module;
     } else {
@@ -109,7 +110,7 @@ static bool find_ops(struct hf_tls *tls, char *reason, size_t size)
 
 bool hf_tls_is_there(void)
 {
-    char reason[200];
+    char reason[HF_TEXT_REASON];
     struct hf_tls tls = {0};
     return find_ops(&tls, reason, sizeof(reason));
 }
@@ -249,7 +250,7 @@ struct hf_tls *hf_tls_new(const struct hf_tls_settings *settings, char *reason,
 static void renew_context(struct hf_tls *tls)
 {
     struct stamp stamps[FILES];
-    char reason[300];
+    char reason[HF_TEXT_ADVICE];
     struct hf_tls_settings settings = {.ca = tls->has_system ? NULL
                                                              : tls->files[CA],
                                        .cert = tls->files[CERT],

@@ -21,6 +21,8 @@
 #ifndef HF_IO_TLS_H
 #define HF_IO_TLS_H
 
+#include "base/text_size.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>

@@ -279,7 +279,7 @@ static bool trust(SSL_CTX *ssl, const char *ca, char *reason, size_t size)
     if (SSL_CTX_load_verify_locations(ssl, ca, NULL) == 1) {
         return true;
     }
-    char failure[300];
+    char failure[HF_TEXT_ADVICE];
     snprintf(failure, sizeof(failure), "tls_ca %s cannot be read", ca);
     explain(failure, reason, size);
     return false;
@@ -288,7 +288,7 @@ static bool trust(SSL_CTX *ssl, const char *ca, char *reason, size_t size)
 static bool identify(SSL_CTX *ssl, const char *cert, const char *key,
                      char *reason, size_t size)
 {
-    char failure[300];
+    char failure[HF_TEXT_ADVICE];
     HF_ASSERT(cert != NULL || key == NULL); /* the key is of the cert */
     if (cert == NULL) {
         return true;
@@ -351,7 +351,7 @@ static void *tls_context_new(const struct hf_tls_settings *settings,
  * SNI is sent for a name only (RFC 6066, 3). */
 static bool expect(SSL *ssl, const char *host)
 {
-    unsigned char address[16];
+    unsigned char address[sizeof(struct in6_addr)];
     if (inet_pton(AF_INET, host, address) == 1 ||
         inet_pton(AF_INET6, host, address) == 1) {
         return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1;

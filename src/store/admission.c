@@ -176,9 +176,9 @@ void hf_admission_quarantine_text(const struct hf_admission *admission,
 }
 
 /* "3 servers" */
-static const char *servers(int64_t n, char out[32])
+static const char *servers(int64_t n, char out[HF_TEXT_WORD])
 {
-    snprintf(out, 32, "%" PRId64 " server%s", n, n == 1 ? "" : "s");
+    snprintf(out, HF_TEXT_WORD, "%" PRId64 " server%s", n, n == 1 ? "" : "s");
     return out;
 }
 
@@ -203,7 +203,7 @@ static void write_durations(const char *what, int64_t its_ms, int64_t our_ms,
 static void write_numbers(const char *what, int64_t its_number,
                           int64_t our_number, char *out, size_t size)
 {
-    char its[24], ours[24];
+    char its[HF_TEXT_NUMBER], ours[HF_TEXT_NUMBER];
     snprintf(its, sizeof(its), "%" PRId64, its_number);
     snprintf(ours, sizeof(ours), "%" PRId64, our_number);
     write_difference(what, its, ours, out, size);
@@ -214,7 +214,7 @@ void hf_admission_mismatch_text(const struct hf_admission *admission, char *out,
 {
     const struct hf_shape *its = &admission->marker.shape;
     const struct hf_shape *ours = admission->shape;
-    char n[32], max_ttl[HF_DURATION_TEXT_MAX];
+    char n[HF_TEXT_WORD], max_ttl[HF_DURATION_TEXT_MAX];
     if (its->nodes != ours->nodes) {
         hf_duration_emit(max_ttl, its->max_ttl_ms);
         snprintf(out, size,

@@ -14,8 +14,8 @@
  * `ask` is the ACQUIRE, and points into the struct. */
 struct hf_probe {
     struct hf_ask ask;
-    char owner[40];
-    char name[32];
+    char owner[HF_TEXT_WORD];
+    char name[HF_TEXT_WORD];
 };
 
 void hf_probe_init(struct hf_probe *probe);

@@ -19,10 +19,13 @@ void hf_jobs_add(struct hf_jobs *jobs, unsigned node, enum hf_job job,
     jobs->sink = *sink;
 }
 
+/* Bytes of a finding: three lines of a terminal, and a list of names. */
+#define FINDING_MAX 512
+
 void hf_jobs_find(struct hf_jobs *jobs, enum hf_severity severity,
                   const char *format, ...)
 {
-    char text[512];
+    char text[FINDING_MAX];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);

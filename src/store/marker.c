@@ -67,9 +67,9 @@ static void name_marker(struct hf_marker *marker)
              random[0], random[1]);
 }
 
-static const char *number_text(int64_t number, char out[24])
+static const char *number_text(int64_t number, char out[HF_TEXT_NUMBER])
 {
-    snprintf(out, 24, "%" PRId64, number);
+    snprintf(out, HF_TEXT_NUMBER, "%" PRId64, number);
     return out;
 }
 

@@ -4,6 +4,7 @@
 #ifndef HF_STORE_MARKER_H
 #define HF_STORE_MARKER_H
 
+#include "base/text_size.h"
 #include "core/quarantine.h"
 
 #include <stdint.h>
@@ -15,7 +16,7 @@
 #define HF_MARKER_TEXTS 18
 struct hf_marker_texts {
     const char *texts[HF_MARKER_TEXTS];
-    char numbers[5][24];
+    char numbers[5][HF_TEXT_NUMBER];
 };
 
 /** Read one field into a marker that was zeroed before the first. Unknown

@@ -133,7 +133,8 @@ static enum hf_status
 find_module(const struct hf_store_ops *const *table, const char *scheme,
             const struct hf_store_ops **out, struct hf_error *error)
 {
-    char file[64], path[HF_MODULE_PATH_MAX], why[sizeof(error->text) / 2];
+    char file[HF_TEXT_NAME], path[HF_MODULE_PATH_MAX],
+        why[sizeof(error->text) / 2];
     snprintf(file, sizeof(file), "store-%.48s.so", scheme);
     void *module = hf_module_load(file, path, why, sizeof(why));
     if (module != NULL) {

@@ -7,7 +7,7 @@
 #include "store/store.h"
 
 /* An address, and a line of a server's own words. */
-#define HF_STANDING_REASON_MAX 200
+#define HF_STANDING_REASON_MAX HF_TEXT_REASON
 
 struct hf_standing {
     enum hf_node_status status;

@@ -47,9 +47,12 @@ static bool was_given(const struct hf_params *params, enum parameter which)
     return (params->given & 1U << which) != 0;
 }
 
+/* Bytes of the names of all parameters. */
+#define LIST_MAX 256
+
 static enum hf_status fail_unknown(const char *name, struct hf_error *error)
 {
-    char list[256] = "";
+    char list[LIST_MAX] = "";
     size_t used = 0;
     for (unsigned i = 0; i < N_PARAMETERS; i++) {
         int n = snprintf(list + used, sizeof(list) - used, "%s%s",

@@ -195,7 +195,7 @@ static enum hf_status refuse_twice(const struct hf_url_parse *parse, unsigned i,
                                    unsigned j)
 {
     const struct hf_endpoint *server = &parse->url->endpoints[i];
-    char port[8] = "";
+    char port[HF_TEXT_SHORT] = "";
     if (!server->is_unix) {
         snprintf(port, sizeof(port), ":%u", (unsigned)server->port);
     }

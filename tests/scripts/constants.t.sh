@@ -42,6 +42,13 @@ static int y;
 #define BROKEN_LINE                                                            \
     17
 #define COMPUTED_WITH (2 * EXPLAINED_MS)
+static void put(char out[EXPLAINED_MS], const char *more)
+{
+    char text[EXPLAINED_MS], numbers[5][sizeof(text)], pair[2], twice[2 * EXPLAINED_MS];
+    char month[] = {text[8], text[9]};
+    char *words[10];
+    unsigned long sizes[10];
+}
 END
 cat >include/holdfast/some.h <<'END'
 /* SPDX-License-Identifier: Apache-2.0 */
@@ -57,6 +64,13 @@ cat >cli/some.c <<'END'
     {                                                                          \
         .min = 1                                                               \
     }
+static void show(char out[16])
+{
+    char text[200], which[40] = "";
+    char digits[3] = {0};
+    unsigned char address[16];
+    char rows[ROOM][24];
+}
 END
 cat >tests/unit/some.c <<'END'
 #define SEEDS 300
@@ -77,6 +91,9 @@ is "$code" 1 "a tree with bare constants fails"
 is "$(sed -n 's/.*some.[ch]:[0-9]*: \(.*\): write.*/\1/p' <<<"$out" | tr '\n' ' ')" \
     "ROOM PUBLIC_BARE_MAX BARE_MS AFTER_BLOCK_MS AFTER_CODE BROKEN_LINE COMPUTED_WITH SEEDS " \
     "these are the bare ones"
+is "$(sed -nE 's/^([a-z/.]*:[0-9]+):.*char .*/\1/p' <<<"$out" | tr '\n' ' ')" \
+    "cli/some.c:6 cli/some.c:8 cli/some.c:9 cli/some.c:10 cli/some.c:11 " \
+    "and the bare sizes of texts"
 like "$out" 'include/holdfast/some\.h:3: PUBLIC_BARE_MAX: write its unit and reason' \
     "with file and line"
 schema=src/store/postgres/schema

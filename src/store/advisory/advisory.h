@@ -56,9 +56,9 @@ struct hf_advisory {
     struct hf_advisory_rule rule;
 
     int64_t pid; /* of the server's process */
-    char role[64];
-    char database[64];
-    char version[40];
+    char role[HF_TEXT_NAME];
+    char database[HF_TEXT_NAME];
+    char version[HF_TEXT_WORD];
     int server_version; /* 150018 */
     bool has_watch;     /* the server notices a dead client while busy */
 

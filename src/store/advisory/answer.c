@@ -84,7 +84,7 @@ take_failed_try(struct hf_advisory *store, struct hf_advisory_seat *seat,
     struct hf_advisory_request acquire = seat->acquire;
     struct hf_advisory_request release = seat->release;
     bool is_unwanted = seat->is_unwanted;
-    char why[160];
+    char why[HF_TEXT_SENTENCE];
     enum hf_status fault = hf_pg_fault(reply->error, why, sizeof(why));
     seat->is_unwanted = false;
     seat->has_nothing = true;
@@ -162,8 +162,9 @@ static void take_unlock(struct hf_advisory *store,
     bool is_undo = pending->kind == HF_ADVISORY_UNDO;
     bool may_fail = is_undo || seat->has_nothing;
     bool was_held = hf_pg_is_true(reply->rows, 0, C_OK);
-    char why[160] = "the session did not have a lock that it was granted: is "
-                    "there a pooler in between?";
+    char why[HF_TEXT_SENTENCE] =
+        "the session did not have a lock that it was granted: is "
+        "there a pooler in between?";
     if (reply->error != NULL) {
         (void)hf_pg_fault(reply->error, why, sizeof(why));
     } else {
@@ -187,7 +188,7 @@ take_pid(struct hf_advisory *store, const struct hf_advisory_request *request,
          const struct hf_pg_pending *pending, const struct hf_pg_reply *reply)
 {
     if (reply->error != NULL) {
-        char why[160];
+        char why[HF_TEXT_SENTENCE];
         (void)hf_pg_fault(reply->error, why, sizeof(why));
         answer_none(store, request, pending->sent, HF_VERDICT_UNKNOWN,
                     HF_UNAVAILABLE, why);
@@ -209,7 +210,7 @@ take_list(struct hf_advisory *store, const struct hf_advisory_request *request,
     int n = hf_pg_rows(reply->rows);
     if (reply->error != NULL ||
         !hf_seat_list_reserve(&store->listed, (size_t)n + 1)) {
-        char why[160] = "out of memory";
+        char why[HF_TEXT_SENTENCE] = "out of memory";
         enum hf_status fault =
             reply->error == NULL ? HF_NO_MEMORY
                                  : hf_pg_fault(reply->error, why, sizeof(why));

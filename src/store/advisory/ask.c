@@ -208,7 +208,7 @@ static struct hf_advisory_seat *rival_of(struct hf_advisory *store,
 static void refuse_collision(struct hf_advisory *store,
                              const struct hf_ask *ask, struct hf_instant now)
 {
-    char why[160];
+    char why[HF_TEXT_SENTENCE];
     snprintf(why, sizeof(why),
              "another name of this client holds the same key%s",
              store->rule.kind == HF_ADVISORY_FIXED

@@ -137,7 +137,7 @@ static void take_greeting(struct hf_advisory *store,
                           struct hf_instant now)
 {
     const struct pg_result *rows = reply->rows;
-    char why[160];
+    char why[HF_TEXT_SENTENCE];
     if (reply->error != NULL) {
         enum hf_status fault = hf_pg_fault(reply->error, why, sizeof(why));
         hf_session_refuse(&store->session, fault, why);
@@ -172,7 +172,7 @@ static void take_settings(struct hf_advisory *store,
                           const struct hf_pg_reply *reply,
                           struct hf_instant now)
 {
-    char why[160];
+    char why[HF_TEXT_SENTENCE];
     if (reply->error != NULL) {
         enum hf_status fault = hf_pg_fault(reply->error, why, sizeof(why));
         hf_session_refuse(&store->session, fault, why);

@@ -88,7 +88,7 @@ static void advisory_flush(struct hf_store *base, struct hf_instant now)
 void hf_advisory_examine(struct hf_session *session)
 {
     struct hf_advisory *store = advisory_of(&session->base);
-    char text[320];
+    char text[HF_TEXT_ADVICE];
     snprintf(text, sizeof(text),
              "PostgreSQL %s, database %s, role %s: advisory locks of a session",
              store->version, store->database, store->role);

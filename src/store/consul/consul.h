@@ -225,8 +225,9 @@ struct hf_consul {
     struct hf_wire_text body;   /* the same */
     struct hf_consul_list list; /* of the reply that is being read */
     struct hf_consul_list heard; /* the same, of watches */
-    char leader[80];      /* as the endpoint in use names it, for a tour */
-    char shown[200];      /* the agent, as EXAMINE has found it */
+    char leader[HF_TEXT_PHRASE]; /* as the endpoint in use names it, for a tour
+                                  */
+    char shown[HF_TEXT_REASON];  /* the agent, as EXAMINE has found it */
     int64_t shown_min_ms; /* the same: its shortest session; 0: unknown */
     bool is_client;       /* the agent is no server */
 };

@@ -52,7 +52,7 @@ static void describe_sessions(struct hf_consul *consul)
 
 static void describe(struct hf_consul *consul)
 {
-    char text[400];
+    char text[HF_TEXT_LIST];
     snprintf(text, sizeof(text),
              "Consul %s, by %s of %u endpoint%s, %s TLS, %s", consul->shown,
              hf_endpoints_shown(&consul->node), consul->node.n,

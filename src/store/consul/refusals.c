@@ -23,7 +23,7 @@ enum {
 void hf_consul_denied(struct hf_consul *consul, const char *what,
                       struct hf_wire_reply *reply)
 {
-    char why[100];
+    char why[HF_TEXT_CLAUSE];
     snprintf(why, sizeof(why), "%.90s", what);
     snprintf(consul->node.why, sizeof(consul->node.why),
              consul->headers == NULL

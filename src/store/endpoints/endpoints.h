@@ -129,7 +129,7 @@ struct hf_endpoints {
     struct hf_span node_timeout;
     struct hf_span connect_timeout;
     enum hf_status fault; /* of the connection that breaks */
-    char why[200];
+    char why[HF_TEXT_REASON];
 };
 
 static inline struct hf_endpoints *hf_endpoints_of_wire(struct hf_wire *wire)

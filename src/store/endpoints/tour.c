@@ -83,7 +83,7 @@ static void on_replied(struct hf_http *http,
                        const struct hf_http_reply *reply, struct hf_instant now)
 {
     struct hf_endpoints_tour *tour = tour_of(http);
-    char what[240] = "";
+    char what[HF_TEXT_ADVICE] = "";
     (void)request;
     (void)now;
     find(tour, tour->node->ops->judge(tour->node, reply, what, sizeof(what)),
@@ -104,7 +104,7 @@ static void on_closed(struct hf_http *http, struct hf_instant now)
 {
     struct hf_endpoints_tour *tour = tour_of(http);
     struct hf_endpoints *node = tour->node;
-    char what[240];
+    char what[HF_TEXT_ADVICE];
     if (!tour->has_found) {
         snprintf(what, sizeof(what), "does not serve: %s", http->reason);
         find(tour, HF_FINDING_WARNING, what);

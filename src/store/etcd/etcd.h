@@ -80,13 +80,13 @@ struct hf_etcd {
     struct hf_endpoints node; /* first */
     struct hf_wire_login login;
     char *headers; /* of each request once logged in; NULL: plain ones */
-    char user_shown[64];
+    char user_shown[HF_TEXT_NAME];
     unsigned n_expired; /* tokens that were refused since one was accepted */
     char *prefix;
     uint64_t cluster; /* 0: not known yet */
     uint64_t term;    /* of the last reply on this connection that was agreed
                          by a majority; 0: none */
-    char version[40];
+    char version[HF_TEXT_WORD];
     struct hf_wire_text body; /* of the request that is being written */
     char *arena;              /* of the reply that is being read */
     size_t arena_cap;

@@ -50,7 +50,7 @@ static void describe_version(struct hf_etcd *etcd)
 
 static void describe(struct hf_etcd *etcd)
 {
-    char text[320];
+    char text[HF_TEXT_ADVICE];
     bool has_login = etcd->headers != NULL;
     snprintf(text, sizeof(text),
              "etcd %s, cluster %llx, by %s of %u endpoint%s, %s TLS, %s%s",

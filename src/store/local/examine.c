@@ -15,13 +15,16 @@
 /* With less, the file may soon fail to grow. Room for 250,000 names. */
 #define FREE_BYTES_LOW (UINT64_C(100) << 20)
 
+/* Bytes of a finding: most paths have less than 700 characters. */
+#define FINDING_MAX 1000
+
 static void find(const struct hf_job_sink *sink, enum hf_severity severity,
                  const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 static void find(const struct hf_job_sink *sink, enum hf_severity severity,
                  const char *format, ...)
 {
-    char text[1000];
+    char text[FINDING_MAX];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
@@ -134,7 +137,7 @@ static void examine_spaces(struct hf_local *local,
     struct dirent *entry;
     /* cppcheck-suppress readdirCalled; no other thread has the stream */
     while (proc != NULL && (entry = readdir(proc)) != NULL) {
-        char path[300];
+        char path[HF_TEXT_ADVICE];
         struct stat space;
         if (!isdigit((unsigned char)entry->d_name[0])) {
             continue;

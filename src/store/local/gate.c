@@ -52,7 +52,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char magic[8] = {'h', 'f', 'g', 'a', 't', 'e', '\r', '\n'};
+static const char magic[HF_GATE_MAGIC_SIZE] = {'h', 'f', 'g',  'a',
+                                               't', 'e', '\r', '\n'};
 
 /* Version of the page and of the records; others are refused. 1 had no queues,
  * 2 no checksums. */

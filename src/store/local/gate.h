@@ -40,10 +40,13 @@ struct hf_gate_values {
     _Alignas(64) pthread_mutex_t mutex;
 };
 
+/* Bytes by which a page is recognized. */
+#define HF_GATE_MAGIC_SIZE 8
+
 /* The page. hf_gate_open() initializes it under the exclusive flock; afterwards
  * fields change only inside the gate. */
 struct hf_gate_page {
-    char magic[8];
+    char magic[HF_GATE_MAGIC_SIZE];
     uint32_t version;
     uint32_t mutex_size; /* C libraries differ in their mutexes */
     uint32_t is_ready;   /* set after all other fields */

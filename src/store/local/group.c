@@ -38,7 +38,7 @@ bool hf_txn_find_sharer(struct hf_txn *txn, const void *owner, size_t owner_len,
  * sharer that joins sets it. */
 static void found(struct hf_txn *txn, uint16_t permits, uint64_t counter)
 {
-    char text[48];
+    char text[HF_TEXT_NAME];
     int len = snprintf(text, sizeof(text), "shared:%u-%" PRIu64,
                        (unsigned)permits, counter);
     hf_txn_install(txn, text, (size_t)len, counter, txn->now->boot_ns, NULL);

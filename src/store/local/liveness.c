@@ -78,7 +78,7 @@ static bool parse_stat(const char *text, struct stat_line *out)
 
 static bool read_stat(int64_t pid, struct stat_line *out)
 {
-    char path[40], text[STAT_MAX];
+    char path[HF_TEXT_WORD], text[STAT_MAX];
     snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
@@ -111,7 +111,7 @@ static bool is_unused(int64_t pid)
 static bool sees_itself(const struct hf_proc_view *view,
                         struct stat_line *own_stat)
 {
-    char self[24], own[24];
+    char self[HF_TEXT_NUMBER], own[HF_TEXT_NUMBER];
     ssize_t len = readlink("/proc/self", self, sizeof(self) - 1);
     snprintf(own, sizeof(own), "%lld", (long long)view->own_pid);
     if (len <= 0) {

@@ -79,12 +79,15 @@ static bool is_plain(char c)
            (c >= 'A' && c <= 'Z') || c == '_' || c == '-';
 }
 
+/* Bytes of the facts of a server, as JSON: names of rules, a few at most. */
+#define FACTS_MAX 1024
+
 /* A JSON array of texts. Ours are plain; a server that reports others gets
  * other ones back, and is another at the next handshake. */
 static void add_facts(struct hf_my_text *call, const char *const *texts,
                       size_t n)
 {
-    char json[1024];
+    char json[FACTS_MAX];
     size_t len = 0;
     for (size_t i = 0; i < n; i++) {
         len += (size_t)snprintf(json + len, sizeof(json) - len, "%s\"",
@@ -156,7 +159,7 @@ void hf_my_marked(struct hf_my_node *node, const struct hf_mysql_reply *reply,
 {
     struct hf_sql_row row;
     if (!hf_my_first(reply, &row)) {
-        char words[160];
+        char words[HF_TEXT_SENTENCE];
         enum hf_status fault = hf_my_fault(reply, words, sizeof(words));
         hf_sql_node_unmarked(&node->base, fault, words);
     } else if (row.cells[0].number == 1) {

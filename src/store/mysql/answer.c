@@ -27,7 +27,7 @@ static void
 answer_error(struct hf_my_node *node, const struct hf_my_request *request,
              const struct hf_mysql_reply *reply, struct hf_instant now)
 {
-    char why[160];
+    char why[HF_TEXT_SENTENCE];
     enum hf_status fault = hf_my_fault(reply, why, sizeof(why));
     if (hf_my_fault_is_identity(reply)) {
         hf_my_reidentify(node, why, now);

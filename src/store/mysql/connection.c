@@ -459,7 +459,7 @@ static void on_timer(struct hf_timer *timer, struct hf_instant now)
         connection->events->timed(connection, now);
     } else if (is_opening &&
                !hf_instant_before(now, connection->link.deadline)) {
-        char why[120];
+        char why[HF_TEXT_CLAUSE];
         hf_mysql_connection_late_text(connection, now, why, sizeof(why));
         hf_mysql_connection_break(connection, HF_UNAVAILABLE, why);
     }

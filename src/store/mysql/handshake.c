@@ -98,7 +98,7 @@ static unsigned long number_of(const char *version)
 
 static bool is_on(const struct hf_sql_row *row, unsigned column)
 {
-    char text[12];
+    char text[HF_TEXT_SHORT];
     hf_sql_row_text(row, column, text, sizeof(text));
     return text[0] != '\0' && strcmp(text, "0") != 0 &&
            strcasecmp(text, "OFF") != 0;
@@ -107,7 +107,7 @@ static bool is_on(const struct hf_sql_row *row, unsigned column)
 /* app@% as GRANT takes it: 'app'@'%'. */
 static void read_role(struct hf_my_node *node, const struct hf_sql_row *row)
 {
-    char text[90];
+    char text[HF_TEXT_CLAUSE];
     hf_sql_row_text(row, C_USER, text, sizeof(text));
     char *host = strrchr(text, '@');
     if (host != NULL) {
@@ -120,7 +120,7 @@ static void read_role(struct hf_my_node *node, const struct hf_sql_row *row)
 static void read_identity(struct hf_my_node *node,
                           const struct hf_mysql_reply *reply)
 {
-    char format[20];
+    char format[HF_TEXT_NUMBER];
     struct hf_sql_row row;
     (void)hf_my_first(reply, &row);
     hf_sql_row_text(&row, C_VERSION, node->version, sizeof(node->version));
@@ -164,7 +164,7 @@ static void read_facts(struct hf_my_node *node,
     for (bool is_there = hf_my_first(reply, &row); is_there;
          is_there = hf_my_next(reply, &row)) {
         char field[HF_CLOCK_NAME_MAX + 16];
-        char value[80];
+        char value[HF_TEXT_PHRASE];
         hf_sql_row_text(&row, 0, field, sizeof(field));
         hf_sql_row_text(&row, 1, value, sizeof(value));
         if (strncmp(field, "server:", 7) != 0) {

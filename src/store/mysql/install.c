@@ -41,8 +41,8 @@ static const char unlock_sql[] = "DO RELEASE_LOCK('holdfast.install')";
 static const char delimiter_word[] = "DELIMITER ";
 
 struct cut {
-    const char *at;    /* of the text */
-    char delimiter[8]; /* of its statements */
+    const char *at;                /* of the text */
+    char delimiter[HF_TEXT_SHORT]; /* of its statements */
     size_t delimiter_len;
 };
 
@@ -124,7 +124,7 @@ void hf_my_install_judge(struct hf_my_node *node)
 static void take_lock(struct hf_my_node *node,
                       const struct hf_mysql_reply *reply)
 {
-    char text[8] = "";
+    char text[HF_TEXT_SHORT] = "";
     struct hf_sql_row row;
     if (hf_my_first(reply, &row)) {
         hf_sql_row_text(&row, 0, text, sizeof(text));
@@ -141,7 +141,7 @@ static void take_lock(struct hf_my_node *node,
 
 static void fail(struct hf_my_node *node, const struct hf_mysql_reply *reply)
 {
-    char words[160], why[sizeof(node->base.standing.reason)];
+    char words[HF_TEXT_SENTENCE], why[sizeof(node->base.standing.reason)];
     enum hf_status fault = hf_my_fault(reply, words, sizeof(words));
     if (reply->error == ER_DBACCESS_DENIED_ERROR) {
         fault = HF_CONFIG;

@@ -38,7 +38,7 @@ static void take_survey(struct hf_my_node *node,
 {
     struct hf_sql_row row;
     if (!hf_my_first(reply, &row)) {
-        char words[160];
+        char words[HF_TEXT_SENTENCE];
         enum hf_status fault = hf_my_fault(reply, words, sizeof(words));
         hf_sql_node_unsurveyed(&node->base, fault, words);
     } else if (node->base.admission.surveying == HF_JOB_LOOK) {

@@ -110,7 +110,7 @@ static void on_replied(struct hf_mysql_connection *connection,
 
 static void break_late(struct hf_my_node *node, struct hf_instant now)
 {
-    char why[120];
+    char why[HF_TEXT_CLAUSE];
     hf_mysql_connection_late_text(&node->connection, now, why, sizeof(why));
     hf_mysql_connection_break(&node->connection, HF_UNAVAILABLE, why);
 }

@@ -89,12 +89,13 @@ struct hf_my_node {
     /* The server's replies in the last handshake. */
     bool is_read_only;
     enum hf_mysql_cluster cluster;
-    bool logs_statements;  /* its binary log has no rows */
-    char wrong_engine[60]; /* "TABLE ENGINE": another than it was made with */
+    bool logs_statements;            /* its binary log has no rows */
+    char wrong_engine[HF_TEXT_NAME]; /* "TABLE ENGINE": another than it was made
+                                        with */
     bool is_mariadb;
     unsigned long server_version; /* 101119 */
-    char version[60];
-    char role[60]; /* 'app'@'%' */
+    char version[HF_TEXT_NAME];
+    char role[HF_TEXT_NAME]; /* 'app'@'%' */
 };
 
 struct hf_my {

@@ -4,6 +4,7 @@
 #ifndef HF_MYSQL_TARGET_H
 #define HF_MYSQL_TARGET_H
 
+#include "base/text_size.h"
 #include "io/resolve.h"
 #include "io/tls.h"
 #include "store/url.h"
@@ -26,7 +27,7 @@ struct hf_mysql_target {
     char *tls_ca;                 /* file; NULL: none */
     char *tls_ca_folder;          /* the system's authorities; NULL: tls_ca */
     char *tls_cert, *tls_key;     /* files; NULL: none */
-    char shown[128];              /* for messages */
+    char shown[HF_TEXT_ADDRESS];  /* for messages */
 };
 
 /** Read the URL. @return HF_OK; HF_INVALID, HF_CONFIG, HF_NO_MEMORY with a text
@@ -57,9 +58,9 @@ struct st_mysql *hf_mysql_target_new(const struct hf_mysql_target *target);
 /* The settings of a connection, which libmariadb reads until it is made or has
  * failed. */
 struct hf_mysql_login {
-    char host[80];  /* an address */
-    char *user;     /* replaces that of the URL, or NULL */
-    char *password; /* the same */
+    char host[HF_TEXT_PHRASE]; /* an address */
+    char *user;                /* replaces that of the URL, or NULL */
+    char *password;            /* the same */
 };
 
 /* Wipe and free. */

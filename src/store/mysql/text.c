@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/mysql/text.h"
 
+#include "base/text_size.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,7 +101,7 @@ void hf_my_bytes_of(struct hf_my_text *text, const char *chars)
 
 void hf_my_number(struct hf_my_text *text, int64_t number)
 {
-    char digits[24];
+    char digits[HF_TEXT_NUMBER];
     separate(text);
     (void)snprintf(digits, sizeof(digits), "%" PRId64, number);
     add(text, digits);

@@ -69,14 +69,14 @@ struct hf_named {
 
     uint64_t id; /* CONNECTION_ID() */
     bool is_mariadb;
-    char version[60];
-    char role[100];
+    char version[HF_TEXT_NAME];
+    char role[HF_TEXT_CLAUSE];
 
     struct hf_named_request *first, **last; /* the queue */
     size_t n_batch; /* the first requests of the queue, which were sent */
     struct hf_named_request *next_reply; /* the one whose reply is next */
     bool is_busy;                        /* requests.c is on the stack */
-    char error_text[160];                /* of the last statement that failed */
+    char error_text[HF_TEXT_SENTENCE];   /* of the last statement that failed */
     enum hf_status error_fault;
 };
 

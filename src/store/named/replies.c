@@ -113,7 +113,7 @@ static size_t session_text(bool is_there, uint64_t id, char *out, size_t size)
 /** @return whether the request is the seat now. */
 static bool answer_try(struct hf_named *store, struct hf_named_request *request)
 {
-    char who[40];
+    char who[HF_TEXT_WORD];
     struct hf_answer answer = {.verdict = HF_VERDICT_OK};
     const struct hf_named_outcome *outcome = &request->outcome;
     bool is_granted = outcome->value == 1;
@@ -169,7 +169,7 @@ static void answer_id(struct hf_named *store,
 static void answer_look(struct hf_named *store,
                         const struct hf_named_request *request)
 {
-    char who[40];
+    char who[HF_TEXT_WORD];
     struct hf_answer answer = {.verdict = HF_VERDICT_OK};
     struct hf_seat seat = {.owner = who, .left_ms = -1};
     if (request->outcome.has_value) {

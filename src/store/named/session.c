@@ -75,7 +75,7 @@ static void on_opened(struct hf_mysql_connection *connection,
 
 static void configure(struct hf_named *store, struct hf_instant now)
 {
-    char sql[120];
+    char sql[HF_TEXT_CLAUSE];
     int64_t seconds = (store->session.max_ttl_ms + 999) / 1000 + PATIENCE_S;
     snprintf(sql, sizeof(sql),
              "SET SESSION wait_timeout = %lld, SESSION autocommit = 1",
@@ -106,7 +106,7 @@ static void take_greeting(struct hf_named *store,
                           const struct hf_mysql_reply *reply,
                           struct hf_instant now)
 {
-    char why[200];
+    char why[HF_TEXT_REASON];
     const char *read_only = text_of(reply, C_READ_ONLY);
     snprintf(store->version, sizeof(store->version), "%s",
              text_of(reply, C_VERSION));
@@ -161,7 +161,7 @@ static void take_setup(struct hf_named *store,
                        const struct hf_mysql_reply *reply,
                        struct hf_instant now)
 {
-    char why[200];
+    char why[HF_TEXT_REASON];
     if (reply->error != 0) {
         snprintf(why, sizeof(why), "%.150s (error %u)", reply->text,
                  reply->error);

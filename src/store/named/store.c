@@ -87,7 +87,7 @@ static void named_flush(struct hf_store *base, struct hf_instant now)
 void hf_named_examine(struct hf_session *session)
 {
     struct hf_named *store = named_of(&session->base);
-    char text[320];
+    char text[HF_TEXT_ADVICE];
     snprintf(text, sizeof(text),
              "%s %s%s, account %s: named locks of a session",
              store->is_mariadb ? "MariaDB" : "MySQL", store->version,

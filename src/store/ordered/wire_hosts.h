@@ -4,6 +4,7 @@
 #ifndef HF_ORDERED_WIRE_HOSTS_H
 #define HF_ORDERED_WIRE_HOSTS_H
 
+#include "base/text_size.h"
 #include "store/url.h"
 #include "store/url_parts.h"
 
@@ -13,7 +14,7 @@
 struct hf_wire_host {
     char *host;
     uint16_t port;
-    char shown[128]; /* HOST:PORT */
+    char shown[HF_TEXT_ADDRESS]; /* HOST:PORT */
 };
 
 /* The message for an address that is none. */

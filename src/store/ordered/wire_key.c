@@ -36,7 +36,7 @@ void hf_wire_escape_add(const struct hf_wire_escape *escape,
     const unsigned char *from = bytes.data;
     for (size_t i = 0; i < bytes.len; i++) {
         unsigned char byte = from[i];
-        char escaped[3] = {escape->mark, hex[byte >> 4], hex[byte & 15]};
+        char escaped[] = {escape->mark, hex[byte >> 4], hex[byte & 15]};
         if (is_plain(escape, byte)) {
             hf_wire_text_add(text, &byte, 1);
         } else {
@@ -73,8 +73,8 @@ size_t hf_wire_escape_read(const struct hf_wire_escape *escape, char *text,
 
 static void add_mode(struct hf_wire_text *text, const struct hf_wire_key *key)
 {
-    char mode[40];
-    char terms[8] = "";
+    char mode[HF_TEXT_WORD];
+    char terms[HF_TEXT_SHORT] = "";
     if (key->permits > 0) {
         snprintf(terms, sizeof(terms), "p%u", (unsigned)key->permits);
     }
@@ -170,7 +170,7 @@ void hf_wire_session_of(uint64_t id, uint8_t out[HF_SESSION_ID_LEN])
 void hf_wire_id_add(struct hf_wire_text *text,
                     const uint8_t session[HF_SESSION_ID_LEN])
 {
-    char shown[24];
+    char shown[HF_TEXT_NUMBER];
     snprintf(shown, sizeof(shown), "%" PRIx64, hf_wire_id_of(session));
     hf_wire_text_say(text, shown);
 }

@@ -7,6 +7,8 @@
  * Base64 is RFC 4648, with padding; reading also accepts none. */
 #include "store/ordered/wire_text.h"
 
+#include "base/text_size.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +56,7 @@ void hf_wire_text_say(struct hf_wire_text *text, const char *string)
 
 void hf_wire_text_number(struct hf_wire_text *text, uint64_t number)
 {
-    char shown[24];
+    char shown[HF_TEXT_NUMBER];
     snprintf(shown, sizeof(shown), "%" PRIu64, number);
     hf_wire_text_say(text, shown);
 }
@@ -80,9 +82,9 @@ void hf_wire_text_base64(struct hf_wire_text *text, const void *bytes,
         uint32_t word = (uint32_t)from[i] << 16 |
                         (uint32_t)(n > 1 ? from[i + 1] : 0) << 8 |
                         (uint32_t)(n > 2 ? from[i + 2] : 0);
-        char four[4] = {digits[word >> 18 & 63], digits[word >> 12 & 63],
-                        n > 1 ? digits[word >> 6 & 63] : '=',
-                        n > 2 ? digits[word & 63] : '='};
+        char four[] = {digits[word >> 18 & 63], digits[word >> 12 & 63],
+                       n > 1 ? digits[word >> 6 & 63] : '=',
+                       n > 2 ? digits[word & 63] : '='};
         hf_wire_text_add(text, four, sizeof(four));
     }
 }

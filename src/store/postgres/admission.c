@@ -99,7 +99,7 @@ void hf_pg_marked(struct hf_pg_node *node, const struct hf_pg_reply *reply,
                   struct hf_instant now)
 {
     if (reply->error != NULL) {
-        char words[160];
+        char words[HF_TEXT_SENTENCE];
         enum hf_status fault = hf_pg_fault(reply->error, words, sizeof(words));
         hf_sql_node_unmarked(&node->base, fault, words);
     } else if (hf_pg_integer(reply->rows, 0, 0) == 1 && !reply->is_unsure) {

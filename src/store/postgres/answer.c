@@ -61,7 +61,7 @@ static void answer_error(struct hf_pg_node *node,
                          const struct hf_pg_pending *pending,
                          const struct hf_pg_reply *reply, struct hf_instant now)
 {
-    char why[160];
+    char why[HF_TEXT_SENTENCE];
     enum hf_status fault = hf_pg_fault(reply->error, why, sizeof(why));
     if (is_identity(reply)) {
         hf_pg_reidentify(node, why, now);

@@ -60,9 +60,9 @@ void hf_pg_connection_shut(struct hf_pg_connection *connection)
 
 /* ---- Asking ------------------------------------------------------------- */
 
-static const char *statement_name(unsigned statement, char out[16])
+static const char *statement_name(unsigned statement, char out[HF_TEXT_SHORT])
 {
-    (void)snprintf(out, 16, "holdfast_%u", statement);
+    (void)snprintf(out, HF_TEXT_SHORT, "holdfast_%u", statement);
     return out;
 }
 
@@ -73,7 +73,7 @@ static bool send_one(struct hf_pg_connection *connection, uint64_t label,
                      const struct hf_pg_params *params)
 {
     struct pg_conn *pq = connection->pq;
-    char name[16];
+    char name[HF_TEXT_SHORT];
     int ok;
     if (label != 0 && !hf_pg_label_send(connection, label)) {
         ok = 0;
@@ -337,7 +337,7 @@ static void on_timer(struct hf_timer *timer, struct hf_instant now)
         connection->events->timed(connection, now);
     } else if (is_opening &&
                !hf_instant_before(now, connection->link.deadline)) {
-        char why[120];
+        char why[HF_TEXT_CLAUSE];
         hf_pg_connection_late_text(connection, now, why, sizeof(why));
         hf_pg_connection_break(connection, HF_UNAVAILABLE, why);
     }

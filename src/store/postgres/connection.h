@@ -36,7 +36,7 @@ struct hf_pg_params {
     const char *values[HF_PG_PARAMS_MAX];
     int lens[HF_PG_PARAMS_MAX];
     int formats[HF_PG_PARAMS_MAX];
-    char numbers[HF_PG_NUMBERS_MAX][24];
+    char numbers[HF_PG_NUMBERS_MAX][HF_TEXT_NUMBER];
 };
 
 void hf_pg_params_init(struct hf_pg_params *params);

@@ -162,7 +162,7 @@ static void read_identity(struct hf_pg_node *node, const struct pg_result *rows)
 struct facts {
     uint64_t system;
     uint64_t start_us;
-    char timeline[9];
+    char timeline[HF_TEXT_SHORT];
 };
 
 static void read_server_fact(struct hf_pg_node *node, struct facts *facts,
@@ -195,7 +195,7 @@ static void read_facts(struct hf_pg_node *node, const struct pg_result *rows,
     memset(marker, 0, sizeof(*marker));
     for (int i = 0; i < hf_pg_rows(rows); i++) {
         char field[HF_CLOCK_NAME_MAX + 16];
-        char value[80];
+        char value[HF_TEXT_PHRASE];
         hf_pg_text(rows, i, 0, field, sizeof(field));
         hf_pg_text(rows, i, 1, value, sizeof(value));
         if (strncmp(field, "server:", 7) == 0) {
@@ -224,7 +224,7 @@ static void take_facts(struct hf_pg_node *node, const struct pg_result *rows)
 static void note_fault(struct hf_pg_node *node, const struct pg_result *error,
                        const char *hint)
 {
-    char words[160];
+    char words[HF_TEXT_SENTENCE];
     if (node->base.greet_fault == HF_OK) {
         node->base.greet_fault = hf_pg_fault(error, words, sizeof(words));
         snprintf(node->base.greet_reason, sizeof(node->base.greet_reason),
@@ -318,7 +318,7 @@ static void take_peek(struct hf_pg_node *node, const struct hf_pg_reply *reply,
 static void take_install(struct hf_pg_node *node,
                          const struct hf_pg_reply *reply, struct hf_instant now)
 {
-    char words[160], why[sizeof(node->base.standing.reason)];
+    char words[HF_TEXT_SENTENCE], why[sizeof(node->base.standing.reason)];
     if (reply->error == NULL) {
         hf_pg_handshake(node, now);
         return;

@@ -47,7 +47,7 @@ static void take_survey(struct hf_pg_node *node,
                         const struct hf_pg_reply *reply, struct hf_instant now)
 {
     if (reply->error != NULL) {
-        char words[160];
+        char words[HF_TEXT_SENTENCE];
         enum hf_status fault = hf_pg_fault(reply->error, words, sizeof(words));
         hf_sql_node_unsurveyed(&node->base, fault, words);
     } else if (hf_pg_rows(reply->rows) < 1) {
@@ -111,8 +111,9 @@ static void find_bloat(struct hf_pg_node *node, const struct pg_result *rows)
     if (old < OLD_ROWS + n * OLD_PER_ROW) {
         return;
     }
-    char why[100] = "a transaction of this database that is open or prepared, "
-                    "or autovacuum is off";
+    char why[HF_TEXT_CLAUSE] =
+        "a transaction of this database that is open or prepared, "
+        "or autovacuum is off";
     if (open_s > 0) {
         snprintf(why, sizeof(why),
                  "a transaction of this database has been open for %" PRId64

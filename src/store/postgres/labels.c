@@ -29,7 +29,7 @@
 #include <string.h>
 
 struct label_name {
-    char text[40];
+    char text[HF_TEXT_WORD];
 };
 
 static struct label_name name_of(uint64_t label)
@@ -41,7 +41,7 @@ static struct label_name name_of(uint64_t label)
 
 bool hf_pg_label_send(struct hf_pg_connection *connection, uint64_t label)
 {
-    char sql[80];
+    char sql[HF_TEXT_PHRASE];
     snprintf(sql, sizeof(sql), "SELECT 1 AS \"%s\"", name_of(label).text);
     return PQsendQueryParams(connection->pq, sql, 0, NULL, NULL, NULL, NULL,
                              1) == 1;

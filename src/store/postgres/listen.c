@@ -50,7 +50,7 @@ static void report_state(struct hf_pg_node *node, bool is_listening)
 static void report(struct hf_pg_node *node, enum hf_log_level level,
                    const char *event, const char *detail)
 {
-    char text[480];
+    char text[HF_TEXT_LIST];
     snprintf(text, sizeof(text), "%s: %s: %s", node->store->target.shown, event,
              detail);
     node->store->base.env.log(node->store->base.env.client, level, text);
@@ -90,7 +90,7 @@ void hf_pg_listen_reply(struct hf_pg_node *node,
                         const struct hf_pg_pending *pending,
                         const struct hf_pg_reply *reply, struct hf_instant now)
 {
-    char words[160];
+    char words[HF_TEXT_SENTENCE];
     if (pending->kind != HF_PG_LISTEN) {
         return;
     }

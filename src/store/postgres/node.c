@@ -149,7 +149,7 @@ static void on_notified(struct hf_pg_connection *connection,
 
 static void break_late(struct hf_pg_node *node, struct hf_instant now)
 {
-    char why[120];
+    char why[HF_TEXT_CLAUSE];
     hf_pg_connection_late_text(&node->connection, now, why, sizeof(why));
     hf_pg_connection_break(&node->connection, HF_UNAVAILABLE, why);
 }

@@ -75,21 +75,22 @@ struct hf_pg_node {
     /* The server's replies in the last handshake. */
     bool is_standby;
     bool is_read_only;
-    bool is_pooled;     /* a pooler is in between: each request may meet another
-                           session, which other clients use too */
-    char isolation[20]; /* default_transaction_isolation, if `is_pooled` */
-    bool may_create;    /* schemas in the database */
-    bool is_owner;      /* of the schema holdfast */
-    char role[64];
-    char database[64];
+    bool is_pooled; /* a pooler is in between: each request may meet another
+                       session, which other clients use too */
+    char isolation[HF_TEXT_NUMBER]; /* default_transaction_isolation, if
+                                       `is_pooled` */
+    bool may_create;                /* schemas in the database */
+    bool is_owner;                  /* of the schema holdfast */
+    char role[HF_TEXT_NAME];
+    char database[HF_TEXT_NAME];
     int server_version; /* 150018 */
-    char version[40];
+    char version[HF_TEXT_WORD];
     int64_t serves;      /* a later schema: the least client version that it
                             serves; 0: only its own */
     bool is_synchronous; /* a synchronous standby is configured */
 
     enum hf_pg_listening listening;
-    char channel[40];             /* on which grants are pushed, if not OFF */
+    char channel[HF_TEXT_WORD];   /* on which grants are pushed, if not OFF */
     struct hf_instant wanted_at;  /* last answer QUEUED */
     struct hf_instant refused_at; /* LISTEN failed; HF_LONG_AGO */
     bool has_warned;              /* that it failed */

@@ -79,9 +79,12 @@ static const char *shut_socket(const struct pg_conn *pq, const char *why)
                : NULL;
 }
 
+/* Bytes of libpq's message, which may have a line for each address. */
+#define ERROR_MAX 600
+
 void hf_pg_connection_fail(struct hf_pg_connection *connection)
 {
-    char text[600];
+    char text[ERROR_MAX];
     snprintf(text, sizeof(text), "%s", PQerrorMessage(connection->pq));
     const char *why = cause_of(text);
     enum hf_status fault = connection->link.is_open

@@ -386,7 +386,7 @@ static void list_addresses(const struct hf_pg_target *target,
     hosts[0] = list[0] = '\0';
     for (unsigned i = 0; i < from->n; i++) {
         const struct hf_address *at = &from->list[(first + i) % from->n];
-        char text[80];
+        char text[HF_TEXT_PHRASE];
         if (getnameinfo((const struct sockaddr *)&at->sockaddr, at->len, text,
                         sizeof(text), NULL, 0, NI_NUMERICHOST) != 0 ||
             n_hosts + len + 2 > LIST_MAX ||

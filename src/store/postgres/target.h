@@ -5,6 +5,7 @@
 #ifndef HF_POSTGRES_TARGET_H
 #define HF_POSTGRES_TARGET_H
 
+#include "base/text_size.h"
 #include "io/resolve.h"
 #include "store/url.h"
 
@@ -21,10 +22,10 @@ struct hf_pg_keyword {
 struct hf_pg_target {
     struct hf_pg_keyword *keywords; /* for libpq */
     unsigned n;
-    char *host;      /* name or address; a socket's folder if `is_direct` */
-    uint16_t port;   /* of `host` */
-    bool is_direct;  /* a unix socket, or hostaddr is given: no look-up */
-    char shown[128]; /* for messages */
+    char *host;     /* name or address; a socket's folder if `is_direct` */
+    uint16_t port;  /* of `host` */
+    bool is_direct; /* a unix socket, or hostaddr is given: no look-up */
+    char shown[HF_TEXT_ADDRESS]; /* for messages */
 };
 
 /** Read the URL. Reads the environment, and the service file if one is named.

@@ -87,7 +87,7 @@ static void write_marker(struct hf_redis_node *node, struct hf_instant now)
     struct hf_marker_texts marker;
     hf_marker_write(&node->admission.ruling.marker, node->store->host, &marker);
     memcpy(argv + FIRST, marker.texts, sizeof(marker.texts));
-    char db[16];
+    char db[HF_TEXT_SHORT];
     snprintf(db, sizeof(db), "%d", node->endpoint->db);
     argv[LAST] = "db";
     argv[LAST + 1] = db;
@@ -226,7 +226,7 @@ void hf_redis_marked(struct hf_redis_node *node, struct hf_instant now)
 {
     const struct hf_reply *reply = &node->connection.reply;
     if (reply->items[0].type == HF_REPLY_ERROR) {
-        char words[120];
+        char words[HF_TEXT_CLAUSE];
         char why[sizeof(node->standing.reason)];
         enum hf_status fault = hf_redis_fault_in(
             &hf_script_marker, hf_reply_text(reply, 0), words, sizeof(words));

@@ -187,7 +187,7 @@ static void answer_error(struct hf_redis_node *node,
                          const struct hf_pending *pending, const char *text,
                          struct hf_instant now)
 {
-    char why[160];
+    char why[HF_TEXT_SENTENCE];
     enum hf_status fault =
         hf_redis_fault_in(pending->script, text, why, sizeof(why));
     if (hf_redis_fault_is_identity(text)) {

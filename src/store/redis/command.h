@@ -19,7 +19,7 @@ struct hf_redis_command {
     const char *argv[HF_REDIS_ARGS_MAX];
     size_t lens[HF_REDIS_ARGS_MAX];
     char numbers[HF_REDIS_NUMBERS_MAX][HF_DECIMAL_MAX];
-    char mode[8]; /* "s", and at most five digits */
+    char mode[HF_TEXT_SHORT]; /* "s", and at most five digits */
 };
 
 /* Begin a command, without any argument. */

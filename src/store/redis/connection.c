@@ -71,8 +71,8 @@ static void break_unheard(struct hf_redis_connection *connection)
 {
     const char *reason;
     enum hf_status fault = HF_UNAVAILABLE;
-    char words[160];
-    char line[160];
+    char words[HF_TEXT_SENTENCE];
+    char line[HF_TEXT_SENTENCE];
     size_t len =
         hf_socket_read_last(&connection->socket, line, sizeof(line) - 1);
     line[len] = '\0';
@@ -248,7 +248,7 @@ static void check_opening(struct hf_redis_connection *connection,
     bool is_given_up = !hf_instant_before(now, connection->socket.give_up);
     if (is_late ||
         (is_given_up && connection->socket.state == HF_SOCKET_SECURING)) {
-        char why[120];
+        char why[HF_TEXT_CLAUSE];
         hf_redis_connection_late_text(connection, now, why, sizeof(why));
         hf_redis_connection_break(connection, why);
     } else if (is_given_up) {

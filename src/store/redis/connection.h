@@ -63,7 +63,7 @@ struct hf_redis_connection {
     bool has_heard;             /* a byte has arrived since */
     bool is_broken;             /* to be closed; see `fault` and `reason` */
     enum hf_status fault;       /* HF_UNAVAILABLE, HF_NO_MEMORY, HF_DENIED */
-    char reason[192];           /* as long as a socket's */
+    char reason[HF_SOCKET_REASON_MAX];
 };
 
 /* CLOSED, and no retry is planned. */

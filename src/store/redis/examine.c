@@ -261,7 +261,7 @@ static void find_all(struct hf_redis_node *node, struct hf_instant now)
         hf_findings_probe(&node->jobs, node->examination.fault);
     }
     if (node->standing.status == HF_NODE_STATUS_REPAIRING) {
-        char text[200];
+        char text[HF_TEXT_REASON];
         hf_redis_quarantine_text(node, text, sizeof(text));
         hf_findings_quarantine(&node->jobs, &node->admission, text, now);
     }

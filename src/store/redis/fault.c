@@ -76,7 +76,7 @@ static bool is_word(char c)
 /* Append "+zadd", unless it is there already. */
 static void add_command(char *out, size_t size, const char *name)
 {
-    char right[40] = "+";
+    char right[HF_TEXT_WORD] = "+";
     size_t len = 1;
     while (is_word(*name) && len < sizeof(right) - 1) {
         right[len++] = (char)tolower((unsigned char)*name++);
@@ -196,8 +196,8 @@ static bool put_wrong_type(const struct hf_script *script, const char *text,
 enum hf_status hf_redis_fault_in(const struct hf_script *script,
                                  const char *text, char *out, size_t size)
 {
-    char right[80];
-    char needs[100] = "";
+    char right[HF_TEXT_PHRASE];
+    char needs[HF_TEXT_CLAUSE] = "";
     if (put_wrong_type(script, text, out, size)) {
         return HF_UNAVAILABLE;
     }

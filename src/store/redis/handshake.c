@@ -47,7 +47,7 @@ static void log_in(struct hf_redis_node *node, struct hf_instant now)
                  node->connection.reason);
     }
     if (to->db != 0) {
-        char db[16];
+        char db[HF_TEXT_SHORT];
         snprintf(db, sizeof(db), "%d", to->db);
         push(node, HF_REDIS_SELECT, 2, (const char *[]){"SELECT", db}, now);
     }
@@ -134,7 +134,7 @@ static bool info(const char *text, const char *field, char *out, size_t size)
 
 static int64_t info_integer(const char *text, const char *field)
 {
-    char value[24];
+    char value[HF_TEXT_NUMBER];
     return info(text, field, value, sizeof(value))
                ? hf_marker_number(strtoll(value, NULL, 10))
                : 0;
@@ -142,7 +142,7 @@ static int64_t info_integer(const char *text, const char *field)
 
 static void read_server(struct hf_redis_node *node, const char *text)
 {
-    char mode[16];
+    char mode[HF_TEXT_SHORT];
     info(text, "run_id", node->admission.identity.run_id, HF_SERVER_ID_MAX);
     info(text, "redis_mode", mode, sizeof(mode));
     if (mode[0] == '\0') {
@@ -161,8 +161,8 @@ static void read_server(struct hf_redis_node *node, const char *text)
 
 static void read_replication(struct hf_redis_node *node, const char *text)
 {
-    char role[16];
-    char host[64];
+    char role[HF_TEXT_SHORT];
+    char host[HF_TEXT_NAME];
     info(text, "role", role, sizeof(role));
     info(text, "master_replid", node->admission.identity.replid,
          HF_SERVER_ID_MAX);
@@ -217,13 +217,13 @@ static void take_error(struct hf_redis_node *node, uint8_t request,
     if (is_optional || node->greet_fault != HF_OK) {
         return;
     }
-    char words[120];
+    char words[HF_TEXT_CLAUSE];
     node->greet_fault = hf_redis_fault(text, words, sizeof(words));
     if (strncmp(text, "ERR DB index", 12) == 0) {
         node->greet_fault = HF_CONFIG; /* it has fewer databases */
     }
     const char *hint = "";
-    char right[80];
+    char right[HF_TEXT_PHRASE];
     hf_redis_right(text, NULL, "~hf:*", right, sizeof(right));
     if (request == HF_REDIS_MARKER && strcmp(right, "~hf:*") == 0) {
         snprintf(words, sizeof(words), "its marker cannot be read");

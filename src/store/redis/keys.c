@@ -97,7 +97,8 @@ static void append(char *to, size_t *len, const char *from, size_t n)
 }
 
 static const struct {
-    char text[9]; /* no pointer: the table needs no relocation */
+    char text[sizeof(":holders")]; /* no pointer: the table needs no relocation
+                                    */
     size_t len;
 } side_ends[HF_REDIS_SIDES] = {
     [HF_REDIS_FENCE] = {":fence", 6},     [HF_REDIS_QUEUE] = {":queue", 6},

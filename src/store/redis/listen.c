@@ -49,7 +49,7 @@ static void report(struct hf_redis_listener *listener, enum hf_log_level level,
                    const char *event, const char *detail)
 {
     const struct hf_redis_node *node = listener->node;
-    char text[480];
+    char text[HF_TEXT_LIST];
     snprintf(text, sizeof(text), "%s: %s: %s", node->address, event, detail);
     node->store->env.log(node->store->env.client, level, text);
 }
@@ -241,7 +241,7 @@ static bool is_same_server(const struct hf_redis_listener *listener)
 static void take_error(struct hf_redis_listener *listener, uint8_t asked)
 {
     const char *text = hf_reply_text(&listener->connection.reply, 0);
-    char words[120];
+    char words[HF_TEXT_CLAUSE];
     enum hf_status fault = hf_redis_fault(text, words, sizeof(words));
     if (asked == ASKED_INFO) {
         return; /* no right to INFO: the run id is not checked */

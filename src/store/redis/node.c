@@ -182,7 +182,7 @@ static void on_replied(struct hf_redis_connection *connection,
     const char *text = hf_reply_text(&connection->reply, 0);
     const struct hf_pending *oldest = hf_redis_wire_asked(&connection->wire);
     if (oldest == NULL) {
-        char why[160];
+        char why[HF_TEXT_SENTENCE];
         hf_redis_fault(text, why, sizeof(why));
         hf_redis_connection_break(connection,
                                   why[0] != '\0' ? why : "spoke unasked");
@@ -217,7 +217,7 @@ static void check_hang(struct hf_redis_node *node, struct hf_instant now)
     if (hf_instant_before(now, hangs_at(node))) {
         return;
     }
-    char why[80];
+    char why[HF_TEXT_PHRASE];
     snprintf(why, sizeof(why), "does not answer (waited %lld ms)",
              (long long)hf_span_ms_floor(hang_span(node)));
     hf_redis_connection_break(&node->connection, why);
@@ -228,7 +228,7 @@ static void check_handshake(struct hf_redis_node *node, struct hf_instant now)
     if (hf_instant_before(now, node->connection.deadline)) {
         return;
     }
-    char why[120];
+    char why[HF_TEXT_CLAUSE];
     hf_redis_connection_late_text(&node->connection, now, why, sizeof(why));
     hf_redis_connection_break(&node->connection, why);
 }

@@ -70,7 +70,7 @@ enum hf_redis_request {
 struct hf_redis_found {
     uint64_t n;
     unsigned named;
-    char names[280];
+    char names[HF_TEXT_ADVICE];
 };
 
 struct hf_redis;
@@ -81,7 +81,7 @@ struct hf_redis_node {
     struct hf_redis *store;
     const struct hf_endpoint *endpoint;
     unsigned index;
-    char address[128];
+    char address[HF_TEXT_ADDRESS];
 
     enum hf_redis_phase phase;
     struct hf_span rtt; /* smoothed; 0: not measured */
@@ -94,13 +94,13 @@ struct hf_redis_node {
     int64_t time_ms;        /* its wall clock */
     bool is_cluster;
     bool is_sentinel;
-    char primary[96]; /* of which it is a replica; empty: of none */
-    char version[40];
+    char primary[HF_TEXT_CLAUSE]; /* of which it is a replica; empty: of none */
+    char version[HF_TEXT_WORD];
     int64_t replicas;
     struct hf_instant clock_at; /* when time_ms was read, to within a round
                                    trip */
     enum hf_status greet_fault; /* first error of the handshake, or HF_OK */
-    char greet_reason[200];
+    char greet_reason[HF_TEXT_REASON];
 
     struct hf_admission admission; /* also of these replies */
     struct hf_standing standing;
@@ -112,12 +112,13 @@ struct hf_redis_node {
         bool knows_config;
         int64_t maxmemory;
         int64_t min_replicas;
-        char policy[32];
-        bool awaits_push;  /* only the reply to SUBSCRIBE is missing */
-        char lacking[480]; /* missing rights, separated by blanks */
-        char unknown[480]; /* commands that the server does not have, as
-                              rights */
-        char fault[160];   /* error of acquiring and releasing a lock; empty */
+        char policy[HF_TEXT_WORD];
+        bool awaits_push;           /* only the reply to SUBSCRIBE is missing */
+        char lacking[HF_TEXT_LIST]; /* missing rights, separated by blanks */
+        char unknown[HF_TEXT_LIST]; /* commands that the server does not have,
+                              as rights */
+        char fault[HF_TEXT_SENTENCE]; /* error of acquiring and releasing a
+                                         lock; empty */
     } examination;
 
     struct hf_redis_survey {
@@ -142,7 +143,7 @@ struct hf_redis {
     struct hf_store_env env;
     char *prefix;
     size_t prefix_len;
-    char fence_keep[24]; /* ms, as the scripts take it */
+    char fence_keep[HF_TEXT_NUMBER]; /* ms, as the scripts take it */
     struct hf_shape shape;
     char host[HF_CLOCK_NAME_MAX + 3]; /* "at:" and the name of our clock: a
                                          field of the marker; empty: no name */
@@ -153,7 +154,8 @@ struct hf_redis {
                         gets one */
     struct hf_endpoint *endpoints;
     struct hf_tls *tls;
-    char channel[40]; /* channel on which grants are pushed (listen.c) */
+    char channel[HF_TEXT_WORD]; /* channel on which grants are pushed (listen.c)
+                                 */
     struct hf_redis_listen_pace listen_pace;
     uint64_t seed;             /* of the back-off's jitter */
     struct hf_redis_keys keys; /* of the name that was asked about last */

@@ -73,7 +73,7 @@ static bool note_unknown(struct hf_redis_node *node, const char *text)
     if (name == NULL) {
         return false;
     }
-    char right[40];
+    char right[HF_TEXT_WORD];
     name += sizeof(words) - 1;
     name += *name == '\'' || *name == '`' ? 1 : 0;
     name_right(name, strcspn(name, "'`, "), right, sizeof(right));
@@ -83,7 +83,7 @@ static bool note_unknown(struct hf_redis_node *node, const char *text)
 
 void hf_redis_rights_lack(struct hf_redis_node *node, const char *words)
 {
-    char right[40];
+    char right[HF_TEXT_WORD];
     if (!note_unknown(node, words)) {
         hf_redis_right(words, NULL, "", right, sizeof(right));
         add(node->examination.lacking, right);
@@ -158,7 +158,7 @@ static void take_refused(struct hf_redis_node *node)
         const char *text = hf_reply_text(reply, i + 1);
         const char *name = hf_reply_text(reply, i);
         char right[sizeof(key) + 40];
-        char words[160];
+        char words[HF_TEXT_SENTENCE];
         hf_redis_right(text, NULL, key, right, sizeof(right));
         if (right[0] == '\0') {
             name_right(name, strlen(name), right, 34);

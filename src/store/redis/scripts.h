@@ -6,11 +6,14 @@
 
 #include <stddef.h>
 
+/* SHA-1 as hex digits, in bytes with the NUL. */
+#define HF_SCRIPT_SHA1_MAX (2 * 20 + 1)
+
 struct hf_script {
     const char *name;
     const char *text;
     size_t len;
-    char sha1[41];
+    char sha1[HF_SCRIPT_SHA1_MAX];
 };
 
 extern const struct hf_script hf_script_acquire;

@@ -62,9 +62,9 @@ struct page {
     size_t room; /* for arguments */
     const char **argv;
     size_t *lens;
-    char count[16];
-    char n_pairs[16];
-    char max_ttl[24];
+    char count[HF_TEXT_SHORT];
+    char n_pairs[HF_TEXT_SHORT];
+    char max_ttl[HF_TEXT_NUMBER];
 };
 
 static bool page_init(struct page *page, size_t n_keys)
@@ -119,7 +119,7 @@ static void push(struct hf_redis_node *node, uint8_t verb,
 static void scan(struct hf_redis_node *node, struct hf_instant now)
 {
     const struct hf_redis *store = node->store;
-    char cursor[24];
+    char cursor[HF_TEXT_NUMBER];
     char pattern[2 * HF_URL_PREFIX_MAX + 2];
     bool is_sides = node->survey.stage == SIDES;
     size_t len = hf_redis_pattern_make(
@@ -220,7 +220,7 @@ static void find_all(struct hf_redis_node *node, struct hf_instant now)
     const struct hf_redis_survey *seen = &node->survey;
     enum hf_status status = HF_OK;
     char why[sizeof(node->standing.reason)] = "";
-    char text[480];
+    char text[HF_TEXT_LIST];
     if (node->admission.ruling.trust == HF_TRUST_MISMATCH) {
         hf_admission_mismatch_text(&node->admission, text, sizeof(text));
         hf_jobs_find(&node->jobs, HF_FINDING_ERROR, "%s", text);
@@ -390,7 +390,7 @@ static void take_page(struct hf_redis_node *node, struct hf_instant now)
 static void take_error(struct hf_redis_node *node, uint8_t request,
                        struct hf_instant now)
 {
-    char words[160];
+    char words[HF_TEXT_SENTENCE];
     char why[sizeof(node->standing.reason)];
     enum hf_status fault = hf_redis_fault(
         hf_reply_text(&node->connection.reply, 0), words, sizeof(words));

@@ -217,7 +217,7 @@ static void turn(struct hf_session *session, struct hf_instant now)
 
 static void check_late(struct hf_session *session, struct hf_instant now)
 {
-    char why[120];
+    char why[HF_TEXT_CLAUSE];
     bool is_ready = session->phase == HF_SESSION_READY;
     if (!is_past(is_ready ? hangs_at(session) : session->link->deadline, now)) {
         return;

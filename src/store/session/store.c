@@ -65,7 +65,7 @@ void hf_session_jobs(struct hf_session *session)
 {
     const char *name = session->base.ops->name;
     if (hf_jobs_declare(&session->jobs)) {
-        char why[160];
+        char why[HF_TEXT_SENTENCE];
         snprintf(why, sizeof(why),
                  "keeps nothing of %s locks that could be declared new, or "
                  "lost: leave lock=%s out",

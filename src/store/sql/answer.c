@@ -155,7 +155,7 @@ bool hf_sql_seats_begin(const struct hf_sql_node *node,
 void hf_sql_seats_add(const struct hf_sql_node *node, struct hf_answer *answer,
                       const struct hf_sql_row *row)
 {
-    char mode[12];
+    char mode[HF_TEXT_SHORT];
     const struct hf_sql_cell *owner = &row->cells[C_SEAT_OWNER];
     uint64_t ticket = (uint64_t)row->cells[C_SEAT_TICKET].number;
     if (!owner->is_there) {

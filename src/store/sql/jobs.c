@@ -29,7 +29,7 @@ bool hf_sql_look_add(struct hf_look *look, const struct hf_sql_row *row)
 
 void hf_sql_node_looked(struct hf_sql_node *node, const struct hf_look *look)
 {
-    char why[480];
+    char why[HF_TEXT_LIST];
     enum hf_status status =
         hf_findings_look(&node->jobs, &node->admission, look,
                          node->store->prefix, why, sizeof(why));
@@ -76,7 +76,7 @@ void hf_sql_find_rest(struct hf_sql_node *node, struct hf_instant now)
     hf_findings_clock(&node->jobs, node->time_ms);
     hf_findings_probe(&node->jobs, node->probe_fault);
     if (node->standing.status == HF_NODE_STATUS_REPAIRING) {
-        char text[200];
+        char text[HF_TEXT_REASON];
         hf_sql_node_quarantine_text(node, text, sizeof(text));
         hf_findings_quarantine(&node->jobs, &node->admission, text, now);
     }

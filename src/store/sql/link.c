@@ -61,7 +61,7 @@ bool hf_sql_link_look_up(struct hf_sql_link *link, const char *host,
 
 bool hf_sql_link_found(struct hf_sql_link *link)
 {
-    char why[160];
+    char why[HF_TEXT_SENTENCE];
     if (hf_resolve_take(link->resolve, &link->addresses, why, sizeof(why))) {
         hf_sql_link_unwatch(link);
         hf_resolve_drop(link->resolve);

@@ -36,7 +36,7 @@ struct hf_sql_link {
     bool is_broken;       /* to be closed; see `fault` and `reason` */
     enum hf_status fault; /* HF_UNAVAILABLE, HF_DENIED, HF_CONFIG, HF_NO_MEMORY
                            */
-    char reason[200];
+    char reason[HF_TEXT_REASON];
 };
 
 void hf_sql_link_init(struct hf_sql_link *link, const struct hf_store_env *env,

@@ -116,7 +116,7 @@ struct hf_span hf_sql_node_hang_span(const struct hf_sql_node *node)
 void hf_sql_node_check_hang(struct hf_sql_node *node,
                             struct hf_instant hangs_at, struct hf_instant now)
 {
-    char why[80];
+    char why[HF_TEXT_PHRASE];
     if (is_past(hangs_at, now)) {
         snprintf(why, sizeof(why), "does not answer (waited %lld ms)",
                  (long long)hf_span_ms_floor(hf_sql_node_hang_span(node)));

@@ -92,7 +92,7 @@ struct hf_sql_node {
     struct hf_instant peek_at; /* in quarantine: the next read of the marker */
     struct hf_jobs jobs;
     bool is_examined; /* the examination is under way */
-    char probe_fault[160];
+    char probe_fault[HF_TEXT_SENTENCE];
 };
 
 /* ---- store.c ------------------------------------------------------------- */
@@ -249,7 +249,7 @@ struct hf_sql_argument {
 struct hf_sql_call {
     size_t n;
     struct hf_sql_argument arguments[HF_SQL_ARGUMENTS_MAX];
-    char mode[8];
+    char mode[HF_TEXT_SHORT];
     char key[HF_CURSOR_NAME_MAX];
 };
 

@@ -31,7 +31,7 @@
 
 static void describe(struct hf_zk *zk)
 {
-    char text[320];
+    char text[HF_TEXT_ADVICE];
     const char *server = zoo_get_current_server(zk->main->library);
     snprintf(text, sizeof(text),
              "ZooKeeper, by %s of %u server%s, session %llx, without TLS, %s",
@@ -68,7 +68,7 @@ static void finish(struct hf_zk_op *op, int rc, struct hf_instant now)
                      zk->n_servers);
     }
     if (rc == ZNOAUTH) {
-        char where[120];
+        char where[HF_TEXT_CLAUSE];
         size_t len = (size_t)(strrchr(op->text, '/') - op->text);
         snprintf(where, sizeof(where), "%.*s", len == 0 ? 1 : (int)len,
                  op->text);

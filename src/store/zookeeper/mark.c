@@ -118,7 +118,7 @@ static void on_transaction(int rc, const void *data)
 
 static void ask_clock(struct hf_zk_op *op, struct hf_instant now)
 {
-    char node[40];
+    char node[HF_TEXT_WORD];
     zoo_op_t ops[3];
     snprintf(node, sizeof(node), "clock-%llx",
              (unsigned long long)op->handle->id);

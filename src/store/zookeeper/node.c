@@ -47,7 +47,7 @@ static void arm(struct hf_zk *zk)
 static void tell_down(struct hf_zk *zk, bool is_connecting, const char *reason)
 {
     enum hf_status fault = HF_UNAVAILABLE;
-    char why[200];
+    char why[HF_TEXT_REASON];
     if (zk->n_servers == 1) {
         snprintf(why, sizeof(why), "%s", reason);
     } else {
@@ -176,7 +176,7 @@ static void drop_resolve(struct hf_zk *zk)
 static void fail_resolve(struct hf_zk *zk, const char *reason,
                          struct hf_instant now)
 {
-    char why[160];
+    char why[HF_TEXT_SENTENCE];
     snprintf(why, sizeof(why), "%.60s: %.90s", zk->servers[zk->resolving].shown,
              reason);
     snprintf(zk->why, sizeof(zk->why), "%s", why);
@@ -190,7 +190,7 @@ static void on_resolved(struct hf_watch *watch, uint32_t events,
     struct hf_zk *zk =
         (struct hf_zk *)(void *)((char *)watch -
                                  offsetof(struct hf_zk, resolve_watch));
-    char reason[160] = "";
+    char reason[HF_TEXT_SENTENCE] = "";
     struct hf_addresses *addresses = &zk->addresses[zk->resolving];
     (void)events;
     bool is_done =

@@ -123,7 +123,7 @@ static void create_node(struct hf_zk_op *op, struct hf_instant now)
 
 static bool name_node(struct hf_zk_handle *handle)
 {
-    char hex[24];
+    char hex[HF_TEXT_NUMBER];
     free(handle->node);
     snprintf(hex, sizeof(hex), "%llx", (unsigned long long)handle->id);
     handle->node = handle->opening->folder == NULL

@@ -162,7 +162,7 @@ struct hf_zk_handle {
     char *node;               /* sessions: its own node */
     struct hf_zk_op *opening; /* sessions: OPEN */
     struct hf_span wanted;    /* the timeout that was asked for */
-    char why[160];
+    char why[HF_TEXT_SENTENCE];
 };
 
 /** Begin to connect. @return NULL: no memory, or too many. */
@@ -256,7 +256,7 @@ struct hf_zk_op {
                                   store */
     struct hf_instant asked;   /* the last request */
     struct hf_wire_reply reply;
-    char why[160];
+    char why[HF_TEXT_SENTENCE];
     char *folder; /* the container's path */
     char *text;   /* the entry's name, without its sequence */
     /* the list */
@@ -530,7 +530,7 @@ struct hf_zk {
     struct hf_zk_watch *watches;
     int64_t newest; /* the greatest zxid seen */
     bool is_closing;
-    char why[200];
+    char why[HF_TEXT_REASON];
     char *position;    /* of the next page of a SCAN */
     zoo_op_t probe[2]; /* of EXAMINE */
     zoo_op_result_t probed[2];
