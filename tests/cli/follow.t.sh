@@ -178,7 +178,7 @@ follow few-json --json
 run A job
 says few 'job +(acquired|held) by' 'quarantine: followed before'
 has_event() { # EVENT [MEMBER]
-    jq -e "select(.event == \"$1\") | ${2:-.}" "$W/few-json" >/dev/null
+    jq -se "any(.[]; .event == \"$1\" and (${2:-true}))" "$W/few-json" >/dev/null
 }
 server_cli s1 flushall >/dev/null
 run B other

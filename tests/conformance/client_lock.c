@@ -509,15 +509,11 @@ static bool close_frees_all(void)
     return is_free;
 }
 
-/* A store on a busy machine is late now and then; close would be each time. */
+/* A store on a busy machine is late now and then; close would be always. */
 static void test_close_gives_back(void **state)
 {
     (void)state;
-    int left = 5;
-    while (!close_frees_all()) {
-        left--;
-        assert_int_not_equal(left, 0);
-    }
+    assert_true(close_frees_all() || close_frees_all() || close_frees_all());
 }
 
 static void test_added_processes(void **state)

@@ -18,8 +18,8 @@
 #define A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:host:1:1"
 #define B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb:host:2:2"
 #define C "cccccccccccccccccccccccccccccccc:host:3:3"
-#define TTL_MS 60000 /* longer than a test: no lease ends by itself */
-#define ANY_USER 65534
+#define TTL_MS 60000   /* longer than a test: no lease ends by itself */
+#define ANY_USER 65534 /* a user without rights to the folder, by custom */
 
 /* In the child process of a case: end it at the first failure. */
 #define NEED(condition)                                                        \
