@@ -166,6 +166,12 @@ holdfast guard postgres | PGDATABASE=hard pg
 usage 'the chosen one may'
 capture pg_as auditor -c "SELECT holdfast.fence('a', 42)" hard
 like "$err" 'permission denied for function fence' 'and no other, after each installation'
+holdfast doctor --print-schema -u postgres: | PGDATABASE=hard pg >/dev/null
+is "$?" 0 'the schema of the locks, in the same database'
+capture pg_as auditor -c "SELECT holdfast.fence('a', 42)" hard
+like "$err" 'permission denied for function fence' 'leaves the rights of the guard'
+capture pg_as auditor -c "SELECT verdict FROM holdfast.inspect('a'::bytea)" hard
+is "$code:$out" 0:1 'and gives those of the locks to each role with USAGE, as docs/fencing.md says'
 refused 69 'PostgreSQL: connection to server .*No such file' 'no server' \
     "postgres://u@/db?host=$W/none"
 refused 78 'PostgreSQL: .*database "none" does not exist' 'no database' none
