@@ -383,6 +383,9 @@ refused 'many rows, one of them newer' "fence 48 of 'account-10' is stale: 49" \
 refused 'the same with IGNORE' "fence 48 of 'account-10' is stale: 49" \
     'UPDATE IGNORE accounts SET balance = 0, fence = 48 WHERE id IN (9, 10)'
 is "$(row 9)" $'5\t48' 'none of them is written'
+runs 'a stopped clock: the fence of another statement, as docs/fencing.md says' \
+    "SET timestamp = 1000; SET @ok = holdfast.fence('account-9', 48);
+    UPDATE accounts SET balance = 6 WHERE id = 9; UPDATE accounts SET balance = 5 WHERE id = 9"
 bare 'a fixed clock is another statement still' \
     "SET timestamp = 1000; SET @ok = holdfast.fence('account-9', 48);
     SET timestamp = 1001; DELETE FROM accounts WHERE id = 9"
@@ -452,5 +455,41 @@ ok 'an upsert waits for an INSERT' wait_until 15 session_is_blocked B
 session_do A 'ROLLBACK'
 session_wait B
 is "$got:$(row 20)" $':1\t61' 'and inserts after its rollback'
+
+# MariaDB runs a function of constants while it plans.
+sql -e "EXPLAIN UPDATE t SET v = 9 WHERE id = 1 AND holdfast.fence('plan', 5)" >/dev/null
+if is_mysql; then
+    is "$(memory plan)" '' 'EXPLAIN presents nothing in MySQL'
+else
+    is "$(memory plan)" 5 'EXPLAIN presents the fence in MariaDB, as docs/fencing.md says'
+fi
+
+# ---- XA, as docs/fencing.md says
+newer() { # FENCE: in a session that does not wait for long
+    capture sql -e "SET innodb_lock_wait_timeout = 1; $(in_one "CALL holdfast.fence('xa', $1)")"
+}
+prepared() { # FENCE
+    session_do A "XA START 'x'; CALL holdfast.fence('xa', $1); UPDATE t SET v = v + 1;
+        XA END 'x'; XA PREPARE 'x'"
+    is "$got" '' "fence $1 is in a prepared transaction"
+}
+sql -e 'DELETE FROM t; INSERT INTO t VALUES (1, 0)'
+session_do A "$(in_one "CALL holdfast.fence('xa', 5)")"
+prepared 6
+newer 7
+like "$err" 'ERROR 1205' 'a fence that it raised keeps its row locked'
+session_do A "XA COMMIT 'x'"
+prepared 6
+newer 7
+if is_mysql; then
+    like "$err" 'ERROR 1205' 'a fence that the guard had: MySQL keeps the row locked'
+else
+    is "$code:$err" 0: 'a fence that the guard had: a newer one passes'
+fi
+mariadb_restart "${options[@]}" || fail 'it restarts'
+newer 7
+is "$code:$err" 0: 'after a restart a newer one passes'
+sql -e "XA COMMIT 'x'"
+is "$(sql -e 'SELECT v FROM t'):$(memory xa)" 2:7 'and the older transaction writes after it'
 
 finish
