@@ -482,6 +482,14 @@ is "$?" 0 'it is, when all have one'
 runs 'DETACH PARTITION leaves a table without a guard, as docs/fencing.md says' \
     'ALTER TABLE parts DETACH PARTITION parts1; UPDATE parts1 SET part = 3'
 
+pg -c 'CREATE TABLE taken (id int, b int, fence bigint)'
+holdfast guard postgres --table taken --lock 'taken-{id}' | pg
+pg -c 'ALTER TABLE taken RENAME TO taken_old' -c 'CREATE TABLE taken (LIKE taken_old)'
+refused 'a table that was renamed keeps its guard' "taken_old presents no fence of 'taken-1'" \
+    'INSERT INTO taken_old VALUES (1, 0)'
+runs 'a new table that takes its name has none, as docs/fencing.md says' \
+    'INSERT INTO taken VALUES (1, 0)'
+
 # A name cannot be made of what is computed after the trigger.
 pg -c 'CREATE TABLE made (id int, k int GENERATED ALWAYS AS (id + 1) STORED,
     fence bigint)'

@@ -87,6 +87,9 @@ is "$(memory k a)" 42 'none of these touched a'
 # ---- Commands
 passes 2 HSET h a 42 HSET f 1 g 2
 passes $'f\n1\ng\n2' HGETALL h a 42 hgetall
+is "$(cli -3 HGETALL h | wc -l)" 2 'a client of RESP3 has a map of HGETALL'
+is "$(cli -3 EVALSHA "$sha" 1 h a 42 HGETALL | wc -l)" 4 \
+    'by the guard a flat list, as docs/fencing.md says'
 passes 5 INCRBY n a 42 IncrBy 5
 passes 5 GET n a 42 GET
 passes OK 'options of SET' n a 42 SET 6 EX 1000
