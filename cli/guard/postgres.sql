@@ -67,11 +67,12 @@ CREATE TABLE IF NOT EXISTS holdfast.guard (
 -- Compare with the guard's row and lock it. The branches only choose a lock:
 -- each write repeats its comparison on the row that it has locked.
 --
--- The turn: who must wait for a row takes the advisory lock alone before, and
--- who shares the row shares that lock before. Its waiters are served in order.
--- A transaction takes few of them, since the server has room for some thousand:
--- the first names that it shares, and names that another one has locked. The key
--- is of 64 bits; those of the locks' schema are of two numbers, and never equal.
+-- The turn: a caller that must wait for a row takes the advisory lock alone
+-- before, and one that shares the row shares that lock before. Its waiters are
+-- served in order. A transaction takes few of them, since the server has room
+-- for some thousand: of the first names that it shares, and of names that
+-- another one has locked. The key is of 64 bits; those of the locks' schema are
+-- of two numbers, and never equal.
 CREATE OR REPLACE FUNCTION holdfast.guard_check(lock_name text, given bigint)
 RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER

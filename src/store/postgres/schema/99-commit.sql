@@ -1,5 +1,5 @@
 
--- Default privileges may have taken it away. The guard of cli/guard/postgres.sql
+-- Default privileges may have taken it away. The guard (cli/guard/postgres.sql)
 -- may lie in this schema too: its rights are its own.
 DO $do$
 DECLARE
