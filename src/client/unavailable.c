@@ -115,6 +115,22 @@ static uint16_t add_quarantined(struct error_line *line, const struct hf_op *op,
     return fold;
 }
 
+/* How long the node had for its answer: its timeout, unless the operation has
+ * ended before. */
+static struct hf_span waited_for(const struct hf_op *op, unsigned node)
+{
+    const struct hf_client *client = op->client;
+    struct hf_span timeout =
+        hf_nodes_timeout(&client->nodes, node, hf_span_ms(op->order.ttl_ms));
+    if (op->patience.ns > 0) {
+        timeout = hf_span_min(timeout, op->patience);
+    }
+    return op->kind == HF_OP_ACQUIRE
+               ? hf_span_min(timeout,
+                             hf_instant_until(op->retry.began, client->now))
+               : timeout;
+}
+
 /* The latest cause goes first: a refusal of this request, then a timeout, then
  * why the connection is down. */
 static void add_reason(struct error_line *line, const struct hf_op *op,
@@ -132,12 +148,8 @@ static void add_reason(struct error_line *line, const struct hf_op *op,
     } else if (is_in(op->astray, node)) {
         add(line, "has it with another fence");
     } else if (status == HF_NODE_STATUS_VOTING) {
-        struct hf_span timeout = hf_nodes_timeout(&client->nodes, node,
-                                                  hf_span_ms(op->order.ttl_ms));
-        if (op->patience.ns > 0) {
-            timeout = hf_span_min(timeout, op->patience);
-        }
-        add(line, "no answer in %lld ms", (long long)hf_span_ms_ceil(timeout));
+        add(line, "no answer in %lld ms",
+            (long long)hf_span_ms_ceil(waited_for(op, node)));
     } else if (info.reason[0] != '\0') {
         add(line, "%s", info.reason);
     } else {

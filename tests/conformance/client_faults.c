@@ -156,28 +156,6 @@ static void test_at_risk_then_held(void **state)
     hf_client_close(client);
 }
 
-/* A look ends after 0.9 s, however long an answer may take. */
-static void test_look_unanswered(void **state)
-{
-    (void)state;
-    char url[300];
-    struct hf_info *info;
-    struct hf_error error;
-    const char *one = getenv("HF_ONE_URL");
-    snprintf(url, sizeof(url), "%.*s?quarantine=off&node_timeout=3s",
-             (int)strcspn(one, "?"), one);
-    struct hf_client *client = open_at(url, HF_THREAD_AUTO);
-    assert_int_equal(try_take(client, fresh_name(), NULL), HF_OK);
-    stop(one_pid());
-    assert_int_equal(hf_client_inspect(client, "a", 1, &info, &error),
-                     HF_UNAVAILABLE);
-    go_on(one_pid());
-    if (strstr(error.text, "no answer in 900 ms") == NULL) {
-        fail_msg("%s", error.text);
-    }
-    hf_client_close(client);
-}
-
 static void test_extend_unconfirmed(void **state)
 {
     (void)state;
@@ -580,7 +558,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_at_risk_then_lost, go_on_all),
         cmocka_unit_test_teardown(test_at_risk_then_held, go_on_all),
-        cmocka_unit_test_teardown(test_look_unanswered, go_on_all),
         cmocka_unit_test_teardown(test_extend_unconfirmed, go_on_all),
         cmocka_unit_test_teardown(test_release_unconfirmed, go_on_all),
         cmocka_unit_test_teardown(test_close_is_bounded, go_on_all),
