@@ -290,7 +290,8 @@ typedef bool hf_list_fn(void *user, const void *name, size_t name_len,
  * List the names that are held, sorted by bytes.
  *
  * @param client   The client.
- * @param pattern  Glob (`*`, `?`, `[a-z]`, `\` escapes) up to 2 KiB; NULL: all.
+ * @param pattern  Glob (`*`, `?`, `[a-z]`, `[!a-z]`, `\` escapes) up to 2 KiB;
+ *                 NULL: all.
  * @param each     Called for each name.
  * @param user     Passed to @p each.
  * @param error    The reason of a failure, or NULL.

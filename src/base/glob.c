@@ -13,7 +13,8 @@ struct pattern {
 /* Match a class; `at` is after its '[', and moves past its ']'. */
 static bool class_has(struct pattern *pattern, unsigned char c)
 {
-    bool is_negated = pattern->at < pattern->end && *pattern->at == '^';
+    bool is_negated = pattern->at < pattern->end &&
+                      (*pattern->at == '^' || *pattern->at == '!');
     bool found = false;
     if (is_negated) {
         pattern->at++;

@@ -76,6 +76,10 @@ see() { # URL TITLE
         <<<"$(holdfast ls --json job)"
     is "$(holdfast ls --json 'job*' | jq -r '.state, .waiting' | xargs)" \
         'held 2' "$title: --json of the list"
+    is "$(holdfast ls --json '[!k]ob' | jq -r .name)" job \
+        "$title: a pattern of characters that are excluded, as in a shell"
+    is "$(holdfast ls --json '[!j]ob' 2>&1; holdfast ls --json '[^j]ob' 2>&1)" '' \
+        "$title: one that excludes the name"
 
     # Readers.
     run -s --label r1 book

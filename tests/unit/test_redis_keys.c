@@ -370,6 +370,17 @@ static void patterns_take_the_prefix_literally(void **state)
     assert_int_equal(len, 4);
     assert_memory_equal(out, "p:x?", 4);
     assert_int_equal(hf_redis_pattern_make(out, 4, "prefix", 6, NULL, 0), 0);
+    static const char *const negated[][2] = {
+        {"[!a]", "[^a]"},         {"![!a!]!", "![^a!]!"}, {"\\[!a]", "\\[!a]"},
+        {"[\\!a]", "[\\!a]"},     {"[a[!]", "[a[!]"},     {"[!", "[^"},
+        {"[\\][!a]", "[\\][!a]"}, {"[^!]", "[^!]"},
+    };
+    for (size_t i = 0; i < sizeof(negated) / sizeof(negated[0]); i++) {
+        const char *in = negated[i][0];
+        len = hf_redis_pattern_make(out, sizeof(out), "", 0, in, strlen(in));
+        out[len] = '\0';
+        assert_string_equal(out, negated[i][1]);
+    }
 }
 
 int main(void)

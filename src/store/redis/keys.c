@@ -218,6 +218,24 @@ enum hf_redis_side hf_redis_side_read(const char *key, size_t len,
     return *lock_len > 0 ? side : HF_REDIS_SIDES;
 }
 
+/* Redis has `[^a]` for the `[!a]` of a shell, and takes `!` for a member. */
+static void negate_with_caret(char *at, const char *end)
+{
+    bool is_in_class = false;
+    for (; at < end; at++) {
+        if (*at == '\\') {
+            at++; /* the next byte is literal */
+        } else if (is_in_class) {
+            is_in_class = *at != ']';
+        } else if (*at == '[') {
+            is_in_class = true;
+            if (at + 1 < end && at[1] == '!') {
+                at[1] = '^';
+            }
+        }
+    }
+}
+
 size_t hf_redis_pattern_make(char *out, size_t size, const char *prefix,
                              size_t prefix_len, const void *glob,
                              size_t glob_len)
@@ -235,7 +253,9 @@ size_t hf_redis_pattern_make(char *out, size_t size, const char *prefix,
     if (glob_len == 0) {
         out[len++] = '*';
     } else {
+        char *from = out + len;
         append(out, &len, glob, glob_len);
+        negate_with_caret(from, out + len);
     }
     return len;
 }
