@@ -176,8 +176,7 @@ static void answer(struct one *one, unsigned node, int verb, uint8_t what,
     event.floor = (more & 2) != 0 ? read_counter(in) : 0;
     event.bound = (more & 6) == 4 ? event.counter + more : 0;
     event.rival = more / 4 % 4;
-    event.left =
-        (more & 16) != 0 ? HF_SPAN_ENDLESS : hf_span_ms(read_ttl_ms(in));
+    event.left = (more & 16) != 0 ? HF_SPAN_MAX : hf_span_ms(read_ttl_ms(in));
     event.poll_ms_max = (more & 32) != 0 ? 40 : 0;
     event.ahead = more / 64;
     event.ticket = fuzz_u8(in);

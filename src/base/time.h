@@ -24,17 +24,9 @@ struct hf_span {
     int64_t ns;
 };
 
-/* Longer than every span. */
+/* Longer than every span: also a wait without a limit, which ends at HF_NEVER,
+ * and the lease of a key without expiry. */
 #define HF_SPAN_MAX ((struct hf_span){INT64_MAX})
-
-/* A wait without a limit, a key without expiry: where a comment allows it. Any
- * negative span means the same. */
-#define HF_SPAN_ENDLESS ((struct hf_span){-1})
-
-static inline bool hf_span_is_endless(struct hf_span span)
-{
-    return span.ns < 0;
-}
 
 /* Later than every reading of the clock. */
 #define HF_NEVER ((struct hf_instant){INT64_MAX})
@@ -66,6 +58,12 @@ static inline struct hf_span hf_span_div(struct hf_span span, int64_t by)
 static inline struct hf_span hf_span_ms(int64_t ms)
 {
     return hf_span_scale((struct hf_span){1000000}, ms);
+}
+
+/* Outside of core a negative number of milliseconds means without a limit. */
+static inline struct hf_span hf_span_ms_or_max(int64_t ms)
+{
+    return ms < 0 ? HF_SPAN_MAX : hf_span_ms(ms);
 }
 
 static inline struct hf_span hf_span_us(int64_t us)

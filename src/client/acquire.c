@@ -86,8 +86,7 @@ void hf_acquire_begin(struct hf_op *op)
 {
     struct hf_client *client = op->client;
     const struct hf_store_ops *ops = client->store->ops;
-    struct hf_span wait =
-        op->order.wait_ms < 0 ? HF_SPAN_ENDLESS : hf_span_ms(op->order.wait_ms);
+    struct hf_span wait = hf_span_ms_or_max(op->order.wait_ms);
     hf_retry_init(&op->retry, client->now, wait, client->has_reached,
                   ops->retry_base, ops->retry_cap, hf_client_random(client));
     hf_log_begin(op);

@@ -16,13 +16,6 @@
 
 #include <stdio.h>
 
-/* A store may report "no expiry" as any negative number; core tests the sign
- * only. */
-static struct hf_span left_of(const struct hf_answer *answer)
-{
-    return answer->left_ms < 0 ? HF_SPAN_ENDLESS : hf_span_ms(answer->left_ms);
-}
-
 /* Another library deletes its key without a push to us, and its own clients
  * poll for the key: with half a second between polls, our waiter would rarely
  * get it. */
@@ -70,7 +63,7 @@ static struct hf_event event_of(const struct hf_client *client,
         .bound = answer->bound,
         .rival =
             has_rival ? hf_owner_digest(answer->owner, answer->owner_len) : 0,
-        .left = left_of(answer),
+        .left = hf_span_ms_or_max(answer->left_ms),
         .poll_ms_max =
             has_rival || answer->is_unwatched ? poll_ms_max(client, answer) : 0,
         .ahead = answer->ahead,

@@ -97,7 +97,7 @@ struct hf_event {
     uint32_t rival;      /* ANSWER: digest of the holder's owner; 0: the reply
                             names none */
     struct hf_span left; /* ANSWER: the rival's remaining lease, or
-                            HF_SPAN_ENDLESS */
+                            HF_SPAN_MAX */
     struct hf_span ttl;  /* EXTEND */
     uint16_t spared;  /* RELEASE_FOREIGN: nodes to which no RELEASE is sent */
     bool queues;      /* ACQUIRE: wait in the nodes' queues until it is ours
@@ -251,6 +251,12 @@ void hf_lease_step(struct hf_lease *lease, const struct hf_nodes *nodes,
 static inline struct hf_instant hf_lease_wake(const struct hf_lease *lease)
 {
     return lease->wake;
+}
+
+/* A byte in the struct; of this type a switch without a phase is a warning. */
+static inline enum hf_phase hf_lease_phase(const struct hf_lease *lease)
+{
+    return (enum hf_phase)lease->phase;
 }
 
 static inline enum hf_state hf_lease_state(const struct hf_lease *lease)

@@ -96,11 +96,11 @@ void hf_grant_reply(struct hf_step *step, struct hf_vote *vote)
 
 static uint32_t saturated_ms(struct hf_span left)
 {
-    if (hf_span_is_endless(left)) {
-        return HF_LEFT_MS_ENDLESS;
-    }
     int64_t ms = hf_span_ms_ceil(left);
     HF_ASSERT(ms >= 0);
+    if (left.ns == HF_SPAN_MAX.ns) {
+        return HF_LEFT_MS_ENDLESS;
+    }
     return ms >= HF_LEFT_MS_ENDLESS ? HF_LEFT_MS_ENDLESS - 1 : (uint32_t)ms;
 }
 
@@ -166,7 +166,7 @@ void hf_grant_push(struct hf_step *step)
     struct hf_vote *vote = &step->lease->votes[step->event->node];
     bool is_new = !is_stale(step->event, vote);
     HF_ASSERT(step->lease->phase < HF_PHASE_DONE);
-    switch (step->lease->phase) {
+    switch (hf_lease_phase(step->lease)) {
     case HF_PHASE_ASKING:
     case HF_PHASE_WAITING:
         if (is_new) {
@@ -183,6 +183,7 @@ void hf_grant_push(struct hf_step *step)
     case HF_PHASE_IDLE:
     case HF_PHASE_ADOPTING:
     case HF_PHASE_RELEASING:
+    case HF_PHASE_DONE:
     default:
         break;
     }

@@ -141,7 +141,7 @@ static void on_answer(struct hf_step *step)
         event->verdict == HF_VERDICT_UNKNOWN) {
         vote->flags |= HF_VOTE_IN_DOUBT;
     }
-    switch (step->lease->phase) {
+    switch (hf_lease_phase(step->lease)) {
     case HF_PHASE_ASKING:
         hf_ask_answer(step);
         break;
@@ -152,6 +152,8 @@ static void on_answer(struct hf_step *step)
     case HF_PHASE_HOLDING:
         hf_hold_answer(step);
         break;
+    case HF_PHASE_IDLE: /* no: asserted above */
+    case HF_PHASE_DONE: /* nor this */
     case HF_PHASE_RELEASING:
     default:
         hf_release_answer(step);
@@ -180,7 +182,7 @@ static void on_timer(struct hf_step *step)
     HF_ASSERT(step->out->n_sends == 0);
     HF_ASSERT(step->lease->phase < HF_PHASE_DONE);
     mark_late(step);
-    switch (step->lease->phase) {
+    switch (hf_lease_phase(step->lease)) {
     case HF_PHASE_ASKING:
         hf_ask_judge(step);
         break;
@@ -195,6 +197,7 @@ static void on_timer(struct hf_step *step)
         hf_release_timer(step);
         break;
     case HF_PHASE_IDLE:
+    case HF_PHASE_DONE:
     default:
         break;
     }
@@ -204,7 +207,7 @@ static void on_node(struct hf_step *step)
 {
     HF_ASSERT(step->event->node < step->lease->n_nodes);
     HF_ASSERT(step->lease->phase < HF_PHASE_DONE);
-    switch (step->lease->phase) {
+    switch (hf_lease_phase(step->lease)) {
     case HF_PHASE_ASKING:
         hf_ask_node(step);
         break;
@@ -219,6 +222,7 @@ static void on_node(struct hf_step *step)
         hf_release_node(step);
         break;
     case HF_PHASE_IDLE:
+    case HF_PHASE_DONE:
     default:
         break;
     }
@@ -242,7 +246,7 @@ static void on_release(struct hf_step *step)
 {
     HF_ASSERT(step->event->kind == HF_EV_RELEASE);
     HF_ASSERT(step->lease->phase < HF_PHASE_DONE);
-    switch (step->lease->phase) {
+    switch (hf_lease_phase(step->lease)) {
     case HF_PHASE_HOLDING:
         hf_release_begin(step, true);
         break;
@@ -253,6 +257,7 @@ static void on_release(struct hf_step *step)
         break;
     case HF_PHASE_IDLE:
     case HF_PHASE_RELEASING:
+    case HF_PHASE_DONE:
     default:
         break; /* nothing to release, or under way */
     }
@@ -332,7 +337,7 @@ static struct hf_instant wake_of(const struct hf_step *step)
     HF_ASSERT(lease->phase <= HF_PHASE_DONE);
     struct hf_instant due = hf_votes_due(lease);
     struct hf_instant wake = hf_instant_min(lease->next, due);
-    switch (lease->phase) {
+    switch (hf_lease_phase(lease)) {
     case HF_PHASE_HOLDING:
         if (lease->state == HF_STATE_LOST) {
             return HF_NEVER;

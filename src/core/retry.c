@@ -47,10 +47,10 @@ void hf_retry_init(struct hf_retry *retry, struct hf_instant now,
                    struct hf_span cap, uint64_t seed)
 {
     HF_ASSERT(base.ns > 0 && cap.ns >= base.ns);
+    HF_ASSERT(wait.ns >= 0);
     *retry = (struct hf_retry){
         .began = now,
-        .until =
-            hf_span_is_endless(wait) ? HF_NEVER : hf_instant_add(now, wait),
+        .until = hf_instant_add(now, wait),
         .base = base,
         .cap = cap,
         .seed = seed,

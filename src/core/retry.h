@@ -57,7 +57,7 @@ struct hf_retry_next {
     struct hf_instant at;
 };
 
-/* `wait`: HF_SPAN_ENDLESS: no timeout; 0: a try. `reached`: this client has
+/* `wait`: HF_SPAN_MAX: no timeout; 0: a try. `reached`: this client has
  * reached a majority before. `seed`: any random number, for the jitter. */
 void hf_retry_init(struct hf_retry *retry, struct hf_instant now,
                    struct hf_span wait, bool reached, struct hf_span base,

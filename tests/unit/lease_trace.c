@@ -241,7 +241,7 @@ static void read_field(struct hf_event *event, const char *name,
     if (is(name, "rival")) {
         event->rival = (uint32_t)number;
     } else if (is(name, "left")) {
-        event->left = hf_span_ms(strtoll(value, NULL, 10));
+        event->left = hf_span_ms_or_max(strtoll(value, NULL, 10));
     } else if (is(name, "time")) {
         event->ticket = number;
     } else if (is(name, "ahead")) {

@@ -143,7 +143,7 @@ static void refused(struct attempt *attempt, int64_t left_ms)
     event.verb = HF_VERB_ACQUIRE;
     event.verdict = HF_VERDICT_REFUSED;
     event.rival = 1;
-    event.left = hf_span_ms(left_ms);
+    event.left = hf_span_ms_or_max(left_ms);
     hf_lease_step(lease_of(attempt), &attempt->nodes, &event, &effects);
     assert_int_equal(effects.outcome, HF_OUT_TAKEN);
 }
@@ -167,8 +167,8 @@ after_refusal(struct hf_retry *retry, struct attempt *attempt, int64_t now_ms)
 
 static void retry_of(struct hf_retry *retry, int64_t wait_ms, uint64_t seed)
 {
-    hf_retry_init(retry, at_ms(0), hf_span_ms(wait_ms), false, hf_span_ms(10),
-                  hf_span_ms(250), seed);
+    hf_retry_init(retry, at_ms(0), hf_span_ms_or_max(wait_ms), false,
+                  hf_span_ms(10), hf_span_ms(250), seed);
 }
 
 static void a_try_is_over_when_taken_but_not_when_split(void **state)

@@ -51,7 +51,7 @@ static void taken(struct attempt *attempt, unsigned count,
             .verdict = grants ? HF_VERDICT_OK : HF_VERDICT_REFUSED,
             .counter = 7,
             .rival = 1,
-            .left = hf_span_ms(grants ? 0 : left_ms[i]),
+            .left = hf_span_ms_or_max(grants ? 0 : left_ms[i]),
         };
         hf_lease_step(lease_of(attempt), &attempt->nodes, &event,
                       &attempt->effects);

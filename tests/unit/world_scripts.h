@@ -232,7 +232,7 @@ static inline struct hf_event read_answer(const struct scripts *scripts,
     }
     int64_t left_ms = hf_reply_integer(reply, 3);
     answer.ticket = seventh;
-    answer.left = hf_span_ms(left_ms == -2 ? 0 : left_ms);
+    answer.left = hf_span_ms_or_max(left_ms == -2 ? 0 : left_ms);
     answer.rival = left_ms == -2 ? 0 : owner_of(hf_reply_text(reply, 4));
     return answer;
 }
