@@ -26,6 +26,7 @@
  *     login.c    user and password to a token, and to another one
  *     calls.c    calls to requests
  *     replies.c  replies to calls
+ *     refusals.c replies that are refusals
  *     node.c     the greeting, how another cluster is known
  *     watch.c    watches
  *     examine.c  findings of `holdfast doctor`
@@ -196,6 +197,14 @@ void hf_etcd_take(struct hf_etcd *etcd, const struct hf_http_pending *request,
 
 /** A number, which JSON has as a string; 0: absent. */
 uint64_t hf_etcd_number(const struct json_t *object, const char *name);
+
+/* ---- refusals.c ---------------------------------------------------------- */
+
+/** Fill @p reply, with the reason in `why`. @param body  the error's members,
+ * or NULL: the reply has no JSON. */
+void hf_etcd_refused(struct hf_etcd *etcd, const struct json_t *body,
+                     const struct hf_http_reply *http,
+                     struct hf_wire_reply *reply);
 
 /* ---- node.c -------------------------------------------------------------- */
 

@@ -2,13 +2,7 @@
 /* REPLIES TO CALLS
  *
  * Numbers are strings in this JSON, bytes are base64, and members that are zero
- * are left out. An error has the code of gRPC in its body:
- *
- *   GONE      "requested lease not found"
- *   UNSENT    the token has expired: nothing done, and login.c gets another
- *   ERROR     the request was refused, and nothing done
- *   LOST      all others: a member without a leader, a proposal that timed out.
- *             It may be executed yet. The endpoint is left for the next one */
+ * are left out. Errors are in refusals.c. */
 #include "store/etcd/etcd.h"
 #include "store/ordered/wire_key.h"
 
@@ -20,14 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { /* codes of gRPC after which nothing was done */
-       CODE_INVALID = 3,
-       CODE_DENIED = 7,
-       CODE_EXHAUSTED = 8,
-       CODE_PRECONDITION = 9,
-       CODE_UNAUTHENTICATED = 16
-};
 
 /* The header Date has whole seconds. */
 #define CLOCK_STEP_MS 1000
@@ -47,64 +33,6 @@ uint64_t hf_etcd_number(const struct json_t *object, const char *name)
     errno = 0;
     unsigned long long number = strtoull(text, &end, 10);
     return errno != 0 || *end != '\0' ? 0 : number;
-}
-
-/* ---- Errors -------------------------------------------------------------- */
-
-static void take_error(struct hf_etcd *etcd, const json_t *body,
-                       const struct hf_http_reply *http,
-                       struct hf_wire_reply *reply)
-{
-    uint64_t code = hf_etcd_number(body, "code");
-    const char *text = json_string_value(json_object_get(body, "message"));
-    if (text == NULL) {
-        text = json_string_value(json_object_get(body, "error"));
-    }
-    bool is_certificate = false;
-    if (text == NULL) {
-        snprintf(etcd->node.why, sizeof(etcd->node.why),
-                 "answers with HTTP status %u%s: is it etcd 3.4 or later?",
-                 http->status, http->status == 200 ? " and no JSON" : "");
-        is_certificate = hf_etcd_login_is_certificate(etcd, http->body);
-    } else {
-        snprintf(etcd->node.why, sizeof(etcd->node.why), "%s", text);
-    }
-    hf_error_make_plain(etcd->node.why);
-    reply->reason = etcd->node.why;
-    reply->fault = HF_UNAVAILABLE;
-    if (text != NULL && strstr(text, "requested lease not found") != NULL) {
-        reply->outcome = HF_WIRE_GONE;
-        return;
-    }
-    if (hf_etcd_login_is_expired(etcd, text)) {
-        reply->outcome = HF_WIRE_UNSENT;
-        return;
-    }
-    if (is_certificate) {
-        reply->outcome = HF_WIRE_ERROR;
-        reply->fault = HF_DENIED;
-        return;
-    }
-    reply->is_too_long = hf_etcd_call_is_too_long(etcd, text);
-    bool wants_user =
-        text != NULL && strstr(text, "user name is empty") != NULL;
-    hf_etcd_login_explain(etcd);
-    switch (code) {
-    case CODE_INVALID:
-    case CODE_DENIED:
-    case CODE_UNAUTHENTICATED:
-        reply->outcome = HF_WIRE_ERROR;
-        reply->fault =
-            code != CODE_INVALID || wants_user ? HF_DENIED : HF_UNAVAILABLE;
-        break;
-    case CODE_EXHAUSTED:
-    case CODE_PRECONDITION:
-        reply->outcome = HF_WIRE_ERROR;
-        break;
-    default:
-        reply->outcome = HF_WIRE_LOST;
-        break;
-    }
 }
 
 /* ---- Lists --------------------------------------------------------------- */
@@ -536,7 +464,8 @@ static void read_reply(struct hf_etcd *etcd,
                     json_object_get(body, "error") != NULL;
     if (is_error) {
         const json_t *error = json_object_get(body, "error");
-        take_error(etcd, json_is_object(error) ? error : body, http, reply);
+        hf_etcd_refused(etcd, json_is_object(error) ? error : body, http,
+                        reply);
         return;
     }
     reply->revision = hf_etcd_number(header_of(body), "revision");
