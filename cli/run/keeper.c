@@ -278,6 +278,8 @@ static void watch(struct cli_keeper *keeper)
         if (n > 0) {
             serve(keeper, fds);
         }
+        /* After the link: it may have the same signal from the wrapper. */
+        cli_keeper_own_hand_on(keeper, cli_time_now_ns());
     }
     if (keeper->why != CLI_WHY_NONE) {
         /* The command ended; its descendants may not have. */

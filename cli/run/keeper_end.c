@@ -265,7 +265,6 @@ bool cli_keeper_enforce(struct cli_keeper *keeper)
     if (keeper->lock != NULL && now_ns >= keeper->deadline_ns) {
         set_lost(keeper);
     }
-    cli_keeper_own_hand_on(keeper, now_ns);
     if (now_ns >= max_hold_at(keeper)) {
         cli_keeper_end(keeper, CLI_WHY_MAX_HOLD);
     }

@@ -88,7 +88,8 @@ if unshare -pf --mount-proc true 2>/dev/null; then
     is $? 7 'as process 1: SIGTERM is handed on'
 fi
 
-# nohup: an ignored signal stays ignored in the command.
+# nohup: an ignored signal stays ignored in the command, and is not handed on to one
+# that has a handler for it.
 (
     trap '' HUP
     exec holdfast run job -- sh -c 'echo $$ >"$0"; exec sleep 300' "$W/nohup"
@@ -97,11 +98,29 @@ wrapper=$!
 wait_until 10 test -s "$W/nohup"
 kill -HUP $wrapper
 kill -HUP "$(cat "$W/nohup")"
-kill -HUP "$(pgrep -P $wrapper)"
-sleep 1 # sleeps: it would be handed on half a second later
 kill -USR1 $wrapper
 wait $wrapper
-is $? $((128 + 10)) 'an ignored SIGHUP is not handed on, the next signal is'
+is $? $((128 + 10)) 'an ignored SIGHUP ends nothing, the next signal does'
+(
+    trap '' HUP
+    # shellcheck disable=SC2016 # of perl
+    exec holdfast run job -- perl -e 'my $log = shift;
+        sub note { open(my $f, ">>", $log); print $f "@_\n"; close $f }
+        $SIG{HUP} = sub { note("HUP") };
+        $SIG{USR2} = sub { note("USR2") };
+        note("ready");
+        sleep 300 while 1;' "$W/handler"
+) &
+wrapper=$!
+wait_until 10 grep -q ready "$W/handler"
+kill -HUP $wrapper
+kill -HUP "$(pgrep -P $wrapper)"
+sleep 1 # sleeps: it would be handed on half a second later
+kill -USR2 $wrapper
+wait_until 10 grep -q USR2 "$W/handler"
+is "$(tail -n +2 "$W/handler")" USR2 'an ignored SIGHUP is not handed on, the next signal is'
+kill -TERM $wrapper
+wait $wrapper
 
 # Waiting.
 holdfast run held -- sh -c 'touch "$0"; exec sleep 300' "$W/held" &
