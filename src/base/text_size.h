@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes of texts, in bytes with the NUL. snprintf() cuts a text to its size, so
- * none is a limit of what may happen: each is what a reader is shown whole. A
- * part of a message is shorter than the message that it is put into. */
+/* Sizes of texts, in bytes with the NUL: what a reader is shown whole of a
+ * message, which snprintf() cuts. A part of a message is shorter than the
+ * message that it is put into. Where a text must be whole (a statement, a
+ * header, an owner), its place asserts that it is. */
 #ifndef HF_BASE_TEXT_SIZE_H
 #define HF_BASE_TEXT_SIZE_H
 

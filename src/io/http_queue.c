@@ -134,8 +134,9 @@ static size_t write_head(char *out, size_t size, const char *host,
     char length[HF_TEXT_NAME] = "";
     HF_ASSERT(is_path(request->path) && are_lines(headers));
     if (request->body_len > 0 || strcmp(request->method, "GET") != 0) {
-        snprintf(length, sizeof(length), "Content-Length: %zu\r\n",
-                 request->body_len);
+        int all = snprintf(length, sizeof(length), "Content-Length: %zu\r\n",
+                           request->body_len);
+        HF_ASSERT(all > 0 && (size_t)all < sizeof(length));
     }
     int len = snprintf(out, size, "%s %s HTTP/1.1\r\nHost: %s\r\n%s%s\r\n",
                        request->method, request->path, host, length, headers);

@@ -41,6 +41,7 @@ static void found(struct hf_txn *txn, uint16_t permits, uint64_t counter)
     char text[HF_TEXT_NAME];
     int len = snprintf(text, sizeof(text), "shared:%u-%" PRIu64,
                        (unsigned)permits, counter);
+    HF_ASSERT(len > 0 && (size_t)len < sizeof(text));
     hf_txn_install(txn, text, (size_t)len, counter, txn->now->boot_ns, NULL);
     txn->record.has_last = false; /* each sharer's v counts instead */
     txn->record.is_shared = true;

@@ -79,7 +79,8 @@ static bool parse_stat(const char *text, struct stat_line *out)
 static bool read_stat(int64_t pid, struct stat_line *out)
 {
     char path[HF_TEXT_WORD], text[STAT_MAX];
-    snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
+    int all = snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
+    HF_ASSERT(all > 0 && (size_t)all < sizeof(path));
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         return false;

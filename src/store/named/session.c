@@ -13,6 +13,7 @@
  *
  * A server that hangs, while locks are held: the connection is kept for as long
  * as a lease, since its end would free them. */
+#include "base/assert.h"
 #include "base/fail.h"
 #include "store/mysql/cluster.h"
 #include "store/named/named.h"
@@ -77,10 +78,12 @@ static void configure(struct hf_named *store, struct hf_instant now)
 {
     char sql[HF_TEXT_CLAUSE];
     int64_t seconds = (store->session.max_ttl_ms + 999) / 1000 + PATIENCE_S;
-    snprintf(sql, sizeof(sql),
-             "SET SESSION wait_timeout = %lld, SESSION autocommit = 1",
-             (long long)(seconds < WAIT_TIMEOUT_MAX_S ? seconds
-                                                      : WAIT_TIMEOUT_MAX_S));
+    int len = snprintf(
+        sql, sizeof(sql),
+        "SET SESSION wait_timeout = %lld, SESSION autocommit = 1",
+        (long long)(seconds < WAIT_TIMEOUT_MAX_S ? seconds
+                                                 : WAIT_TIMEOUT_MAX_S));
+    HF_ASSERT(len > 0 && (size_t)len < sizeof(sql));
     hf_session_set(&store->session);
     ask(store, sql, now);
 }

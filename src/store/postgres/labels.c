@@ -23,6 +23,8 @@
 #include "store/postgres/connection.h"
 #include "store/postgres/connection_parts.h"
 
+#include "base/assert.h"
+
 #include <inttypes.h>
 #include <libpq-fe.h>
 #include <stdio.h>
@@ -42,7 +44,9 @@ static struct label_name name_of(uint64_t label)
 bool hf_pg_label_send(struct hf_pg_connection *connection, uint64_t label)
 {
     char sql[HF_TEXT_PHRASE];
-    snprintf(sql, sizeof(sql), "SELECT 1 AS \"%s\"", name_of(label).text);
+    int len =
+        snprintf(sql, sizeof(sql), "SELECT 1 AS \"%s\"", name_of(label).text);
+    HF_ASSERT(len > 0 && (size_t)len < sizeof(sql));
     return PQsendQueryParams(connection->pq, sql, 0, NULL, NULL, NULL, NULL,
                              1) == 1;
 }
