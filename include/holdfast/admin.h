@@ -31,25 +31,25 @@ extern "C" {
  * @param client    The client.
  * @param name      The name. Borrowed for the call.
  * @param name_len  Bytes.
- * @param now       false: the name stays taken until the holder's lease must
+ * @param frees_now  false: the name stays taken until the holder's lease must
  *                  have expired, and the call waits for that: at most max_ttl,
  *                  or for the expiry of a foreign key. true: free at once.
  * @param held_until_ms  NULL, or set to the milliseconds from the return for
  *                  which the old holder may be HELD; 0: none; -1: unknown.
  * @param error     The reason of a failure, or NULL.
  *
- * @return HF_OK - free now; HF_BUSY - @p now is false and the holder is a
+ * @return HF_OK - free now; HF_BUSY - @p frees_now is false and the holder is a
  *         foreign key without expiry; HF_UNKNOWN - the name becomes free, but
  *         no majority confirmed it; HF_UNAVAILABLE, HF_QUARANTINED - no
  *         majority replied; HF_DENIED; HF_CONFIG; HF_INVALID; HF_CANCELLED;
  *         HF_NO_MEMORY.
  *
- * Threads: any. Blocks: for some rounds of 0.9 s; without @p now also until
- * the holder's lease has expired.
+ * Threads: any. Blocks: for some rounds of 0.9 s; without @p frees_now also
+ * until the holder's lease has expired.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_client_break(struct hf_client *client, const void *name, size_t name_len,
-                bool now, int64_t *held_until_ms, struct hf_error *error);
+                bool frees_now, int64_t *held_until_ms, struct hf_error *error);
 
 /**
  * The callback before a break waits for the end of a lease; called once.
@@ -70,7 +70,7 @@ typedef bool hf_break_fn(void *user, const struct hf_holder *holder,
                          int64_t wait_ms);
 
 /**
- * hf_client_break() with `now` false, and a callback before the wait.
+ * hf_client_break() with `frees_now` false, and a callback before the wait.
  *
  * @param client    The client.
  * @param name      The name. Borrowed for the call.
@@ -116,7 +116,7 @@ typedef void hf_broken_fn(void *user, int64_t held_until_ms,
  * @param client    The client.
  * @param name      The name. Copied.
  * @param name_len  Bytes.
- * @param now       true: free it at once, without calling @p may_wait.
+ * @param frees_now  true: free it at once, without calling @p may_wait.
  * @param may_wait  As in hf_client_break_wait(). NULL: wait.
  * @param done      Called with the result.
  * @param user      Passed to both.
@@ -130,7 +130,7 @@ typedef void hf_broken_fn(void *user, int64_t held_until_ms,
  */
 HF_API HF_NODISCARD enum hf_status
 hf_op_start_break(struct hf_client *client, const void *name, size_t name_len,
-                  bool now, hf_break_fn *may_wait, hf_broken_fn *done,
+                  bool frees_now, hf_break_fn *may_wait, hf_broken_fn *done,
                   void *user, struct hf_op **out, struct hf_error *error);
 
 /** The longest lease that the store allows: `max_ttl` of its URL, or 60,000.

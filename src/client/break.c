@@ -9,9 +9,9 @@
  *
  * From BREAK on the holder cannot renew. Its own deadline is before the expiry
  * at the nodes, so no client gets the name before the holder has stopped. With
- * `now` the name is freed at once, and two clients may run until that deadline;
- * the fence increases in both cases. A name that is only reserved after a
- * release is freed at once, too.
+ * `frees_now` the name is freed at once, and two clients may run until that
+ * deadline; the fence increases in both cases. A name that is only reserved
+ * after a release is freed at once, too.
  *
  * If the break is cancelled, the nodes that replied give the name back. The
  * holder is owner at the same counter again and can renew, unless a majority

@@ -39,7 +39,7 @@ static enum hf_status init(struct hf_break *brk, struct hf_client *client,
         status = hf_name_check(client, name, name_len, error);
     }
     if (status == HF_OK) {
-        hf_client_claim(client);
+        hf_client_begin_write(client);
         brk->seizure = hf_seizure_new(client, name, name_len);
         status = brk->seizure == NULL ? hf_fail_memory(error) : HF_OK;
     }
@@ -63,7 +63,7 @@ static void run(struct hf_break *brk, struct hf_error *error)
 
 static enum hf_status
 wait_for_break(struct hf_client *client, const void *name, size_t name_len,
-               bool now, hf_break_fn *may_wait, void *user,
+               bool frees_now, hf_break_fn *may_wait, void *user,
                int64_t *held_until_ms, struct hf_error *error)
 {
     struct hf_break brk;
@@ -73,7 +73,7 @@ wait_for_break(struct hf_client *client, const void *name, size_t name_len,
     }
     status = init(&brk, client, name, name_len, error);
     if (status == HF_OK) {
-        brk.frees_now = now;
+        brk.frees_now = frees_now;
         brk.may_wait = may_wait;
         brk.op.user = user;
         run(&brk, error);
@@ -85,12 +85,12 @@ wait_for_break(struct hf_client *client, const void *name, size_t name_len,
 }
 
 enum hf_status hf_client_break(struct hf_client *client, const void *name,
-                               size_t name_len, bool now,
+                               size_t name_len, bool frees_now,
                                int64_t *held_until_ms, struct hf_error *error)
 {
     int64_t left_ms = 0;
-    enum hf_status status = wait_for_break(client, name, name_len, now, NULL,
-                                           NULL, &left_ms, error);
+    enum hf_status status = wait_for_break(client, name, name_len, frees_now,
+                                           NULL, NULL, &left_ms, error);
     if (held_until_ms != NULL) {
         *held_until_ms = left_ms;
     }
@@ -132,7 +132,7 @@ static enum hf_status start(struct hf_break *brk, struct hf_op **out,
 
 enum hf_status
 hf_op_start_break(struct hf_client *client, const void *name, size_t name_len,
-                  bool now, hf_break_fn *may_wait, hf_broken_fn *done,
+                  bool frees_now, hf_break_fn *may_wait, hf_broken_fn *done,
                   void *user, struct hf_op **out, struct hf_error *error)
 {
     enum hf_status status = hf_op_enter(
@@ -147,7 +147,7 @@ hf_op_start_break(struct hf_client *client, const void *name, size_t name_len,
     }
     status = init(brk, client, name, name_len, error);
     if (status == HF_OK) {
-        brk->frees_now = now;
+        brk->frees_now = frees_now;
         brk->may_wait = may_wait;
         brk->done = done;
         brk->op.user = user;

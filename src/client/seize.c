@@ -137,13 +137,13 @@ static bool on_back(struct hf_broadcast *query, const struct hf_answer *answer)
     return false;
 }
 
-bool hf_seizure_begin(struct hf_seizure *seizure, bool now,
+bool hf_seizure_begin(struct hf_seizure *seizure, bool frees_now,
                       struct hf_op *parent)
 {
     HF_ASSERT(seizure->stage == HF_SEIZURE_IDLE);
     init_query(seizure, &seizure->take, on_taken);
     init_query(seizure, &seizure->back, on_back);
-    seizure->take.frees_now = now;
+    seizure->take.frees_now = frees_now;
     if (!hf_op_reserve(&seizure->back.op)) {
         return false;
     }
