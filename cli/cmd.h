@@ -4,7 +4,8 @@
  *
  * To add one:
  * 1. cmd_NAME.c: `const struct cli_cmd cli_cmd_NAME`, with its options, its
- *    help and its function; args are parsed and checked against the table.
+ *    help and its function; args are parsed and checked against the table. It
+ *    exits with the codes of exit_code.h alone, and calls the public library.
  * 2. add it to CLI_CMD_MAP.
  * 3. docs/holdfast.1: its synopsis, which scripts/checks/man compares with
  *    `usage`, and its options; tests/cli/man.t.sh compares.

@@ -255,7 +255,7 @@ static bool must_leave(const struct breaking *breaking)
            from->remaining_ms + from->remaining_ms / 100 + 2 > most_ms;
 }
 
-/* As the library words its refusals, which run and acquire print: in those a
+/* Near the words of the library, which run and acquire print: in those a
  * backslash of a label is one. */
 static void put_refusal(struct cli_out *out, const struct cli_holder *from)
 {

@@ -3,7 +3,7 @@
  *
  * SLOTS=1: each permit is a slot, an exclusive lock of its own over all nodes.
  * A caller enters the queues of all slots, keeps the slot that it completes
- * first and leaves the others (client/bundle.c).
+ * first and leaves the others (client/multi_name.c).
  *
  * SLOTS=0: the obvious design, which is wrong: each node counts to PERMITS, and
  * a caller that got a permit from a majority holds one. With two permits at

@@ -9,7 +9,7 @@
 
 #include "core/limits.h"
 
-/* From here on a sweep tries more than one permit (client/bundle.c). */
+/* From here on a sweep tries more than one permit (client/multi_name.c). */
 #define PERMITS_WIDE 8
 
 /* The number of heartbeats in a story, of all waiters together. */

@@ -18,8 +18,8 @@ enum hf_status hf_acquire_write_busy(struct hf_op *op);
 
 /* Without a lock the pause before the next attempt is over: begin it. With one,
  * end it and the operation: the wait is over, a reply was dropped for lack of
- * memory, or the name is a semaphore of another size. bundle.c ends the waits
- * of its members with it, if they have a lock. */
+ * memory, or the name is a semaphore of another size. multi_name.c ends the
+ * waits of its members with it, if they have a lock. */
 void hf_acquire_due(struct hf_op *op);
 
 #endif

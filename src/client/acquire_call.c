@@ -3,11 +3,11 @@
  * its operation on the stack, and asynchronous, with its operation on the heap.
  */
 #include "client/acquire.h"
-#include "client/bundle.h"
 #include "client/cancel.h"
 #include "client/deferred.h"
 #include "client/enter.h"
 #include "client/holder_hint.h"
+#include "client/multi_name.h"
 #include "client/op_async.h"
 #include "client/release.h"
 #include "client/request.h"
@@ -79,7 +79,7 @@ static enum hf_status acquire(struct hf_client *client,
     if (status != HF_OK) {
         return status;
     }
-    hf_client_claim(client);
+    hf_client_begin_write(client);
     if (!hf_order_is_bundle(&plan.order)) {
         return run(&plan, out, error);
     }
@@ -129,7 +129,7 @@ start(struct hf_client *client, const struct hf_request *request,
     if (status != HF_OK) {
         return status;
     }
-    hf_client_claim(client);
+    hf_client_begin_write(client);
     struct hf_op *op = hf_order_is_bundle(&plan.order)
                            ? hf_bundle_new(client, &plan.order)
                            : hf_op_copy(&plan);

@@ -198,7 +198,7 @@ static enum hf_status adopt(struct hf_client *client,
     if (status != HF_OK) {
         return status;
     }
-    hf_client_claim(client);
+    hf_client_begin_write(client);
     begin(&op, HF_EV_ADOPT);
     status = hf_op_await(&op, error);
     if (status == HF_OK) {
@@ -244,7 +244,7 @@ static enum hf_status start(struct hf_client *client,
     if (status != HF_OK) {
         return status;
     }
-    hf_client_claim(client);
+    hf_client_begin_write(client);
     struct hf_op *op = hf_op_copy(&plan);
     if (op == NULL) {
         return hf_fail_memory(error);
@@ -284,7 +284,7 @@ static enum hf_status release_foreign(struct hf_client *client,
     hf_op_init(&op, client, &hf_release_foreign_handlers);
     op.order = *order;
     op.counter = counter;
-    hf_client_claim(client);
+    hf_client_begin_write(client);
     hf_release_foreign_begin(&op);
     enum hf_status status = hf_op_await(&op, error);
     hf_client_start_thread(client, NULL); /* for missing replies */

@@ -23,11 +23,11 @@
 #include "client/deferred.h"
 
 #include "client/broadcast.h"
-#include "client/bundle.h"
 #include "client/callback.h"
 #include "client/fork.h"
 #include "client/lock.h"
 #include "client/log.h"
+#include "client/multi_name.h"
 #include "client/op.h"
 #include "client/step.h"
 #include "client/timer.h"
@@ -265,14 +265,14 @@ void hf_client_resume(struct hf_client *client)
     client->in_store--;
 }
 
-void hf_client_claim(struct hf_client *client)
+void hf_client_begin_write(struct hf_client *client)
 {
     const struct hf_store_ops *ops = client->store->ops;
-    if (ops->claim == NULL) {
+    if (ops->begin_write == NULL) {
         return;
     }
     client->in_store++;
-    ops->claim(client->store, client->now);
+    ops->begin_write(client->store, client->now);
     client->in_store--;
     if (hf_client_has_news(client)) {
         hf_client_settle(client);

@@ -14,7 +14,7 @@ void hf_client_settle(struct hf_client *client);
 void hf_client_resume(struct hf_client *client);
 
 /* Called when a call that writes begins, before its first request. */
-void hf_client_claim(struct hf_client *client);
+void hf_client_begin_write(struct hf_client *client);
 
 /* Process the I/O events that hf_loop_wait() returned, then due timers, and
  * settle after each. */

@@ -213,7 +213,8 @@ enum hf_status hf_client_marked(struct hf_client *client, const void *name,
     }
     if (status == HF_OK) {
         struct hf_name one = {.name = name, .name_len = name_len};
-        hf_client_claim(client); /* find() writes the mark where it lacks */
+        hf_client_begin_write(client); /* find() writes the mark where it lacks
+                                        */
         status = find(client, &one, &marks, error);
     }
     if (status == HF_OK && is_live(&marks.newest, client->now)) {

@@ -98,15 +98,16 @@ static enum hf_status make_loop(struct hf_client *client,
     }
     hf_entropy(&client->random, sizeof(client->random));
     gethostname(client->host, HF_HOST_MAX);
-    client->loop = hf_loop_new();
     client->poke.fd =
         hf_standard_fds_avoid(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (client->loop == NULL || client->poke.fd < 0 ||
-        !hf_loop_watch(client->loop, &client->poke)) {
-        return hf_fail(error, HF_NO_MEMORY, "no descriptor left: %s",
-                       hf_errno_text(errno));
+    client->loop = client->poke.fd < 0 ? NULL : hf_loop_new();
+    if (client->loop != NULL && hf_loop_watch(client->loop, &client->poke)) {
+        return HF_OK;
     }
-    return HF_OK;
+    return errno == ENOMEM
+               ? hf_fail_memory(error)
+               : hf_fail(error, HF_NO_MEMORY, "no descriptor left: %s",
+                         hf_errno_text(errno));
 }
 
 static bool is_cancelled(void *user)
@@ -146,7 +147,7 @@ static enum hf_status open_store(struct hf_client *client,
         .log = on_log,
         .login = client->options.login != NULL ? hf_client_on_login : NULL,
         .is_cancelled = is_cancelled,
-        .does_claim = true,
+        .announces_writes = true,
         .is_for_setup = client->options.is_for_setup,
     };
     status = ops->open(url, &env, &client->store, error);

@@ -3,7 +3,7 @@
  *
  * A semaphore of n permits has n locks, NAME#0 to NAME#(n-1). A permit is any
  * one of them, and a shared hold of NAME itself, which says n. Its bundle
- * (bundle.c) has these two parts, in this order.
+ * (multi_name.c) has these two parts, in this order.
  *
  * At most n holders: each of the n locks is exclusive by its own majority. The
  * shared hold excludes requests with another n, and exclusive requests for the
@@ -15,10 +15,10 @@
  *
  * Cost: if the permit that is tried first is free, that of two names: on one
  * node one round trip; if it is one of the first 2, 4, 8 …, one more for each
- * step (bundle.c). A waiter has n places in queues, and renews them all. */
-#include "client/bundle_parts.h"
+ * step (multi_name.c). A waiter has n places in queues, and renews them all. */
 #include "client/fork.h"
 #include "client/lock_group.h"
+#include "client/multi_name_parts.h"
 #include "client/name.h"
 #include "client/request.h"
 

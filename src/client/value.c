@@ -368,7 +368,7 @@ enum hf_status hf_value_write(struct hf_client *client,
                               const struct hf_bytes *value, uint64_t if_version,
                               uint64_t *version, struct hf_error *error)
 {
-    hf_client_claim(client);
+    hf_client_begin_write(client);
     struct put put = {
         .client = client,
         .name = name,

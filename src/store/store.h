@@ -307,10 +307,10 @@ struct hf_store_env {
     hf_store_log_fn *log;
     hf_store_login_fn *login;            /* NULL: only those of the URL */
     hf_store_cancelled_fn *is_cancelled; /* NULL: there is no token */
-    bool does_claim;   /* the client calls claim() before it writes; else the
-                          store counts as claimed from the beginning */
-    bool is_for_setup; /* hf_client_options: open a store that is not usable
-                          yet, too, for its jobs */
+    bool announces_writes; /* the client calls begin_write() before it writes;
+                        else the store may write from the beginning */
+    bool is_for_setup;     /* hf_client_options: open a store that is not usable
+                              yet, too, for its jobs */
 };
 
 /* ---- Operations of a store ----------------------------------------------- */
@@ -383,7 +383,8 @@ typedef const char *hf_store_refuse_fn(const struct hf_store *store,
  *
  * Owner: nothing is passed. Threads: any, with the mutex. Errors: in the status
  * of the node. */
-typedef void hf_store_claim_fn(struct hf_store *store, struct hf_instant now);
+typedef void hf_store_begin_write_fn(struct hf_store *store,
+                                     struct hf_instant now);
 
 /** Fill in the address, health, reason and quarantine of a node, for display.
  *
@@ -512,7 +513,7 @@ struct hf_store_ops {
     hf_store_ask_fn *ask;
     hf_store_flush_fn *flush;
     hf_store_resume_fn *resume;
-    hf_store_claim_fn *claim;
+    hf_store_begin_write_fn *begin_write;
     hf_store_refuse_fn *refuse;
     hf_store_describe_fn *describe;
     hf_store_job_fn *job;

@@ -116,7 +116,7 @@ void hf_redis_quarantine_text(const struct hf_redis_node *node, char *out,
  * only reads. */
 static bool is_only_read(const struct hf_redis_node *node)
 {
-    return !node->admission.marker.exists && !node->store->is_claimed &&
+    return !node->admission.marker.exists && !node->store->may_write &&
            !hf_jobs_declare(&node->jobs);
 }
 
@@ -215,7 +215,7 @@ void hf_redis_judge(struct hf_redis_node *node)
     go_on(node);
 }
 
-void hf_redis_claim(struct hf_redis_node *node, struct hf_instant now)
+void hf_redis_begin_write(struct hf_redis_node *node, struct hf_instant now)
 {
     if (hf_redis_is_unmarked(node)) {
         hf_redis_handshake(node, false, now);

@@ -150,7 +150,7 @@ struct hf_redis {
     struct hf_span node_timeout;
     struct hf_span connect_timeout;
     bool strict;
-    bool is_claimed; /* a call that writes has begun: a server without a marker
+    bool may_write; /* a call that writes has begun: a server without a marker
                         gets one */
     struct hf_endpoint *endpoints;
     struct hf_tls *tls;
@@ -226,7 +226,7 @@ void hf_redis_judge(struct hf_redis_node *node);
 
 /* A call that writes has begun: a server that was opened without a marker gets
  * one now. */
-void hf_redis_claim(struct hf_redis_node *node, struct hf_instant now);
+void hf_redis_begin_write(struct hf_redis_node *node, struct hf_instant now);
 
 /* Whether the server has no marker yet, and we have written none. */
 static inline bool hf_redis_is_unmarked(const struct hf_redis_node *node)

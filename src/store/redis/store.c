@@ -171,7 +171,7 @@ static enum hf_status redis_open(const struct hf_url *url,
     bool ok;
     store->base = (struct hf_store){&hf_store_redis, url->n_endpoints};
     store->env = *env;
-    store->is_claimed = !env->does_claim;
+    store->may_write = !env->announces_writes;
     store->endpoints = copy_endpoints(url, &ok);
     store->prefix = strdup(url->prefix);
     store->prefix_len = strlen(url->prefix);
@@ -225,15 +225,15 @@ static void redis_resume(struct hf_store *base, struct hf_instant now)
     }
 }
 
-static void redis_claim(struct hf_store *base, struct hf_instant now)
+static void redis_begin_write(struct hf_store *base, struct hf_instant now)
 {
     struct hf_redis *store = redis_of(base);
-    if (store->is_claimed) {
+    if (store->may_write) {
         return;
     }
-    store->is_claimed = true;
+    store->may_write = true;
     for (unsigned i = 0; i < base->n_nodes; i++) {
-        hf_redis_claim(&store->nodes[i], now);
+        hf_redis_begin_write(&store->nodes[i], now);
     }
 }
 
@@ -307,7 +307,7 @@ const struct hf_store_ops hf_store_redis = {
     .ask = redis_ask,
     .flush = redis_flush,
     .resume = redis_resume,
-    .claim = redis_claim,
+    .begin_write = redis_begin_write,
     .refuse = redis_refuse,
     .describe = redis_describe,
     .job = redis_job,

@@ -6,7 +6,7 @@
  * that it has seen, as an acquisition's next attempt does: the nodes then agree
  * in one round trip. */
 #include "client/acquire.h"
-#include "client/bundle_parts.h"
+#include "client/multi_name_parts.h"
 #include "client/release.h"
 
 #include "base/fail.h"

@@ -30,10 +30,10 @@
  *
  * Cost: one round trip if all parts are free; else one sweep more for each
  * part that was waited for. While it waits, one renewal for each lock held. */
-#include "client/bundle.h"
+#include "client/multi_name.h"
 
 #include "client/acquire.h"
-#include "client/bundle_parts.h"
+#include "client/multi_name_parts.h"
 #include "client/release.h"
 #include "client/step.h"
 #include "client/unavailable.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An acquisition of several locks, all or none: of several names, or of a
- * permit of a semaphore (bundle.c). */
-#ifndef HF_CLIENT_BUNDLE_H
-#define HF_CLIENT_BUNDLE_H
+ * permit of a semaphore (multi_name.c). */
+#ifndef HF_CLIENT_MULTI_NAME_H
+#define HF_CLIENT_MULTI_NAME_H
 
 #include "client/op.h"
 

@@ -4,8 +4,8 @@
  *     struct hf_bundle | members | parts | label, names
  *
  * The parts of a semaphore are planned in semaphore.c. */
-#include "client/bundle.h"
-#include "client/bundle_parts.h"
+#include "client/multi_name.h"
+#include "client/multi_name_parts.h"
 #include "client/name.h"
 #include "client/request.h"
 

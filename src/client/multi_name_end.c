@@ -3,7 +3,7 @@
  *
  * On success each member gives its lock away before the bundle finishes, so
  * that freeing the members releases nothing. The bundle has sorted the names
- * by bytes (bundle.c); the handle has them in the order of the user, which
+ * by bytes (multi_name.c); the handle has them in the order of the user, which
  * `given` keeps. In each other case the members are dropped first: what is
  * held is released in the background.
  *
@@ -12,8 +12,8 @@
  *
  * Cost: none if all are held; else a RELEASE for each lock that a node may
  * have granted. */
-#include "client/bundle_parts.h"
 #include "client/lock_group.h"
+#include "client/multi_name_parts.h"
 #include "client/name.h"
 
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files of a bundle. bundle.c has the algorithm; bundle_plan.c
- * builds a bundle from an order; bundle_member.c sets up, begins and drops its
- * acquisitions; bundle_end.c reports the result. semaphore.c has the
- * parts that only a permit of a semaphore needs. */
-#ifndef HF_CLIENT_BUNDLE_PARTS_H
-#define HF_CLIENT_BUNDLE_PARTS_H
+/* Shared by the files of a bundle. multi_name.c has the algorithm;
+ * multi_name_plan.c builds a bundle from an order; multi_name_member.c sets up,
+ * begins and drops its acquisitions; multi_name_end.c reports the result.
+ * semaphore.c has the parts that only a permit of a semaphore needs. */
+#ifndef HF_CLIENT_MULTI_NAME_PARTS_H
+#define HF_CLIENT_MULTI_NAME_PARTS_H
 
 #include "client/op.h"
 
@@ -83,7 +83,8 @@ struct hf_lock *hf_semaphore_link(struct hf_bundle *bundle);
 /* Write the error text of the bundle for a member that has failed. */
 void hf_semaphore_explain(struct hf_bundle *bundle, const struct hf_op *op);
 
-/* ---- bundle_member.c --------------------------------------------------- */
+/* ---- multi_name_member.c ---------------------------------------------------
+ */
 
 /* Add a part of `count` members. */
 struct hf_part *hf_bundle_add_part(struct hf_bundle *bundle, unsigned count,
@@ -106,7 +107,8 @@ void hf_part_keep(struct hf_part *part, const struct hf_member *but);
 /* Drop all of the parts from `at` on. */
 void hf_bundle_drop_from(struct hf_bundle *bundle, unsigned at);
 
-/* ---- bundle_end.c ------------------------------------------------------ */
+/* ---- multi_name_end.c ------------------------------------------------------
+ */
 
 /* Take it out of client->bundles, if it is there. */
 void hf_bundle_forget_news(struct hf_bundle *bundle);
@@ -122,7 +124,8 @@ void hf_bundle_fail_like(struct hf_bundle *bundle,
 /* All parts are held: link their locks to a handle and finish. */
 void hf_bundle_hand_out(struct hf_bundle *bundle);
 
-/* ---- bundle.c ---------------------------------------------------------- */
+/* ---- multi_name.c ----------------------------------------------------------
+ */
 
 extern const struct hf_op_handlers hf_bundle_handlers;
 
