@@ -244,6 +244,134 @@ static void cut_below_root(void **state)
     run_as_child(state, act_cut_below_root);
 }
 
+/* ---- The files are moved away ------------------------------------------ */
+
+static const char *const lock_files[] = {"locks.mdb", "locks.gate"};
+
+static void move_files(struct driver *d, int from, int to)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        NEED(renameat(from, lock_files[i], to, lock_files[i]) == 0);
+    }
+}
+
+static void remove_files(struct driver *d, int folder)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        NEED(unlinkat(folder, lock_files[i], 0) == 0);
+    }
+}
+
+static int open_folder(struct driver *d, const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    NEED(fd >= 0);
+    return fd;
+}
+
+/* Another client makes new files; a lock must not have two holders. */
+static void need_one_holder(struct driver *d, const struct place *place)
+{
+    static struct driver other;
+    driver_start(&other, place->folder);
+    NEED(acquire(&other, "fourth", B, TTL_MS, 0)->verdict == HF_VERDICT_OK);
+    NEED(seteuid(ANY_USER) == 0);
+    need_cut_off(d);
+    NEED(seteuid(0) == 0);
+}
+
+static void act_files_moved_by_root(struct driver *d, const struct place *place)
+{
+    int folder = enter_folder(place), away = open_folder(d, place->root);
+    hold_first(d);
+    ABLE(seteuid(ANY_USER) == 0);
+    NEED(is_granted(d, "third"));
+    NEED(seteuid(0) == 0);
+    move_files(d, folder, away);
+    need_one_holder(d, place);
+    remove_files(d, away);
+}
+
+/* Files that are moved are noticed after seteuid(). */
+static void files_moved_by_root(void **state)
+{
+    run_as_child(state, act_files_moved_by_root);
+}
+
+static void act_folder_moved_by_root(struct driver *d,
+                                     const struct place *place)
+{
+    char away[100];
+    snprintf(away, sizeof(away), "%s/away", place->root);
+    hold_first(d);
+    ABLE(seteuid(ANY_USER) == 0);
+    NEED(is_granted(d, "third"));
+    NEED(seteuid(0) == 0 && rename(place->folder, away) == 0 &&
+         mkdir(place->folder, 0700) == 0);
+    need_one_holder(d, place);
+    remove_files(d, open_folder(d, away));
+    NEED(rmdir(away) == 0);
+}
+
+static void folder_moved_by_root(void **state)
+{
+    run_as_child(state, act_folder_moved_by_root);
+}
+
+/* The store of a user who is not root. */
+static void open_of_user(struct driver *d, const char *path)
+{
+    ABLE(mkdir(path, 0700) == 0 && chown(path, ANY_USER, ANY_USER) == 0 &&
+         seteuid(ANY_USER) == 0);
+    driver_start(d, path);
+}
+
+/* The process does not change, but the mode of a folder above does. */
+static void act_moved_behind_a_bar(struct driver *d, const struct place *place)
+{
+    char path[100], away[100];
+    struct stat about;
+    snprintf(path, sizeof(path), "%s/store", place->root);
+    snprintf(away, sizeof(away), "%s/away", place->root);
+    driver_close(d);
+    open_of_user(d, path);
+    uint64_t first = hold_first(d);
+    NEED(seteuid(0) == 0 && chmod(place->root, 0700) == 0 &&
+         seteuid(ANY_USER) == 0);
+    NEED(stat(path, &about) != 0);
+    use_it(d, first);
+    NEED(seteuid(0) == 0 && rename(path, away) == 0 && seteuid(ANY_USER) == 0);
+    need_cut_off(d);
+    NEED(seteuid(0) == 0);
+    remove_files(d, open_folder(d, away));
+    NEED(rmdir(away) == 0);
+}
+
+/* Files that are moved are noticed while a parent bars the way. */
+static void moved_behind_a_bar(void **state)
+{
+    run_as_child(state, act_moved_behind_a_bar);
+}
+
+/* The path of the store is not the one that the kernel names. */
+static void act_other_user_by_link(struct driver *d, const struct place *place)
+{
+    char path[100];
+    snprintf(path, sizeof(path), "%s/link", place->root);
+    driver_close(d);
+    NEED(symlink(place->folder, path) == 0);
+    driver_start(d, path);
+    uint64_t first = hold_first(d);
+    ABLE(seteuid(ANY_USER) == 0);
+    use_it(d, first);
+    NEED(seteuid(0) == 0 && unlink(path) == 0);
+}
+
+static void other_user_by_link(void **state)
+{
+    run_as_child(state, act_other_user_by_link);
+}
+
 /* ---- Values ------------------------------------------------------------ */
 
 static bool is_put(struct driver *d, char fill)
@@ -420,12 +548,14 @@ int main(void)
 {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(other_user),         IN_FOLDER(other_user_for_a_while),
-        IN_FOLDER(other_root),         IN_FOLDER(other_mounts),
-        IN_FOLDER(removed_below_root), IN_FOLDER(removed_by_root),
-        IN_FOLDER(cut_below_root),     IN_FOLDER(values_below_root),
-        IN_FOLDER(values_of_another),  IN_FOLDER(waits_below_root),
-        IN_FOLDER(grants_below_root),  IN_FOLDER(dead_below_root),
+        IN_FOLDER(other_user),          IN_FOLDER(other_user_for_a_while),
+        IN_FOLDER(other_user_by_link),  IN_FOLDER(other_root),
+        IN_FOLDER(other_mounts),        IN_FOLDER(removed_below_root),
+        IN_FOLDER(removed_by_root),     IN_FOLDER(cut_below_root),
+        IN_FOLDER(files_moved_by_root), IN_FOLDER(folder_moved_by_root),
+        IN_FOLDER(moved_behind_a_bar),  IN_FOLDER(values_below_root),
+        IN_FOLDER(values_of_another),   IN_FOLDER(waits_below_root),
+        IN_FOLDER(grants_below_root),   IN_FOLDER(dead_below_root),
         IN_FOLDER(other_proc),
     };
     return cmocka_run_group_tests_name("local_rights", tests, NULL, NULL);

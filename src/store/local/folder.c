@@ -9,13 +9,17 @@
  * that cannot be used is an error; no other one is tried. */
 #include "store/local/folder.h"
 
+#include "base/assert.h"
 #include "base/fail.h"
+#include "base/text_size.h"
 #include "io/home.h"
 #include "io/namespace.h"
+#include "store/local/sum.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -346,6 +350,30 @@ enum hf_status hf_folder_open(const char *wanted, struct hf_folder *out,
 
 /* ---- A file that is open ------------------------------------------------ */
 
+/* A sum of the path that the kernel names for a file: it follows the file where
+ * it is moved, and needs no right to any folder. 0: not known. */
+static uint64_t place_of(int fd)
+{
+    char link[HF_TEXT_WORD], path[PATH_MAX];
+    int all = snprintf(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
+    HF_ASSERT(all > 0 && (size_t)all < sizeof(link));
+    ssize_t len = readlink(link, path, sizeof(path));
+    return len <= 0 ? 0
+                    : hf_sum_add((uint64_t)len, (const unsigned char *)path,
+                                 (size_t)len);
+}
+
+void hf_folder_note_file(struct hf_folder_file *file)
+{
+    file->place = place_of(file->fd);
+}
+
+static bool is_moved(const struct hf_folder_file *file)
+{
+    uint64_t now = file->place != 0 ? place_of(file->fd) : 0;
+    return now != 0 && now != file->place;
+}
+
 /* Of a namespace that is not known, the root folder decides. */
 bool hf_folder_is_elsewhere(const struct hf_folder *folder)
 {
@@ -356,8 +384,8 @@ bool hf_folder_is_elsewhere(const struct hf_folder *folder)
            (now.mounts != then->mounts && now.mounts != 0 && then->mounts != 0);
 }
 
-/* If the path can be followed, a file that was moved away counts as removed,
- * too: other processes do not find it. */
+/* A file that was moved away counts as removed, too: other processes do not
+ * find it. */
 bool hf_folder_has_file(const struct hf_folder *folder, const char *path,
                         const struct hf_folder_file *file, struct stat *about)
 {
@@ -369,5 +397,6 @@ bool hf_folder_has_file(const struct hf_folder *folder, const char *path,
     if ((is_there || is_missing) && !hf_folder_is_elsewhere(folder)) {
         return false;
     }
-    return fstat(file->fd, about) == 0 && about->st_nlink > 0;
+    return fstat(file->fd, about) == 0 && about->st_nlink > 0 &&
+           (!is_moved(file) || hf_folder_is_elsewhere(folder));
 }

@@ -16,6 +16,7 @@
 #include <holdfast/holdfast.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -63,12 +64,18 @@ struct hf_folder_file {
     int fd;
     dev_t dev;
     ino_t ino;
+    uint64_t place; /* of hf_folder_note_file() */
 };
+
+/* Note where the file is that was just opened: `fd` is set. */
+void hf_folder_note_file(struct hf_folder_file *file);
 
 /** Is @p file still the one that other processes find at @p path? A process may
  * have lost its way there since it opened the folder: with setuid(), chroot()
- * or another mount namespace. Then the file counts as found while it has a
- * link. @return true: @p about is filled. */
+ * or another mount namespace, or as the mode of a folder above was changed.
+ * Then the file counts as found while it has a link and was not moved; after
+ * chroot() and in another mount namespace, while it has a link.
+ * @return true: @p about is filled. */
 bool hf_folder_has_file(const struct hf_folder *folder, const char *path,
                         const struct hf_folder_file *file, struct stat *about);
 

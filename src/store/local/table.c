@@ -8,11 +8,11 @@
  * before it is mapped; when it is full, posix_fallocate() doubles it first, and
  * a full disk is an error number. MDB_NOLOCK, since the gate is the lock.
  *
- * Cost: no system call in a transaction. Opening takes an lstat() and a fcntl()
- * besides those of LMDB. Growing takes one posix_fallocate(), the four calls
- * that hold its signal, and a new map each time that the size doubles; other
- * processes look with fstat(), and map the new size with their next
- * transaction.
+ * Cost: no system call in a transaction. Opening takes an lstat(), a fcntl()
+ * and a readlink() besides those of LMDB. Growing takes one posix_fallocate(),
+ * the four calls that hold its signal, and a new map each time that the size
+ * doubles; other processes look with fstat(), and map the new size with their
+ * next transaction.
  *
  * A killed writer: LMDB changes no page that the last commit refers to. It
  * commits by writing the older of two meta pages, with its number last. So the
@@ -265,6 +265,9 @@ enum hf_status hf_table_open(struct hf_table *table, struct hf_gate *gate,
     bool is_older = false;
     if (number == 0) {
         number = mdb_env_get_fd(table->env, &table->file.fd);
+    }
+    if (number == 0) {
+        hf_folder_note_file(&table->file);
     }
     if (number == 0) {
         number = mdb_txn_begin(table->env, NULL, MDB_RDONLY, &table->mdb_txn);

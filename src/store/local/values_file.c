@@ -252,6 +252,7 @@ static enum hf_status open_env(struct hf_values *values, const char *path,
         return hf_values_fail(number, error);
     }
     mdb_env_get_fd(values->env, &values->file.fd);
+    hf_folder_note_file(&values->file);
     number = mdb_txn_begin(values->env, NULL, MDB_RDONLY, &txn);
     if (number == 0) {
         number = mdb_dbi_open(txn, NULL, 0, &values->dbi);
