@@ -2,14 +2,17 @@
 /* A process that opens the embedded store, and then gives up its rights, its
  * root folder or its mount namespace, keeps its locks: its paths lead nowhere,
  * or to another store. */
-/* link: -Wl,--wrap=clock_gettime */
+/* link: -Wl,--wrap=clock_gettime,--wrap=syncfs */
 #include "local_fixture.h"
+
+#include "store/local/gate.h"
 
 #include <fcntl.h>
 #include <grp.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -76,6 +79,13 @@ static void run_as_child(void **state, act_fn *act)
     assert_int_equal(status, 0);
 }
 
+/* A case that needs no look from outside. */
+#define IN_CHILD(test)                                                         \
+    static void test(void **state)                                             \
+    {                                                                          \
+        run_as_child(state, act_##test);                                       \
+    }
+
 static bool is_granted(struct driver *d, const char *name)
 {
     return acquire(d, name, A, TTL_MS, 0)->verdict == HF_VERDICT_OK;
@@ -137,10 +147,7 @@ static void act_other_user_for_a_while(struct driver *d,
     use_it(d, first);
 }
 
-static void other_user_for_a_while(void **state)
-{
-    run_as_child(state, act_other_user_for_a_while);
-}
+IN_CHILD(other_user_for_a_while)
 
 static void act_other_root(struct driver *d, const struct place *place)
 {
@@ -207,10 +214,7 @@ static void act_removed_below_root(struct driver *d, const struct place *place)
     need_cut_off(d);
 }
 
-static void removed_below_root(void **state)
-{
-    run_as_child(state, act_removed_below_root);
-}
+IN_CHILD(removed_below_root)
 
 static void act_removed_by_root(struct driver *d, const struct place *place)
 {
@@ -223,10 +227,7 @@ static void act_removed_by_root(struct driver *d, const struct place *place)
     need_cut_off(d);
 }
 
-static void removed_by_root(void **state)
-{
-    run_as_child(state, act_removed_by_root);
-}
+IN_CHILD(removed_by_root)
 
 static void act_cut_below_root(struct driver *d, const struct place *place)
 {
@@ -239,10 +240,7 @@ static void act_cut_below_root(struct driver *d, const struct place *place)
     need_cut_off(d);
 }
 
-static void cut_below_root(void **state)
-{
-    run_as_child(state, act_cut_below_root);
-}
+IN_CHILD(cut_below_root)
 
 /* ---- The files are moved away ------------------------------------------ */
 
@@ -293,10 +291,7 @@ static void act_files_moved_by_root(struct driver *d, const struct place *place)
 }
 
 /* Files that are moved are noticed after seteuid(). */
-static void files_moved_by_root(void **state)
-{
-    run_as_child(state, act_files_moved_by_root);
-}
+IN_CHILD(files_moved_by_root)
 
 static void act_folder_moved_by_root(struct driver *d,
                                      const struct place *place)
@@ -313,10 +308,7 @@ static void act_folder_moved_by_root(struct driver *d,
     NEED(rmdir(away) == 0);
 }
 
-static void folder_moved_by_root(void **state)
-{
-    run_as_child(state, act_folder_moved_by_root);
-}
+IN_CHILD(folder_moved_by_root)
 
 /* The store of a user who is not root. */
 static void open_of_user(struct driver *d, const char *path)
@@ -348,10 +340,7 @@ static void act_moved_behind_a_bar(struct driver *d, const struct place *place)
 }
 
 /* Files that are moved are noticed while a parent bars the way. */
-static void moved_behind_a_bar(void **state)
-{
-    run_as_child(state, act_moved_behind_a_bar);
-}
+IN_CHILD(moved_behind_a_bar)
 
 /* The path of the store is not the one that the kernel names. */
 static void act_other_user_by_link(struct driver *d, const struct place *place)
@@ -367,10 +356,7 @@ static void act_other_user_by_link(struct driver *d, const struct place *place)
     NEED(seteuid(0) == 0 && unlink(path) == 0);
 }
 
-static void other_user_by_link(void **state)
-{
-    run_as_child(state, act_other_user_by_link);
-}
+IN_CHILD(other_user_by_link)
 
 /* ---- Values ------------------------------------------------------------ */
 
@@ -425,10 +411,63 @@ static void act_values_of_another(struct driver *d, const struct place *place)
     NEED(is_granted(d, "second"));
 }
 
-static void values_of_another(void **state)
+IN_CHILD(values_of_another)
+
+/* Also the second failure does not blame a first use that comes too late. */
+static void act_values_removed_below_root(struct driver *d,
+                                          const struct place *place)
 {
-    run_as_child(state, act_values_of_another);
+    int folder = enter_folder(place);
+    NEED(is_put(d, 'x'));
+    enter(place->root);
+    NEED(unlinkat(folder, "values.mdb", 0) == 0);
+    for (int i = 0; i < 2; i++) {
+        NEED(!is_value(d, 'x'));
+        NEED(d->answer.fault == HF_CONFIG &&
+             strstr(d->reason, "removed, replaced") != NULL &&
+             strstr(d->reason, "before the change") == NULL);
+    }
 }
+
+IN_CHILD(values_removed_below_root)
+
+static unsigned n_syncs;
+
+int __real_syncfs(int fd);
+int __wrap_syncfs(int fd);
+int __wrap_syncfs(int fd)
+{
+    n_syncs++;
+    return __real_syncfs(fd);
+}
+
+/* As after a process that was killed while it wrote a value. */
+static struct hf_gate_values *mark_unsynced(struct driver *d,
+                                            const struct place *place)
+{
+    int fd = openat(enter_folder(place), "locks.gate", O_RDWR | O_CLOEXEC);
+    NEED(fd >= 0);
+    struct hf_gate_page *page =
+        mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    NEED(page != MAP_FAILED);
+    page->values.is_unsynced = 1;
+    return &page->values;
+}
+
+/* The user cannot open the folder, to sync its entries. */
+static void act_values_of_the_killed(struct driver *d,
+                                     const struct place *place)
+{
+    NEED(is_put(d, 'x'));
+    struct hf_gate_values *page = mark_unsynced(d, place);
+    ABLE(seteuid(ANY_USER) == 0);
+    n_syncs = 0;
+    NEED(is_value(d, 'x'));
+    NEED(page->is_unsynced == 0);
+    NEED(n_syncs == 1);
+}
+
+IN_CHILD(values_of_the_killed)
 
 /* ---- Waiters ----------------------------------------------------------- */
 
@@ -453,10 +492,7 @@ static void act_waits_below_root(struct driver *d, const struct place *place)
     NEED(driver_hear(d, 1));
 }
 
-static void waits_below_root(void **state)
-{
-    run_as_child(state, act_waits_below_root);
-}
+IN_CHILD(waits_below_root)
 
 /* Its first grant is after the change. */
 static void act_grants_below_root(struct driver *d, const struct place *place)
@@ -470,10 +506,7 @@ static void act_grants_below_root(struct driver *d, const struct place *place)
     NEED(driver_hear(&other, 1));
 }
 
-static void grants_below_root(void **state)
-{
-    run_as_child(state, act_grants_below_root);
-}
+IN_CHILD(grants_below_root)
 
 /* ---- Dead holders ------------------------------------------------------ */
 
@@ -493,10 +526,7 @@ static void act_dead_below_root(struct driver *d, const struct place *place)
     NEED(is_granted(d, "first"));
 }
 
-static void dead_below_root(void **state)
-{
-    run_as_child(state, act_dead_below_root);
-}
+IN_CHILD(dead_below_root)
 
 /* Mount a /proc of a new pid namespace below `root`. @return its process 1. */
 static pid_t mount_other_proc(const char *root)
@@ -548,14 +578,15 @@ int main(void)
 {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(other_user),          IN_FOLDER(other_user_for_a_while),
-        IN_FOLDER(other_user_by_link),  IN_FOLDER(other_root),
-        IN_FOLDER(other_mounts),        IN_FOLDER(removed_below_root),
-        IN_FOLDER(removed_by_root),     IN_FOLDER(cut_below_root),
-        IN_FOLDER(files_moved_by_root), IN_FOLDER(folder_moved_by_root),
-        IN_FOLDER(moved_behind_a_bar),  IN_FOLDER(values_below_root),
-        IN_FOLDER(values_of_another),   IN_FOLDER(waits_below_root),
-        IN_FOLDER(grants_below_root),   IN_FOLDER(dead_below_root),
+        IN_FOLDER(other_user),           IN_FOLDER(other_user_for_a_while),
+        IN_FOLDER(other_user_by_link),   IN_FOLDER(other_root),
+        IN_FOLDER(other_mounts),         IN_FOLDER(removed_below_root),
+        IN_FOLDER(removed_by_root),      IN_FOLDER(cut_below_root),
+        IN_FOLDER(files_moved_by_root),  IN_FOLDER(folder_moved_by_root),
+        IN_FOLDER(moved_behind_a_bar),   IN_FOLDER(values_below_root),
+        IN_FOLDER(values_of_another),    IN_FOLDER(values_removed_below_root),
+        IN_FOLDER(values_of_the_killed), IN_FOLDER(waits_below_root),
+        IN_FOLDER(grants_below_root),    IN_FOLDER(dead_below_root),
         IN_FOLDER(other_proc),
     };
     return cmocka_run_group_tests_name("local_rights", tests, NULL, NULL);

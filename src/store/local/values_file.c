@@ -92,13 +92,12 @@ static void set_path(const struct hf_gate *gate, char path[PATH_SIZE])
     snprintf(path, PATH_SIZE, "%s/" FILE_NAME, gate->folder->path);
 }
 
-/** Sync an entry of a folder. A folder without permission is not ours, so it
- * was not made by us. @return 0, or an errno. */
+/** Sync an entry of a folder. @return 0, or an errno. */
 static int sync_folder(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
-        return errno == EACCES ? 0 : errno;
+        return errno;
     }
     int number = fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
     close(fd);
@@ -114,7 +113,8 @@ static int sync_disk(struct hf_values *values)
     return 0;
 }
 
-/* Sync the file and its entry, and the folders above, which may be new too. */
+/* Sync the file and its entry, and the folders above, which may be new too:
+ * also those that were ours before setuid(), and cannot be opened any more. */
 static int sync_all(struct hf_values *values)
 {
     char path[PATH_SIZE];
@@ -127,6 +127,9 @@ static int sync_all(struct hf_values *values)
          end = strrchr(path, '/')) {
         *end = '\0';
         number = sync_folder(path[0] == '\0' ? "/" : path);
+    }
+    if (number == EACCES) {
+        return sync_disk(values);
     }
     if (number == 0) {
         values->gate->page->values.is_unsynced = 0;
@@ -262,6 +265,7 @@ static enum hf_status open_env(struct hf_values *values, const char *path,
         hf_values_close(values);
         return hf_values_fail(number, error);
     }
+    values->was_open = true;
     return HF_OK;
 }
 
@@ -309,14 +313,23 @@ static enum hf_status check_length(const struct hf_values *values,
                : fail_cut(error);
 }
 
+#define ELSEWHERE                                                              \
+    "this process has another root folder or mount namespace than when it "    \
+    "opened the store"
+
 /* At the path there may be the file of another store, which has a mutex of its
  * own. */
-static enum hf_status fail_elsewhere(struct hf_error *error)
+static enum hf_status fail_elsewhere(bool was_open, struct hf_error *error)
 {
-    return hf_fail(error, HF_CONFIG,
-                   "cannot open " FILE_NAME ": this process has another root "
-                   "folder or mount namespace than when it opened the store; "
-                   "read a value before the change");
+    return was_open
+               ? hf_fail(error, HF_CONFIG,
+                         FILE_NAME
+                         " was removed, replaced or closed after a failure, "
+                         "and cannot be opened again: " ELSEWHERE
+                         "; restart the program")
+               : hf_fail(error, HF_CONFIG,
+                         "cannot open " FILE_NAME ": " ELSEWHERE
+                         "; read a value before the change");
 }
 
 static bool is_at(const struct hf_values *values, const char *path)
@@ -336,7 +349,7 @@ enum hf_status hf_values_open(struct hf_values *values, struct hf_gate *gate,
     if (!is_at(values, path)) {
         hf_values_close(values);
         status = hf_folder_is_elsewhere(gate->folder)
-                     ? fail_elsewhere(error)
+                     ? fail_elsewhere(values->was_open, error)
                      : open_file(values, path, error);
     }
     if (status == HF_OK) {

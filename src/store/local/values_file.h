@@ -24,6 +24,7 @@ struct hf_values {
     MDB_dbi dbi;
     struct hf_folder_file file; /* the open one */
     uint64_t birth;             /* when it was made; 0: not known */
+    bool was_open;              /* once since the store was opened */
 };
 
 /** Open or make the file, unless it is open. It is opened again if the path
