@@ -111,7 +111,8 @@ static bool may_return(const struct act *act, enum hf_status status,
 }
 
 /* @return false: no allocation was left to fail. */
-static bool try_act(const struct act *act, enum shape shape, long number)
+static bool try_act(const struct act *act, enum shape shape, long number,
+                    bool is_repeated)
 {
     char title[100];
     struct scene scene = {.shape = shape};
@@ -128,7 +129,11 @@ static bool try_act(const struct act *act, enum shape shape, long number)
     bool failed = atomic_load(&has_failed);
     bool is_right =
         status == HF_OK || (failed && may_return(act, status, &scene.error));
-    if (!is_right) {
+    /* A server on a busy machine is late once; a request that was never sent
+     * is without an answer each time. */
+    bool is_late = failed && !is_repeated &&
+                   strstr(scene.error.text, "no answer in") != NULL;
+    if (!is_right && !is_late) {
         wrong("%s: %s: %s", title, hf_status_name(status), scene.error.text);
     }
     if (act->keeps && !is_held(&scene)) {
@@ -138,6 +143,9 @@ static bool try_act(const struct act *act, enum shape shape, long number)
     assert_all_free(title);
     if (atomic_load(&n_live) != n_before) {
         wrong("%s: %ld blocks leak", title, atomic_load(&n_live) - n_before);
+    }
+    if (!is_right && is_late) {
+        return try_act(act, shape, number, true);
     }
     return failed;
 }
@@ -172,7 +180,7 @@ static void every_function(void **state)
             if ((acts[i].shapes & (1U << shape)) == 0 || is_lacking(&acts[i])) {
                 continue;
             }
-            while (try_act(&acts[i], shape, number)) {
+            while (try_act(&acts[i], shape, number, false)) {
                 number += (long)drawn_every();
             }
             print_message("%s of %s: %ld allocations\n", acts[i].name,
