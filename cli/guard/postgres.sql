@@ -67,12 +67,13 @@ CREATE TABLE IF NOT EXISTS holdfast.guard (
 -- Compare with the guard's row and lock it. The branches only choose a lock:
 -- each write repeats its comparison on the row that it has locked.
 --
--- The turn: a caller that must wait for a row takes the advisory lock alone
--- before, and one that shares the row shares that lock before. Its waiters are
--- served in order. A transaction takes few of them, since the server has room
--- for some thousand: of the first names that it shares, and of names that
--- another one has locked. The key is of 64 bits; those of the locks' schema are
--- of two numbers, and never equal.
+-- The turn is an advisory lock of the name, which is always taken before the
+-- row: shared by callers that share the row, else alone. Its waiters are served
+-- in order. The server has room for some thousand, so a transaction takes those
+-- of its first 16 names. For further ones it takes the turn only to wait for a
+-- row that it raises, and none for a row that it has locked: the one whose turn
+-- it is may be waiting for that row. The key is of 64 bits; those of the locks'
+-- schema are of two numbers, and never equal.
 CREATE OR REPLACE FUNCTION holdfast.guard_check(lock_name text, given bigint)
 RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
@@ -81,8 +82,9 @@ AS $check$
 DECLARE
     seen bigint;
     turn bigint := hashtextextended(lock_name COLLATE "C", 1751543399);
-    turns int := coalesce(nullif(
-        current_setting('holdfast.turns', true), ''), '0');
+    turns text[] := string_to_array(coalesce(
+        current_setting('holdfast.turns', true), ''), ' ');
+    in_turn boolean;
 BEGIN
     IF lock_name IS NULL OR octet_length(lock_name) NOT BETWEEN 1 AND 1028 THEN
         RAISE EXCEPTION 'holdfast: the lock''s name has % bytes, must be 1 to'
@@ -95,39 +97,45 @@ BEGIN
             coalesce(given::text, 'NULL'), quote_literal(lock_name)
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
+    in_turn := turn::text = ANY (turns);
+    IF NOT in_turn AND cardinality(turns) < 16 THEN
+        in_turn := true;
+        PERFORM set_config('holdfast.turns',
+            array_to_string(turns || turn::text, ' '), true);
+    END IF;
     LOOP
         SELECT g.fence INTO seen
             FROM holdfast.guard g WHERE g.name = lock_name;
-        IF NOT FOUND THEN
+        IF seen > given THEN
+            RAISE EXCEPTION 'holdfast: fence % of % is stale: % was presented',
+                given, quote_literal(lock_name), seen
+                USING ERRCODE = 'HF001', HINT = 'Another holder has written'
+                ' since: do not repeat this write.';
+        END IF;
+        IF in_turn AND seen = given THEN
+            PERFORM pg_advisory_xact_lock_shared(turn);
+        ELSIF in_turn THEN
+            PERFORM pg_advisory_xact_lock(turn);
+        END IF;
+        IF seen IS NULL THEN
             INSERT INTO holdfast.guard (name, fence)
                 VALUES (lock_name, given) ON CONFLICT DO NOTHING;
             EXIT WHEN FOUND;
-        ELSIF seen < given THEN
-            PERFORM 1 FROM holdfast.guard g
-                WHERE g.name = lock_name FOR NO KEY UPDATE SKIP LOCKED;
-            IF NOT FOUND THEN
-                PERFORM pg_advisory_xact_lock(turn);
+        ELSIF seen = given THEN
+            SELECT g.fence INTO seen
+                FROM holdfast.guard g WHERE g.name = lock_name FOR SHARE;
+            EXIT WHEN seen = given;
+        ELSE
+            IF NOT in_turn THEN
+                PERFORM 1 FROM holdfast.guard g
+                    WHERE g.name = lock_name FOR NO KEY UPDATE SKIP LOCKED;
+                IF NOT FOUND THEN
+                    PERFORM pg_advisory_xact_lock(turn);
+                END IF;
             END IF;
             UPDATE holdfast.guard g SET fence = given
                 WHERE g.name = lock_name AND g.fence < given;
             EXIT WHEN FOUND;
-        ELSE
-            IF seen = given THEN
-                IF turns < 16 THEN
-                    PERFORM pg_advisory_xact_lock_shared(turn);
-                    PERFORM set_config('holdfast.turns',
-                        (turns + 1)::text, true);
-                END IF;
-                SELECT g.fence INTO seen
-                    FROM holdfast.guard g WHERE g.name = lock_name FOR SHARE;
-                EXIT WHEN seen = given;
-            END IF;
-            IF seen > given THEN
-                RAISE EXCEPTION 'holdfast: fence % of % is stale: % was'
-                    ' presented', given, quote_literal(lock_name), seen
-                    USING ERRCODE = 'HF001', HINT = 'Another holder has'
-                    ' written since: do not repeat this write.';
-            END IF;
         END IF;
     END LOOP;
 END

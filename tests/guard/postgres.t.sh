@@ -152,6 +152,85 @@ session_do B 'COMMIT'
 session_wait C
 like "$got" "fence 5 of 'many' is stale: 6" 'and the old one is refused'
 session_do C ROLLBACK
+often="BEGIN; SELECT count(holdfast.fence('many', 6)) FROM generate_series(1, 20);
+    SELECT holdfast.fence('more', 5)"
+session_do A "$often"
+session_send B "BEGIN; SELECT holdfast.fence('more', 6)"
+ok 'after one name 20 times: a newer fence of the next waits' \
+    wait_until 15 session_is_blocked B
+session_send C "$often"
+ok 'and an old one that begins then waits behind it' wait_until 15 session_is_blocked C
+session_do A COMMIT
+session_wait B
+is "$got" t 'the newer one passes'
+session_do B COMMIT
+session_wait C
+like "$got" "fence 5 of 'more' is stale: 6" 'and the old one is refused'
+session_do C ROLLBACK
+
+# The first of two transactions goes on while the second, with a newer fence,
+# waits for it: before and after the second has looked for a deadlock.
+looked() { # COUNT: at least so many times
+    [ "$(grep -c 'still waiting for' "$W/B.out")" -ge "$1" ]
+}
+goes_on() { # TITLE NAME FIRST SECOND AGAIN: statements of A, B and A
+    local title="$1, $when" count
+    session_do A "BEGIN; $3"
+    unlike "$got" ERROR "$title: the first passes"
+    count=$(grep -c 'still waiting for' "$W/B.out")
+    session_send B "BEGIN; $4"
+    ok "$title: the second waits" wait_until 15 session_is_blocked B
+    [ "$when" = before ] || ok "$title: it looks for a deadlock" \
+        wait_until 15 looked $((count + 1))
+    session_do A "$5; COMMIT"
+    unlike "$got" ERROR "$title: the first goes on"
+    session_wait B
+    unlike "$got" ERROR "$title: then the second passes"
+    session_do B COMMIT
+    is "$(memory "$2")" 7 "$title: and is remembered"
+}
+pg -c 'CREATE TABLE pair (id int PRIMARY KEY, v int, fence bigint)'
+holdfast guard postgres --table pair --lock 'pair' | pg
+session_do B 'SET client_min_messages = log; SET log_lock_waits = on'
+# The one that looks first is rolled back.
+for when in before after; do
+    if [ "$when" = before ]; then
+        session_do A "SET deadlock_timeout = '1min'"
+        session_do B "SET deadlock_timeout = '2s'"
+    else
+        session_do A "SET deadlock_timeout = '100ms'"
+        session_do B "SET deadlock_timeout = '10ms'"
+    fi
+    pg -c "TRUNCATE pair; DELETE FROM holdfast.guard WHERE name = 'pair'" \
+        -c 'BEGIN' -c "SELECT holdfast.fence('pair', 1)" \
+        -c 'INSERT INTO pair VALUES (1, 0, 4), (2, 0, 4)' -c COMMIT
+    column='UPDATE pair SET v = v + 1, fence ='
+    goes_on 'two by the column' pair "$column 5 WHERE id = 1" \
+        "$column 7 WHERE id = 2" "$column 5 WHERE id = 1"
+    goes_on 'the column, then the function' pair "DELETE FROM holdfast.guard
+        WHERE name = 'pair'; $column 4 WHERE id = 1; COMMIT; BEGIN;
+        $column 5 WHERE id = 1" "SELECT holdfast.fence('pair', 7)" \
+        "$column 5 WHERE id = 1"
+    fence() { # FENCE
+        echo "SELECT holdfast.fence('$when', $1)"
+    }
+    # FIRST and AGAIN: of a guard that has 4, and of one that has no row
+    for fences in '5 5' '4 4' '4 5' '5 6'; do
+        for known in 4 ''; do
+            # 16 names before: no advisory lock is left for this one
+            for many in '' "SELECT count(holdfast.fence('n' || i, 1))
+                FROM generate_series(1, 16) i; "; do
+                pg -c "DELETE FROM holdfast.guard WHERE name = '$when'"
+                [ -z "$known" ] || pg -c "$(fence "$known")" >"$W/log"
+                goes_on "fence ${fences/ /, then }, known ${known:-none}${many:+, many names}" \
+                    "$when" "$many$(fence "${fences% *}")" "$(fence 7)" "$(fence "${fences#* }")"
+            done
+        done
+    done
+done
+session_do A 'RESET ALL'
+session_do B 'RESET ALL'
+
 runs 'more names in one transaction than the server has locks' "BEGIN;
     SELECT count(holdfast.guard_check('many-' || i, 1)) FROM generate_series(1, 20000) i;
     COMMIT; BEGIN;
@@ -341,6 +420,36 @@ is "$(row 13)" '' 'none of its rows stays'
 refused 'many rows, one of them without' "no fence of 'account-9'" \
     "BEGIN; SELECT holdfast.fence('account-11', 3);
     UPDATE accounts SET balance = 0; COMMIT"
+
+# The deadlocks that docs/fencing.md names.
+deadlock() { # TITLE: A and B were sent the statements that meet
+    session_wait A
+    both=$got
+    session_wait B
+    like "$both$got" '40P01.*deadlock detected' "$1: one is rolled back"
+    session_do A ROLLBACK
+    session_do B ROLLBACK
+}
+pg -c "DELETE FROM holdfast.guard WHERE name = 'pair'" \
+    -c "$column 4 WHERE id = 1"
+session_do A "BEGIN; $column 5 WHERE id = 1"
+session_send B "BEGIN; $column 6 WHERE id = 2"
+ok 'a newer fence in another row of the lock waits' wait_until 15 session_is_blocked B
+session_send A "$column 5 WHERE id = 2"
+deadlock 'two rows of one lock, by the column'
+session_do A "BEGIN; SELECT holdfast.fence('pair', 5); $column 5 WHERE id = 1"
+session_send B "BEGIN; SELECT holdfast.fence('pair', 6); $column 6 WHERE id = 2"
+ok 'both by the function first: it waits, too' wait_until 15 session_is_blocked B
+session_do A "$column 5 WHERE id = 2; COMMIT"
+session_wait B
+is "$got" t 'both pass'
+session_do B ROLLBACK
+session_do A "BEGIN; SELECT holdfast.fence('pair', 5)"
+session_do B "BEGIN; SELECT holdfast.fence('pair', 5)"
+session_send A "SELECT holdfast.fence('pair', 6)"
+ok 'one of two that share presents a newer one' wait_until 15 session_is_blocked A
+session_send B "SELECT holdfast.fence('pair', 6)"
+deadlock 'two fences of one name in both transactions'
 
 # One form locks the row first, the other the name, as docs/fencing.md says.
 session_do B "BEGIN; SELECT holdfast.fence('account-12', 5)"
@@ -557,6 +666,14 @@ capture pg_as outsider -c "SELECT holdfast.fence('app', 2)"
 like "$err" 'permission denied for schema holdfast' 'without it: refused'
 capture pg_as outsider -c 'UPDATE accounts SET balance = 1, fence = 8'
 like "$err" 'permission denied for schema holdfast' 'and so are its writes'
+
+session_do A "SET SESSION AUTHORIZATION outsider; BEGIN;
+    SELECT pg_advisory_xact_lock(hashtextextended('app' COLLATE \"C\", 1751543399))"
+session_send B "SELECT holdfast.fence('app', 1)"
+ok 'it can keep fences waiting, as docs/fencing.md says' wait_until 15 session_is_blocked B
+session_do A 'ROLLBACK; RESET SESSION AUTHORIZATION'
+session_wait B
+is "$got" t 'until it ends'
 
 # Operators, functions and tables before the system's in the search path of a
 # caller must not run with the guard's rights, nor change its decision.
