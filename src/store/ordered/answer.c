@@ -81,9 +81,7 @@ void hf_ordered_answer_refusal(struct hf_ordered *store,
     hf_ordered_answer_with(store, seat, verb, &answer);
 }
 
-void hf_ordered_answer_undone(struct hf_ordered *store,
-                              struct hf_ordered_seat *seat, enum hf_verb verb,
-                              const struct hf_wire_reply *reply)
+enum hf_verdict hf_ordered_answer_verdict(const struct hf_wire_reply *reply)
 {
     static const enum hf_verdict verdicts[] = {
         [HF_WIRE_DONE] = HF_VERDICT_UNKNOWN,
@@ -92,13 +90,20 @@ void hf_ordered_answer_undone(struct hf_ordered *store,
         [HF_WIRE_LOST] = HF_VERDICT_UNKNOWN,
         [HF_WIRE_ERROR] = HF_VERDICT_ERROR,
     };
+    return verdicts[reply->outcome];
+}
+
+void hf_ordered_answer_undone(struct hf_ordered *store,
+                              struct hf_ordered_seat *seat, enum hf_verb verb,
+                              const struct hf_wire_reply *reply)
+{
     bool is_gone = reply->outcome == HF_WIRE_GONE;
     /* An earlier request of this ACQUIRE may have created its entry. */
     bool is_unsure = verb == HF_VERB_ACQUIRE && seat->is_unsure && !is_gone;
     HF_ASSERT(reply->outcome != HF_WIRE_DONE);
     hf_ordered_answer_fault(store, seat, verb,
                             is_unsure ? HF_VERDICT_UNKNOWN
-                                      : verdicts[reply->outcome],
+                                      : hf_ordered_answer_verdict(reply),
                             is_gone ? HF_UNAVAILABLE : reply->fault,
                             is_gone ? "its session has ended" : reply->reason);
 }

@@ -436,6 +436,10 @@ void hf_ordered_answer_with(struct hf_ordered *store,
                             struct hf_ordered_seat *seat, enum hf_verb verb,
                             struct hf_answer *answer);
 
+/* What the client is told of a request whose reply is not DONE: UNSENT, nothing
+ * was changed; UNKNOWN, it may be executed yet; ERROR, refused. */
+enum hf_verdict hf_ordered_answer_verdict(const struct hf_wire_reply *reply);
+
 /* The same: not decided, or not ours. */
 void hf_ordered_answer_fault(struct hf_ordered *store,
                              struct hf_ordered_seat *seat, enum hf_verb verb,

@@ -29,19 +29,12 @@ void hf_ordered_task_undone(struct hf_ordered_task *task,
                             const struct hf_wire_reply *reply,
                             struct hf_instant now)
 {
-    static const enum hf_verdict verdicts[] = {
-        [HF_WIRE_DONE] = HF_VERDICT_UNKNOWN,
-        [HF_WIRE_GONE] = HF_VERDICT_UNSENT,
-        [HF_WIRE_UNSENT] = HF_VERDICT_UNSENT,
-        [HF_WIRE_LOST] = HF_VERDICT_UNKNOWN,
-        [HF_WIRE_ERROR] = HF_VERDICT_ERROR,
-    };
     struct hf_ordered *store = task->store;
     struct hf_answer answer = {
         .cookie = task->answer.cookie,
         .verb = task->answer.verb,
-        .verdict =
-            task->is_unsure ? HF_VERDICT_UNKNOWN : verdicts[reply->outcome],
+        .verdict = task->is_unsure ? HF_VERDICT_UNKNOWN
+                                   : hf_ordered_answer_verdict(reply),
         .sent = task->asked,
         .fault = reply->fault == HF_OK ? HF_UNAVAILABLE : reply->fault,
         .reason =
