@@ -1,24 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The event-loop form: one descriptor, one function, callbacks only inside
  * it. */
+#include "client_seen.h"
 #include "client_world.h"
-
-struct seen {
-    int count;
-    enum hf_status status;
-    struct hf_lock *lock;
-    char text[1000];
-};
-
-static void on_done(void *user, struct hf_lock *lock, enum hf_status status,
-                    const struct hf_error *error)
-{
-    struct seen *seen = user;
-    seen->count++;
-    seen->status = status;
-    seen->lock = lock;
-    snprintf(seen->text, sizeof(seen->text), "%s", error->text);
-}
 
 static void start(struct hf_client *client, const char *name, int64_t wait_ms,
                   struct seen *seen, struct hf_op **op)

@@ -2,6 +2,7 @@
 /* timeout: 120 */
 /* Semaphores: at most N at once, each with its own; all agree on N. */
 #include "client_crowd.h"
+#include "client_seen.h"
 
 static const struct hf_request *permit(struct hf_request *request,
                                        const char *name, uint32_t permits,
@@ -84,23 +85,6 @@ static void run_until_holders(struct hf_client *client, struct hf_client *other,
         assert_true(now_ms() < end_ms);
         run_loop(client, &never, 1, 2);
     }
-}
-
-struct seen {
-    int count;
-    enum hf_status status;
-    struct hf_lock *lock;
-    char text[1000];
-};
-
-static void on_done(void *user, struct hf_lock *lock, enum hf_status status,
-                    const struct hf_error *error)
-{
-    struct seen *seen = user;
-    seen->count++;
-    seen->status = status;
-    seen->lock = lock;
-    snprintf(seen->text, sizeof(seen->text), "%s", error->text);
 }
 
 static struct hf_op *start(struct hf_client *client, const char *name,

@@ -1,24 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Asynchronous operations and a cancel token: the callback runs once, with
  * HF_CANCELLED. */
+#include "client_seen.h"
 #include "client_tokens.h"
-
-struct seen {
-    int count;
-    enum hf_status status;
-    struct hf_lock *lock;
-    char text[1000];
-};
-
-static void on_done(void *user, struct hf_lock *lock, enum hf_status status,
-                    const struct hf_error *error)
-{
-    struct seen *seen = user;
-    seen->count++;
-    seen->status = status;
-    seen->lock = lock;
-    snprintf(seen->text, sizeof(seen->text), "%s", error->text);
-}
 
 static void started(struct hf_client *client, struct hf_request *request,
                     struct seen *seen)
