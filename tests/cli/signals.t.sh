@@ -61,6 +61,12 @@ for order in "$wrapper $keeper" "$keeper $wrapper"; do
     sleep 1 # sleeps: a second one would come half a second later
     is "$(times HUP)" 1 'SIGHUP to both is handed on once'
 done
+: >"$W/log"
+kill -HUP $wrapper
+wait_until 5 said HUP
+kill -HUP "$keeper"
+sleep 1 # sleeps: a second one would come half a second later
+is "$(times HUP)" 1 'nor again if the keeper has it after the command'
 kill -TERM "$keeper"
 wait_until 10 is_gone $wrapper || kill -KILL $wrapper
 wait $wrapper
