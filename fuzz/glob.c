@@ -23,7 +23,8 @@ static struct span rest(struct span span, size_t skip)
 static size_t read_class(struct span pattern, uint8_t c, bool *has)
 {
     size_t i = 1;
-    bool is_not = pattern.len > 1 && pattern.at[1] == '^';
+    bool is_not =
+        pattern.len > 1 && (pattern.at[1] == '^' || pattern.at[1] == '!');
     bool found = false;
     for (i += is_not; i < pattern.len && pattern.at[i] != ']';) {
         i += pattern.at[i] == '\\' && i + 1 < pattern.len;
