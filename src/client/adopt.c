@@ -111,7 +111,8 @@ static void on_due(struct hf_op *op)
     }
 }
 
-/* Stops renewing, and releases nothing. */
+/* The text still names the lock for the caller, who may adopt it elsewhere: a
+ * release would take it away. */
 static void abandon(struct hf_op *op)
 {
     struct hf_lock *lock = op->lock;

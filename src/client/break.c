@@ -205,7 +205,8 @@ static void begin_release(struct hf_break *brk)
     hf_release_foreign_begin(&brk->release);
 }
 
-/** @return false: no memory. */
+/** @return false: no memory for a request. A release needs none: it is a part
+ * of the break. */
 static bool begin_child(struct hf_break *brk)
 {
     struct hf_seizure *seizure = brk->seizure;
@@ -344,9 +345,8 @@ static void release_behind(struct hf_break *brk, enum hf_break_step step)
     }
 }
 
-/* End its steps and its parts. The name is given back in the background, or
- * freed there if its lease has expired. If the break is over already, it does
- * nothing. */
+/* A break that is given up must not keep the name: it is given back in the
+ * background, or freed there if its lease has expired. */
 static void abandon(struct hf_op *op)
 {
     struct hf_break *brk = hf_break_of(op);
@@ -372,7 +372,7 @@ static void abandon(struct hf_op *op)
     brk->seizure = NULL;
 }
 
-/* The holder's lease has expired. */
+/* Only WAIT sets the timer: the holder's lease has expired. */
 static void on_due(struct hf_op *op)
 {
     hf_op_finish(op, HF_OK);

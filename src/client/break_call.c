@@ -13,7 +13,8 @@
 
 #include <stdlib.h>
 
-/** @return HF_OK; HF_INVALID, HF_NO_MEMORY: nothing was begun. */
+/* Parts that may never begin are set as done: a break that is given up ends
+ * each part that is not. */
 static enum hf_status init(struct hf_break *brk, struct hf_client *client,
                            const void *name, size_t name_len,
                            struct hf_error *error)

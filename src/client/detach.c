@@ -161,7 +161,8 @@ static void unbind(struct hf_detach *detach)
     hf_client_signal(detach->op.client, detach->lock, HF_EV_EXTEND);
 }
 
-/** @return HF_OK; HF_INVALID, HF_UNSUPPORTED, HF_NO_MEMORY: not begun. */
+/* What can fail comes first: from lock->op on, the next outcome of the lock
+ * ends the operation. */
 static enum hf_status begin(struct hf_detach *detach, struct hf_lock *lock,
                             struct hf_error *error)
 {

@@ -12,8 +12,8 @@
 
 #include "base/assert.h"
 
-/** @return false: the state of the handle, which the user sees, is unchanged.
- */
+/* The user sees the state of the handle: each of its locks changes by itself,
+ * and must not report the same state again. */
 static bool is_news(struct hf_lock *first, enum hf_state state)
 {
     struct hf_lock_group *link = hf_lock_link(first);

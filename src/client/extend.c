@@ -49,7 +49,7 @@ static const struct hf_op_handlers handlers = {
     .outcome = on_outcome,
 };
 
-/** @return HF_OK; HF_LOST, HF_INVALID: it must not begin. */
+/* A wrong request goes before the loss: it is the caller's own mistake. */
 static enum hf_status check(struct hf_lock *lock, int64_t ttl_ms,
                             struct hf_error *error)
 {

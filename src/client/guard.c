@@ -11,14 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The rest after `prefix`, or NULL. */
 static const char *skip(const char *text, const char *prefix)
 {
     size_t len = strlen(prefix);
     return strncmp(text, prefix, len) == 0 ? text + len : NULL;
 }
 
-/** Digits and `suffix`. @return the rest after them, or NULL. */
+/* strtoull() alone would also take blanks and a sign. */
 static const char *read_fence(const char *text, const char *suffix,
                               uint64_t *fence)
 {

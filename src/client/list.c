@@ -169,7 +169,6 @@ static void begin_done(struct hf_list *list)
     hf_op_child_is_done(&list->op);
 }
 
-/** @return HF_OK; HF_NO_MEMORY: not begun. */
 static enum hf_status scan(struct hf_list *list, struct hf_error *error)
 {
     struct hf_broadcast *query = &list->scan;

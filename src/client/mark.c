@@ -439,7 +439,7 @@ static enum hf_status mark_one(struct hf_lock *lock, int64_t period_ms,
     return status;
 }
 
-/** @return HF_OK; HF_LOST. */
+/* By the clock: the timer that reports a loss may not have run yet. */
 static enum hf_status check_held(struct hf_lock *lock, struct hf_error *error)
 {
     enum hf_status status = HF_OK;

@@ -108,7 +108,8 @@ static void try_more(struct hf_part *part, unsigned count)
     }
 }
 
-/* Try one lock of each missing part. */
+/* One lock of each part first, all at once: what is free costs one round trip,
+ * and a semaphore is not asked for more permits than it needs. */
 static void sweep(struct hf_bundle *bundle)
 {
     HF_ASSERT(bundle->at < bundle->n_parts);

@@ -305,7 +305,8 @@ static bool has_error(const struct job *job, int node)
     return at != NULL;
 }
 
-/* The nodes that have a vote and no finding with an error. */
+/* A node with an error may vote, but the job has shown that it cannot be relied
+ * on. */
 static int count_nodes(const struct job *job)
 {
     struct hf_client *client = job->op.client;

@@ -82,7 +82,6 @@ static bool on_answer(struct hf_broadcast *query,
     return false;
 }
 
-/* The query and the entries from its replies. */
 struct entries_query {
     struct hf_broadcast query; /* first: it is the item in the tables */
     struct entry_list found;

@@ -67,7 +67,8 @@ struct hf_lock *hf_semaphore_link(struct hf_bundle *bundle)
     return lock;
 }
 
-/* The error text of a failed member: of the shared hold, or of one permit. */
+/* A member's own text names its lock, NAME#3, which the user has not asked for.
+ */
 void hf_semaphore_explain(struct hf_bundle *bundle, const struct hf_op *op)
 {
     struct hf_error *error = &bundle->op.error;

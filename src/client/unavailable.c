@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A line that is appended to, and cut at its end. */
+/* Cut at its end: the reasons of nine nodes may be longer than an error. */
 struct error_line {
     char *at;
     char *end;

@@ -102,7 +102,6 @@ static struct hf_value *copy_value(const struct hf_answer *answer)
 
 /* ---- Requests ---------------------------------------------------------- */
 
-/* One GET or PUT, and its reply. */
 struct value_look {
     struct hf_broadcast query; /* first: it is the item in the tables */
     bool is_refused;
