@@ -259,7 +259,8 @@ static void check_opening(struct hf_redis_connection *connection,
 
 /* ---- Reading ----------------------------------------------------------- */
 
-/* Deliver the complete replies. The callback may queue requests. */
+/* is_broken is read again after each reply: the callback may break the
+ * connection, and must not get the replies behind that. */
 static void take_replies(struct hf_redis_connection *connection,
                          struct hf_instant now)
 {

@@ -60,7 +60,8 @@ static void push_script(struct hf_redis_node *node, uint8_t request,
     hf_redis_examine_ask(node, request, &command, now);
 }
 
-/* Acquire and release a lock of a random name. */
+/* What the server lacks in rights or memory shows when a lock is acquired. A
+ * random name meets no lock of a user. */
 static void push_probe(struct hf_redis_node *node, struct hf_instant now)
 {
     struct hf_probe probe;

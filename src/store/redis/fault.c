@@ -108,7 +108,7 @@ static const char *failed_line(const struct hf_script *script, const char *text,
     return end == NULL ? NULL : at;
 }
 
-/* Append the commands that the line calls: nearly always one. */
+/* An error names no command: of a line that calls two, either may be meant. */
 static void add_line(char *out, size_t size, const char *line, size_t len)
 {
     const char *at = line;

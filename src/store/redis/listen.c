@@ -28,7 +28,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Kinds of pending replies. */
 enum { ASKED_AUTH, ASKED_INFO, ASKED_SUBSCRIBE, ASKED_PING };
 
 /* `idle` is longer than the interval of a waiter's heartbeats: about a third of
@@ -74,7 +73,7 @@ static bool is_wanted(const struct hf_redis_listener *listener,
     return hf_instant_before(now, idle_at(listener));
 }
 
-/* When a pending reply times out, or the next PING is due. */
+/* A dead connection looks like one without pushes, so a silent one is asked. */
 static struct hf_instant alive_at(const struct hf_redis_listener *listener)
 {
     const struct hf_redis_connection *connection = &listener->connection;

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Rights that locks work without. */
 static const struct {
     const char *right;
     const char *without;
@@ -196,7 +195,8 @@ void hf_redis_rights_take(struct hf_redis_node *node, uint8_t request)
 
 /* ---- Finding ----------------------------------------------------------- */
 
-/** @return false: it was not in the list. */
+/* The list becomes shorter: what is left in the end, locks cannot do without.
+ */
 static bool remove_right(char *list, const char *right)
 {
     char rest[LIST_SIZE] = "";

@@ -182,7 +182,8 @@ void hf_redis_survey(struct hf_redis_node *node, enum hf_job job,
 
 /* ---- Finding ----------------------------------------------------------- */
 
-/* Lock keys of this client's prefix are shown as names. */
+/* Without the prefix, as `holdfast ls` shows it. A key of another prefix has to
+ * be shown whole: this client has no name for it. */
 static void name_key(struct hf_redis_node *node, struct hf_redis_found *found,
                      const char *key, size_t len)
 {
@@ -305,7 +306,8 @@ static void take_side(struct hf_redis_node *node, struct page *page,
     }
 }
 
-/* Add the marker, the pairs, and the queues that LOWER deletes. */
+/* Of another prefix only the counter is lowered: it stands for its lock, too
+ * (ahead.lua). */
 static void take_counters(struct hf_redis_node *node, struct page *page)
 {
     const struct hf_reply *reply = &node->connection.reply;
