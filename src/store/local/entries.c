@@ -82,7 +82,8 @@ static bool get_entry(struct hf_txn *txn, enum hf_entry_kind kind,
     return true;
 }
 
-/** @return true: the key is new. */
+/** An entry that is there already is replaced: its asker repeats a request.
+ * @return true: it is new, and counts. */
 static bool put(struct hf_txn *txn, enum hf_entry_kind kind, uint64_t ticket,
                 const struct hf_local_entry *one, void *data, size_t len)
 {

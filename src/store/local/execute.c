@@ -109,7 +109,9 @@ static void note_counter(struct hf_gate_page *page, uint64_t counter)
     }
 }
 
-/** Get, act, put, commit. @return 0 or an error number of the table. */
+/** The clock is read inside: a sample from before the wait for the gate would
+ * be behind that of a later grant. @return 0 or an error number of the table.
+ */
 static int attempt(struct hf_transaction *t, hf_transaction_fn *act, void *user,
                    struct hf_clock_sample *now)
 {

@@ -149,7 +149,8 @@ int hf_table_next(MDB_cursor *cursor, MDB_val *key, MDB_val *value)
     return number == 0 ? number_of(key) : number;
 }
 
-/* Call each() with one record, if its name has the prefix. */
+/* The name of a long key is behind the record, so the record is parsed before
+ * the prefix can be compared. */
 static int tell(const struct hf_table_walk *walk, const MDB_val *key,
                 const MDB_val *value, hf_table_each_fn *each, void *user,
                 bool *goes_on)

@@ -70,7 +70,7 @@ static bool txn(void *user, const void *name, size_t name_len,
     return true;
 }
 
-/** One step of the walk. @return HF_OK, or the fault with its reason. */
+/* Inside the gate for some records only: other processes wait for it. */
 static enum hf_status walk_some(struct hf_local *local,
                                 struct hf_table_walk *walk, struct scan *scan,
                                 char *reason, size_t size)

@@ -107,7 +107,6 @@ static void forbid_copies(int fd)
     }
 }
 
-/** @return 0, or an errno. */
 static int make_empty(int fd, mode_t mode)
 {
     if (ftruncate(fd, 0) != 0) {
@@ -123,7 +122,8 @@ static int make_empty(int fd, mode_t mode)
     return number;
 }
 
-/* Make or empty the file; refuse one with a wrong owner or mode. */
+/* Owner and mode are checked before the file is emptied: it may be another
+ * user's. */
 static enum hf_status make_file(const struct hf_folder *folder,
                                 const char *path, struct hf_error *error)
 {
@@ -146,7 +146,8 @@ static enum hf_status make_file(const struct hf_folder *folder,
     return status;
 }
 
-/** Write LMDB's first pages. @return 0, or an error number. */
+/* By the process that has the exclusive flock, and with the space allocated:
+ * the first write of another one would need both. */
 static int write_empty(const char *path, mode_t mode)
 {
     MDB_env *env = NULL;

@@ -99,7 +99,8 @@ static bool is_text_of(const unsigned char *text, const struct visit *visit)
              memcmp(text + key->prefix_len, key->name, key->name_len) == 0));
 }
 
-/** Set head and data. @return 0, also if there is no record. */
+/** The file may have been damaged: no length of the record is believed before
+ * its sum. @return 0, also if there is no record. */
 static int find(struct visit *visit, MDB_txn *txn)
 {
     MDB_val key = {visit->key.len, visit->key.bytes};
@@ -252,7 +253,8 @@ static int get(struct visit *visit)
     return number;
 }
 
-/** @return true: there is a write to do, of *version. Else the reply is set. */
+/* The id is compared before the version: a put that is repeated finds its own
+ * write, and must not be refused because of it. */
 static bool may_write(struct visit *visit, uint64_t *version)
 {
     const struct hf_ask *ask = visit->ask;

@@ -92,7 +92,8 @@ static void set_path(const struct hf_gate *gate, char path[PATH_SIZE])
     snprintf(path, PATH_SIZE, "%s/" FILE_NAME, gate->folder->path);
 }
 
-/** Sync an entry of a folder. @return 0, or an errno. */
+/* Without it a power cut may take the new file's entry. EINVAL: the file system
+ * has no fsync() of folders. */
 static int sync_folder(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -287,7 +288,6 @@ static enum hf_status open_file(struct hf_values *values, const char *path,
     return status;
 }
 
-/* Bytes of the file that LMDB may read. */
 static uint64_t used_bytes(const struct hf_values *values)
 {
     MDB_envinfo info;
