@@ -44,7 +44,8 @@
 
 /* ---- The end ----------------------------------------------------------- */
 
-/* The first reason is kept. */
+/* The first reason is the cause. Closed by the timer, not here: the caller may
+ * be inside of a callback of the connection. */
 void hf_http_break(struct hf_http *http, const char *reason)
 {
     if (http->is_broken || http->socket.state == HF_SOCKET_CLOSED) {
@@ -98,7 +99,8 @@ enum hf_http_state hf_http_state(const struct hf_http *http)
     return http->is_open ? HF_HTTP_OPEN : HF_HTTP_OPENING;
 }
 
-/* Until when bytes must arrive. */
+/* Time for the bytes that have arrived is added, so that a long list may take
+ * longer than a short reply, and a server that drips still has a limit. */
 static struct hf_instant silent_until(const struct hf_http *http)
 {
     const struct hf_http_pending *oldest = hf_http_oldest(http);

@@ -56,7 +56,7 @@ static int fail(struct hf_http_parser *parser, const char *fault)
 
 /* ---- Headers ----------------------------------------------------------- */
 
-/* Decimal digits; -1: something else. */
+/* Not atoi(), which would take a blank or a sign for a digit. */
 static int digits_at(const char *text, size_t n)
 {
     int value = 0;
@@ -102,7 +102,8 @@ static void trim(char *value)
     }
 }
 
-/* The header that was read is complete. */
+/* A value that was cut is an error only if it is kept: it would be taken for a
+ * whole one. */
 static int end_header(struct hf_http_parser *parser)
 {
     bool is_kept = false;
@@ -136,7 +137,7 @@ static int count_head(struct hf_http_parser *parser, size_t len)
                : fail_at(parser, "the head", parser->head_max);
 }
 
-/* Keep the bytes that fit, and count the rest. */
+/* *len also counts what does not fit, so that end_header() sees it. */
 static void append(char *text, size_t *len, size_t max, const char *data,
                    size_t n)
 {

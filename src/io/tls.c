@@ -24,7 +24,8 @@
  * folder of the system's; the certificate; its key. */
 enum { CA, CA_FOLDER, CERT, KEY, FILES };
 
-/* The identity and the version of a file. */
+/* A file that is replaced has another inode; one that is written over, another
+ * time of change, which no program can set back. */
 struct stamp {
     bool is_there;
     dev_t dev;

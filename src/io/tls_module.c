@@ -408,7 +408,6 @@ static void *tls_open(void *data, int fd, const char *host, char *reason,
     return NULL;
 }
 
-/* Advice on a refused certificate. */
 static const char *remedy(long check)
 {
     switch (check) {
