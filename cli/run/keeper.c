@@ -69,7 +69,8 @@ static int set_up(struct cli_keeper *keeper)
 
 /* ---- Acquiring the lock -------------------------------------------------- */
 
-/* --on-unreachable run: print a line, and continue without the lock. */
+/* --on-unreachable run. The line is printed with --quiet, too: the command is
+ * unprotected. */
 static int go_without(const struct cli_keeper *keeper, const char *why)
 {
     struct cli_out out;
@@ -98,8 +99,9 @@ static bool is_reached(const struct cli_keeper *keeper)
                        &error) == HF_OK;
 }
 
-/* After a failure to acquire the lock or write the mark: @return the exit code,
- * or START if the command may run without the lock. */
+/* START only if no server was reached: an answer may mean that the lock is
+ * held.
+ */
 static int refuse(struct cli_keeper *keeper, const struct cli_acquire *take)
 {
     return take->outcome == HF_UNAVAILABLE &&
@@ -109,7 +111,6 @@ static int refuse(struct cli_keeper *keeper, const struct cli_acquire *take)
                : cli_acquire_failed(take, keeper->args);
 }
 
-/* @return START, or the exit code. */
 static int take_lock(struct cli_keeper *keeper,
                      const struct hf_request *request)
 {
@@ -371,7 +372,7 @@ static int check_grace(const struct cli_args *args, int64_t ttl_ms)
     return cli_message_end(&out, CLI_EXIT_USAGE);
 }
 
-/* Set the request from the options, and check it against the store. */
+/* The grace is checked last: the ttl may be the store's. */
 static int read_request(const struct cli_keeper *keeper,
                         struct hf_request *request)
 {
@@ -380,7 +381,8 @@ static int read_request(const struct cli_keeper *keeper,
     return code != 0 ? code : check_grace(keeper->args, request->ttl_ms);
 }
 
-/* Once; with --again, round after round. */
+/* The notice goes first, before a wait that may be long; with --once it comes
+ * only if the command is to run. */
 int cli_keeper_round(struct cli_keeper *keeper)
 {
     struct hf_request request;

@@ -55,7 +55,8 @@ static int64_t jittered_ms(int64_t ms)
     return ms / 2 + (int64_t)(random % (uint64_t)(ms / 2 + 1));
 }
 
-/* @return 0, or the signal that ended it; CLI_STOP_GONE. */
+/* Awake for signals and for the store: a release may be in flight.
+ * @return 0, or the signal that ended it; CLI_STOP_GONE. */
 static int pause_for(struct cli_keeper *keeper, int64_t ms)
 {
     struct pollfd fds[2] = {
@@ -78,7 +79,8 @@ static int pause_for(struct cli_keeper *keeper, int64_t ms)
     return 0;
 }
 
-/* @return 0, or the signal that ended it; CLI_STOP_GONE. */
+/* A command that ran for a while was well: the next pause is the first one
+ * again. */
 static int pause_after(struct cli_keeper *keeper, int64_t *pause_ms)
 {
     int64_t ran_ms = (cli_time_now_ns() - keeper->started_ns) / CLI_NS_PER_MS;

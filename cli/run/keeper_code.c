@@ -57,7 +57,7 @@ static int say_lost(const struct cli_keeper *keeper)
     return cli_message_end(&out, CLI_EXIT_LOST);
 }
 
-/* The code if the keeper killed the command. */
+/* A survivor comes first: it goes on without the lock. */
 static int ended_code(const struct cli_keeper *keeper)
 {
     HF_ASSERT(keeper->why != CLI_WHY_NONE);
@@ -84,7 +84,8 @@ static int say_denied(const struct cli_keeper *keeper)
                        "doctor names the missing right)");
 }
 
-/* The code for a command that ended by itself. */
+/* The command's own code goes before one of ours about its lock, which would
+ * hide it. */
 static int own_code(const struct cli_keeper *keeper, bool was_ours)
 {
     int error = atomic_load(&keeper->run->link.shared->exec_errno);

@@ -172,7 +172,7 @@ static bool is_of(const struct keeper *keeper, const char *name)
            memcmp(text + AT_NAME, name, len) == 0;
 }
 
-/* @return false: no answer yet. */
+/* One write sets both, so that no answer is read without its status. */
 static bool read_answer(const struct keeper *keeper, int *status)
 {
     unsigned char answer[AT_NAME - AT_DONE];

@@ -341,7 +341,8 @@ static void pass_on_interrupt(const struct cli_run *run, int code)
     }
 }
 
-/* @return 0 to continue, or the exit code. */
+/* Before the lock is acquired: with it, descendants that /proc hides could
+ * outlive it. The limit on descriptors is no lack of /proc. */
 static int find_proc(struct cli_run *run)
 {
     int error = cli_kill_tree_open(&run->kill_tree);
