@@ -4,11 +4,11 @@
 #   FIRST LAST NAME TEXT      (by tabs)
 #
 # NAME is FILE FUNCTION: CHANGE, where CHANGE quotes the code, `i {< -> <=} n`:
-# it holds while lines move and comments change. The second of one name in a function ends in #2.
-# TEXT stands for the lines FIRST to LAST, of which there are as many in it,
-# with \001 between them; so no line number changes. -v lang=c or lua, -v
-# file=FILE. Relies on how the house formats: an operator of two operands has
-# blanks around it, a function begins at the left margin.
+# it holds while lines move and comments change. The second of one name in a
+# function ends in #2. TEXT stands for the lines FIRST to LAST, of which there
+# are as many in it, with \001 between them; so no line number changes. -v
+# lang=c or lua, -v file=FILE. Relies on how the house formats: an operator of
+# two operands has blanks around it, a function begins at the left margin.
 # Assertions are left alone: to weaken one is seen only with another bug.
 
 function blanks(n,    s) {

@@ -2,15 +2,15 @@
 # shellcheck shell=bash
 # Debian packages for the scripts. Source it.
 #
-#   packages_need WHY PKG...     install what is missing; says so first
-#   packages_backport PKG...     from the release's backports, and nothing
-#                                else from there; false if there are none
+#   packages_need WHY PKG...    install what is missing; says so first
+#   packages_backport PKG...    from the release's backports, and nothing
+#                               else from there; false if there are none
 #   packages_unpack SUITE FOLDER PKG...
-#                                download from another release, and unpack into
-#                                FOLDER: nothing is installed
+#                               download from another release, and unpack into
+#                               FOLDER: nothing is installed
 #   packages_unpack_whole SUITE FOLDER PKG...
-#                                the same with all dependencies; the programs run
-#                                with the C library and the libraries of FOLDER
+#                               the same with all dependencies; the programs run
+#                               with the C library and the libraries of FOLDER
 #
 # Nothing is asked, no service is started, /etc/apt stays as it is.
 
