@@ -65,7 +65,8 @@ struct cli_keeper {
     struct cli_status *status; /* shared with the wrapper */
     struct cli_term term;
     struct cli_child child;
-    int64_t started_ns;  /* when the lock was acquired */
+    int64_t started_ns;  /* when the lock was acquired; 0: it was not, or was
+                            lost before the command could begin */
     int64_t deadline_ns; /* end of the lease, INT64_MAX without one */
     int64_t grace_ns;    /* from SIGTERM to SIGKILL */
     int64_t margin_ns;   /* from SIGKILL to the deadline */

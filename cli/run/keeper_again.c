@@ -11,9 +11,10 @@
  * stays open, and an outage of the store only delays a later round. The keeper
  * runs the loop, not the wrapper, since the keeper knows why a round ended.
  *
- * If a command fails at once, the host must not acquire the lock in a busy
- * loop, and another host should lead. So the keeper pauses before the next
- * round, without the lock and without a place in the queue. */
+ * If a command fails at once, or its lock is lost before it begins, the host
+ * must not acquire the lock in a busy loop, and another host should lead. So
+ * the keeper pauses before the next round, without the lock and without a place
+ * in the queue. */
 #include "clocks.h"
 #include "run/keeper.h"
 
@@ -26,7 +27,8 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-/* A command that ran for less than this has failed to lead. */
+/* A command that ran for less than this has failed to lead. So has a round
+ * whose lock was lost before there was a command. */
 #define SHORT_MS 1000
 
 /* The first pause; doubled each time, with jitter down to a half. */
@@ -79,12 +81,17 @@ static int pause_for(struct cli_keeper *keeper, int64_t ms)
     return 0;
 }
 
+static bool has_led(const struct cli_keeper *keeper)
+{
+    int64_t ran_ns = cli_time_now_ns() - keeper->started_ns;
+    return keeper->started_ns > 0 && ran_ns >= SHORT_MS * CLI_NS_PER_MS;
+}
+
 /* A command that ran for a while was well: the next pause is the first one
  * again. */
 static int pause_after(struct cli_keeper *keeper, int64_t *pause_ms)
 {
-    int64_t ran_ms = (cli_time_now_ns() - keeper->started_ns) / CLI_NS_PER_MS;
-    if (ran_ms >= SHORT_MS) {
+    if (has_led(keeper)) {
         *pause_ms = PAUSE_MS;
         return 0;
     }
