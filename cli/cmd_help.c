@@ -61,8 +61,8 @@ static const char stores_text[] =
     "  fence_base=N           added to every fence, after a move from a store\n"
     "                         with larger ones; equal in all clients (0)\n\n"
     "The configuration file may also have `url` and `password_file`. If it\n"
-    "has a password and all users may read it, it is refused. The variable\n"
-    "HOLDFAST_PASSWORD_FILE is used with HOLDFAST_URL and -u.\n";
+    "has a password and all users may read or write it, it is refused. The\n"
+    "variable HOLDFAST_PASSWORD_FILE is used with HOLDFAST_URL and -u.\n";
 
 /* ---- Capabilities of the stores ------------------------------------------ */
 

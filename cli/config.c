@@ -7,6 +7,7 @@
 #include "base/nearest.h"
 #include "exit_code.h"
 #include "io/home.h"
+#include "io/secret_file.h"
 #include "message.h"
 #include "password.h"
 
@@ -21,13 +22,12 @@
 /* Longest file. A longer one is no configuration: a device, or a log file. */
 #define FILE_MAX 16384
 
-#define HOLDS_PASSWORD                                                         \
-    "holds a password and all users may read it; chmod o-r it"
+#define HOLDS_PASSWORD "holds a password and " HF_SECRET_FILE_EXPOSED
 
 /* What was read, besides its text. */
 struct found {
-    size_t len;     /* without the NUL at the end; there may be others before */
-    bool is_shared; /* all users may read it */
+    size_t len; /* without the NUL at the end; there may be others before */
+    bool is_exposed; /* hf_secret_file_is_exposed() */
 };
 
 /* A file while it is read. */
@@ -82,7 +82,7 @@ static int read_all(const char *path, char *text, size_t room,
                 : S_ISDIR(info.st_mode)  ? EISDIR
                 : !S_ISREG(info.st_mode) ? EINVAL
                                          : 0;
-    found->is_shared = (info.st_mode & S_IROTH) != 0;
+    found->is_exposed = error == 0 && hf_secret_file_is_exposed(&info);
     while (error == 0 && n > 0) {
         n = read(fd, text + len, room - 1 - len);
         error = n < 0 ? errno : 0;
@@ -107,13 +107,13 @@ static char *trimmed(char *text)
 
 const char *cli_config_password(const char *path, char out[CLI_PASSWORD_MAX])
 {
-    struct found found = {.is_shared = false};
+    struct found found = {.is_exposed = false};
     int error = read_all(path, out, CLI_PASSWORD_MAX, &found);
     out[strcspn(out, "\r\n")] = '\0';
     if (error != 0) {
         return read_error(error);
     }
-    if (found.is_shared) {
+    if (found.is_exposed) {
         return HOLDS_PASSWORD;
     }
     return out[0] == '\0' ? "holds no password" : NULL;
@@ -230,7 +230,7 @@ static int take_param(struct file *file, const char *key, const char *value)
     if (key[strspn(key, "abcdefghijklmnopqrstuvwxyz_")] != '\0') {
         return complain(file, "not a `key = value` line");
     }
-    if (file->found.is_shared && value[0] != '\0' &&
+    if (file->found.is_exposed && value[0] != '\0' &&
         cli_password_is_parameter(key, strlen(key))) {
         return complain(file, HOLDS_PASSWORD);
     }
@@ -260,7 +260,7 @@ static int take_url_line(struct file *file, const char *value)
     if (strlen(value) >= sizeof(config->url) / 2) {
         return complain(file, "too long");
     }
-    if (file->found.is_shared && cli_password_is_in(value)) {
+    if (file->found.is_exposed && cli_password_is_in(value)) {
         return complain(file, HOLDS_PASSWORD ", or use password_file");
     }
     memcpy(config->url, value, strlen(value) + 1);

@@ -2,6 +2,7 @@
 #include "guard_address.h"
 
 #include "exit_code.h"
+#include "io/secret_file.h"
 #include "message.h"
 #include "password.h"
 
@@ -236,9 +237,9 @@ static const char *file_reason(const char *path, bool is_key)
     if (access(path, R_OK) != 0) {
         return cli_message_of(errno);
     }
-    bool is_exposed = is_key && stat(path, &about) == 0 &&
-                      (about.st_mode & (S_IROTH | S_IWOTH)) != 0;
-    return is_exposed ? "all users may read or write it; chmod o= it" : NULL;
+    bool is_exposed =
+        is_key && stat(path, &about) == 0 && hf_secret_file_is_exposed(&about);
+    return is_exposed ? HF_SECRET_FILE_EXPOSED : NULL;
 }
 
 static int refuse_file(const char *name, const char *path, const char *reason)

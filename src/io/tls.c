@@ -9,6 +9,7 @@
 #include "io/tls.h"
 
 #include "io/module.h"
+#include "io/secret_file.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -122,7 +123,7 @@ bool hf_tls_is_exposed(const char *key)
 {
     struct stat info;
     return key != NULL && stat(key, &info) == 0 &&
-           (info.st_mode & (S_IROTH | S_IWOTH)) != 0;
+           hf_secret_file_is_exposed(&info);
 }
 
 /* The program may change its folder, and must not read another file then. In a

@@ -84,7 +84,7 @@ struct hf_tls;
 /** Load TLS as the URL says: url_tls.c. Reads files.
  * @param plain  the scheme of URLs without TLS, for messages: a constant.
  * @return HF_OK; HF_CONFIG with a text in @p error: the module or a file cannot
- *         be loaded, or all users may read the key. */
+ *         be loaded, or all users may read or write the key. */
 enum hf_status hf_url_load_tls(const struct hf_url *url, const char *plain,
                                struct hf_tls **out, struct hf_error *error);
 

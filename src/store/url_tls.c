@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The TLS settings of a URL, for each store that is reached over TLS. */
 #include "base/fail.h"
+#include "io/secret_file.h"
 #include "io/tls.h"
 #include "store/url.h"
 
@@ -11,10 +12,8 @@ enum hf_status hf_url_load_tls(const struct hf_url *url, const char *plain,
     /* Its group is the administrator's choice. hf_tls_new() refuses a missing
      * file. */
     if (hf_tls_is_exposed(url->tls_key)) {
-        return hf_fail(
-            error, HF_CONFIG,
-            "tls_key %s: all users may read or write it; chmod o= it",
-            url->tls_key);
+        return hf_fail(error, HF_CONFIG, "tls_key %s: " HF_SECRET_FILE_EXPOSED,
+                       url->tls_key);
     }
     struct hf_tls_settings settings = {.ca = url->tls_ca,
                                        .cert = url->tls_cert,

@@ -135,7 +135,10 @@ echo "password_file = $W/secret" >>"$file"
 refused "$file:3: password_file is given twice, first in line 2$" 'two of them'
 sed -i '$ d' "$file"
 chmod 644 "$W/secret"
-refused "$W/secret: .*all users may read" 'world-readable password_file'
+holds='holds a password and all users may read or write it; chmod o= it'
+refused "$W/secret: $holds" 'world-readable password_file'
+chmod 602 "$W/secret"
+refused "$W/secret: $holds" 'world-writable password_file'
 chmod 600 "$W/secret"
 : >"$W/empty"
 chmod 600 "$W/empty"
@@ -162,8 +165,10 @@ unlike "$err" wrong$ 'and it is not said'
 server_start tcp --tcp -- --requirepass secret
 echo "url = redis://:secret@127.0.0.1:${SERVER_PORT[tcp]}?quarantine=off" >"$file"
 chmod 644 "$file"
-refused "$file:1: .*all users may read" 'world-readable file with a password'
+refused "$file:1: $holds" 'world-readable file with a password'
 unlike "$err" secret 'and it is not said'
+chmod 602 "$file"
+refused "$file:1: $holds" 'world-writable file with a password'
 chmod 640 "$file"
 ok 'readable by the group is the admin'"'"'s choice' holdfast run x -- true
 capture holdfast run -v x -- true
@@ -175,7 +180,6 @@ unlike "$out" secret 'nor does ps show it'
 # Parameters of PostgreSQL.
 pg='postgres://u@/d?host=/nowhere'
 chmod 644 "$file"
-holds='holds a password and all users may read it; chmod o-r it'
 for name in password sslpassword; do
     printf 'url = %s&%s=sesame&sslmode=prefer\n' "$pg" "$name" >"$file"
     refused "$file:1: $holds" "$name= in the URL of a file that all users may read"

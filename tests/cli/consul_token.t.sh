@@ -83,8 +83,11 @@ works 'the URL' "HOLDFAST_URL=consuls://:$locks@$server$query"
 works 'the URL, before that of the environment' "CONSUL_HTTP_TOKEN=$reads" \
     "HOLDFAST_URL=consuls://:$locks@$server$query"
 chmod 644 "$W/token"
-holds='holds a token and all users may read it; chmod o-r it$'
+holds='holds a token and all users may read or write it; chmod o= it$'
 refused 78 "token_file $W/token: $holds" 'a file that all users may read' \
+    "HOLDFAST_URL=$HOLDFAST_URL&token_file=$W/token"
+chmod 602 "$W/token"
+refused 78 "token_file $W/token: $holds" 'one that all users may write' \
     "HOLDFAST_URL=$HOLDFAST_URL&token_file=$W/token"
 refused 78 "CONSUL_HTTP_TOKEN_FILE $W/token: $holds" '... or that of the variable' \
     "CONSUL_HTTP_TOKEN_FILE=$W/token"

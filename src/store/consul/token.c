@@ -9,6 +9,7 @@
  */
 #include "base/fail.h"
 #include "base/secret.h"
+#include "io/secret_file.h"
 #include "store/consul/consul.h"
 
 #include <errno.h>
@@ -48,11 +49,11 @@ static enum hf_status keep(struct hf_consul *consul, const char *token,
 static bool is_exposed(FILE *file)
 {
     struct stat about;
-    return fstat(fileno(file), &about) == 0 && (about.st_mode & S_IROTH) != 0;
+    return fstat(fileno(file), &about) == 0 &&
+           hf_secret_file_is_exposed(&about);
 }
 
-/* The first line. A file that all users may read is refused, as every other
- * file with a password. `setting` names it in errors. */
+/* The first line; `setting` names the file in errors. */
 static enum hf_status read_file(struct hf_consul *consul, const char *setting,
                                 const char *path, struct hf_error *error)
 {
@@ -65,8 +66,7 @@ static enum hf_status read_file(struct hf_consul *consul, const char *setting,
     if (is_exposed(file)) {
         fclose(file);
         return hf_fail(error, HF_CONFIG,
-                       "%s %.200s: holds a token and all users may read it; "
-                       "chmod o-r it",
+                       "%s %.200s: holds a token and " HF_SECRET_FILE_EXPOSED,
                        setting, path);
     }
     setvbuf(file, NULL, _IONBF, 0); /* a buffer would keep it */
