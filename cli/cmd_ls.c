@@ -99,7 +99,7 @@ static int put_few(struct hf_client *client, int code, const char *subject,
 {
     struct cli_out line;
     cli_message_begin(&line);
-    cli_out_plain(&line, subject);
+    (void)cli_out_shown(&line, subject, strlen(subject));
     cli_out_text(&line, text);
     cli_out_text(&line, ", as too few servers count");
     cli_store_put_nodes(&line, client);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A message is collected in memory and written at its end, if it is not longer
  * than a pipe takes at once, so lines of processes that share stderr do not
- * mix. What it quotes is escaped, and a URL that was typed where none belongs
- * is printed without its password. An error of writing is ignored: there is
- * nowhere left to report it, and the exit code still tells the outcome. */
+ * mix. What it quotes is escaped, and without passwords (out.h). An error of
+ * writing is ignored: there is nowhere left to report it, and the exit code
+ * still tells the outcome. */
 #include "message.h"
-
-#include "password.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -28,7 +26,6 @@ void cli_message_begin_brief(struct cli_out *out)
 int cli_message_end(struct cli_out *out, int code)
 {
     cli_out_text(out, "\n");
-    cli_password_hide_message(out->text, out->len);
     (void)cli_out_flush(out);
     return code;
 }

@@ -3,6 +3,7 @@
 
 #include "base/decimal.h"
 #include "clocks.h"
+#include "password.h"
 #include "utf8.h"
 
 #include <errno.h>
@@ -15,6 +16,7 @@ void cli_out_init(struct cli_out *out, int fd)
     out->fd = fd;
     out->error = 0;
     out->has_one = false;
+    out->hides = fd == STDERR_FILENO;
     out->until_ns = INT64_MAX;
     out->len = 0;
     out->room = sizeof(out->own);
@@ -184,14 +186,34 @@ static size_t emit_plain(struct cli_out *out, const void *data, size_t len,
     return columns;
 }
 
+/* As much of a text as there is before a password, then stars, and so on: they
+ * are found in the text, of which a write may have a piece only. */
+static size_t emit_hiding(struct cli_out *out, const char *text, size_t len,
+                          const char *escaped, bool is_sentence)
+{
+    size_t columns = 0;
+    size_t done = 0;
+    size_t at = 0;
+    size_t n;
+    while (out->hides && cli_password_find(text, len, is_sentence, &at, &n)) {
+        columns += emit_plain(out, text + done, at - done, escaped) + n;
+        for (; n > 0; n--) {
+            cli_out_bytes(out, "*", 1);
+            at++;
+        }
+        done = at;
+    }
+    return columns + emit_plain(out, text + done, len - done, escaped);
+}
+
 size_t cli_out_shown(struct cli_out *out, const void *data, size_t len)
 {
-    return emit_plain(out, data, len, "\\");
+    return emit_hiding(out, data, len, "\\", false);
 }
 
 void cli_out_plain(struct cli_out *out, const char *text)
 {
-    (void)emit_plain(out, text, strlen(text), "");
+    (void)emit_hiding(out, text, strlen(text), "", true);
 }
 
 static bool is_plain(const char *word)

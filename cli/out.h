@@ -24,9 +24,11 @@
 #define CLI_OUT_PATIENCE_MS 20
 
 struct cli_out {
-    int fd;           /* -1: into `text` only, cut to fit */
-    int error;        /* errno of the first write that failed */
-    bool has_one;     /* JSON: a member was written */
+    int fd;       /* -1: into `text` only, cut to fit */
+    int error;    /* errno of the first write that failed */
+    bool has_one; /* JSON: a member was written */
+    bool hides;   /* passwords in URLs become stars: a URL may be typed where
+                     none belongs, and a line on stderr quotes it */
     int64_t until_ns; /* until then it waits for a reader; INT64_MAX: for ever
                        */
     size_t len;
@@ -54,13 +56,14 @@ void cli_out_pad(struct cli_out *out, size_t columns);
 /* "12.345": milliseconds as seconds. */
 void cli_out_seconds(struct cli_out *out, int64_t ms);
 
-/* Printable bytes: characters that a terminal must not get (utf8.h), and bytes
- * that are not UTF-8, become \xNN; a backslash becomes two. @return columns. */
+/* Printable bytes of a name, an argument, or a word: characters that a terminal
+ * must not get (utf8.h), and bytes that are not UTF-8, become \xNN; a backslash
+ * becomes two. @return columns. */
 size_t cli_out_shown(struct cli_out *out, const void *data, size_t len);
 
 /* The same without doubling the backslash, for a sentence that contains foreign
- * input. All text that is not constant must be written with this or
- * cli_out_shown(). */
+ * input. If out->hides, either has all of its URLs in one call. All text that
+ * is not constant must be written with this or cli_out_shown(). */
 void cli_out_plain(struct cli_out *out, const char *text);
 
 /* A word quoted for a shell. */

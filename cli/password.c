@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A URL begins after "://" and ends at a blank. What hides a password takes
- * more for one than what refuses a file: a password that is not encoded may
- * have a / or a ? in it, and so end behind what looks like the host. */
+/* A URL begins after "://". Where it ends is known in an argument, in which
+ * all up to the next URL is of it: a password that is not encoded may have a
+ * blank in it. In a sentence it ends at a blank. What hides a password takes
+ * more for one than what refuses a file: it may have a / or a ? in it, and so
+ * end behind what looks like the host. */
 #include "password.h"
 
 #include <stdint.h>
 #include <string.h>
+
+#define BLANKS " \t\r\n"
+
+/* What may follow a URL in a sentence. */
+#define PUNCTUATION ":,;.)'\""
+
+/* Letters of schemes. */
+#define SCHEME "abcdefghijklmnopqrstuvwxyz0123456789+"
 
 /* Bytes up to one of the set, or to the end. */
 static size_t span_until(const char *at, size_t len, const char *set)
@@ -17,17 +27,42 @@ static size_t span_until(const char *at, size_t len, const char *set)
     return n;
 }
 
-/* What follows the next "://" of the text, up to a blank. @return NULL: there
- * is no other URL. */
-static const char *find_url(const char *text, size_t len, size_t *url_len)
+/* Bytes without those of the set at the end. */
+static size_t span_trimmed(const char *at, size_t len, const char *set)
 {
-    const char *at = len > 0 ? memmem(text, len, "://", 3) : NULL;
-    if (at == NULL) {
-        return NULL;
+    while (len > 0 && strchr(set, at[len - 1]) != NULL) {
+        len--;
     }
-    at += 3;
-    *url_len = span_until(at, len - (size_t)(at - text), " \t\n");
-    return at;
+    return len;
+}
+
+/* Behind the next "://". @return NULL: there is none. */
+static const char *find_url(const char *text, const char *end)
+{
+    const char *at =
+        text < end ? memmem(text, (size_t)(end - text), "://", 3) : NULL;
+    return at == NULL ? NULL : at + 3;
+}
+
+/* Bytes of a URL: in an argument, up to the scheme of another one. */
+static size_t url_len(const char *url, const char *end)
+{
+    const char *next = find_url(url, end);
+    for (; next != NULL; next = find_url(next, end)) {
+        size_t before = (size_t)(next - 3 - url);
+        size_t n = span_trimmed(url, before, SCHEME);
+        size_t ended = span_trimmed(url, n, BLANKS);
+        if (n < before && ended < n) {
+            return ended;
+        }
+    }
+    return (size_t)(end - url);
+}
+
+static size_t url_len_in_sentence(const char *url, const char *end)
+{
+    size_t n = span_until(url, (size_t)(end - url), BLANKS);
+    return span_trimmed(url, n, PUNCTUATION);
 }
 
 bool cli_password_is_parameter(const char *name, size_t len)
@@ -76,6 +111,23 @@ static const char *parameters_of(const char *url, size_t len)
 
 /* ---- Hiding -------------------------------------------------------------- */
 
+/* The first password that does not end before `from`. */
+struct first_password {
+    const char *from;
+    const char *first;
+    size_t len; /* 0: none was found */
+};
+
+static void consider(struct first_password *found, const char *at, size_t len)
+{
+    const char *end = at + len;
+    at = at < found->from ? found->from : at;
+    if (at < end && (found->len == 0 || at < found->first)) {
+        found->first = at;
+        found->len = (size_t)(end - at);
+    }
+}
+
 /* The word that advice has in the place of a password. */
 static bool is_placeholder(const char *text, size_t len)
 {
@@ -84,52 +136,55 @@ static bool is_placeholder(const char *text, size_t len)
 }
 
 /* From the first colon of the login to the last '@' of the URL. */
-static void hide_login(char *url, size_t len)
+static void consider_login(struct first_password *found, const char *url,
+                           size_t len)
 {
     size_t host = span_until(url, len, "/?#");
-    char *colon = memchr(url, ':', host);
+    const char *colon = memchr(url, ':', host);
     const char *sign = memrchr(url, '@', len);
     if (colon != NULL && sign != NULL && colon < sign &&
         !is_placeholder(colon + 1, (size_t)(sign - colon) - 1)) {
-        memset(colon + 1, '*', (size_t)(sign - colon) - 1);
+        consider(found, colon + 1, (size_t)(sign - colon) - 1);
     }
 }
 
-static void hide_url(char *url, size_t len)
+static void consider_url(struct first_password *found, const char *url,
+                         size_t len)
 {
     size_t n;
     const char *end = url + len;
     const char *at = find_parameter(parameters_of(url, len), end, &n);
     for (; at != NULL; at = find_parameter(at + n, end, &n)) {
-        memset(url + (at - url), '*', n);
+        consider(found, at, n);
     }
-    hide_login(url, len);
+    consider_login(found, url, len);
 }
 
-static void hide(char *text, size_t len, const char *punctuation)
+bool cli_password_find(const char *text, size_t len, bool is_sentence,
+                       size_t *at, size_t *n)
 {
     const char *end = text + len;
-    size_t n;
-    const char *at = find_url(text, len, &n);
-    for (; at != NULL; at = find_url(at, (size_t)(end - at), &n)) {
-        while (n > 0 && punctuation[0] != '\0' &&
-               strchr(punctuation, at[n - 1]) != NULL) {
-            n--;
-        }
-        hide_url(text + (at - text), n);
+    struct first_password found = {.from = text + *at};
+    const char *url = find_url(text, end);
+    for (; url != NULL; url = find_url(url, end)) {
+        consider_url(&found, url,
+                     is_sentence ? url_len_in_sentence(url, end)
+                                 : url_len(url, end));
     }
+    if (found.len > 0) {
+        *at = (size_t)(found.first - text);
+        *n = found.len;
+    }
+    return found.len > 0;
 }
 
 void cli_password_hide(char *text)
 {
-    if (text != NULL) {
-        hide(text, strlen(text), "");
+    size_t n;
+    size_t len = text != NULL ? strlen(text) : 0;
+    for (size_t at = 0; cli_password_find(text, len, false, &at, &n); at += n) {
+        memset(text + at, '*', n);
     }
-}
-
-void cli_password_hide_message(char *text, size_t len)
-{
-    hide(text, len, ":,;.)'\"");
 }
 
 /* ---- Finding ------------------------------------------------------------- */
@@ -145,10 +200,11 @@ static bool has_login(const char *url, size_t len)
 
 bool cli_password_is_in(const char *text)
 {
+    size_t ignored;
     const char *end = text + strlen(text);
-    size_t n, ignored;
-    const char *at = find_url(text, (size_t)(end - text), &n);
-    for (; at != NULL; at = find_url(at, (size_t)(end - at), &n)) {
+    const char *at = find_url(text, end);
+    for (; at != NULL; at = find_url(at, end)) {
+        size_t n = url_len(at, end);
         if (has_login(at, n) ||
             find_parameter(parameters_of(at, n), at + n, &ignored) != NULL) {
             return true;

@@ -11,8 +11,11 @@
  * before the text is in a message. NULL: none. */
 void cli_password_hide(char *text);
 
-/* The same in a message, where punctuation may follow a URL. */
-void cli_password_hide_message(char *text, size_t len);
+/* Find the first one, or its rest, from *at on: *n bytes at *at, not 0.
+ * @p is_sentence: a blank, and punctuation before it, ends a URL of the text;
+ * else the text is one argument. */
+bool cli_password_find(const char *text, size_t len, bool is_sentence,
+                       size_t *at, size_t *n);
 
 /* True if the URLs of a text have one. */
 bool cli_password_is_in(const char *text);

@@ -8,6 +8,7 @@
 #include "message.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 int cli_value_read(struct cli_value_buffer *buffer, int fd)
@@ -31,7 +32,7 @@ int cli_value_too_long(const char *name)
 {
     struct cli_out out;
     cli_message_begin(&out);
-    cli_out_plain(&out, name);
+    (void)cli_out_shown(&out, name, strlen(name));
     cli_out_text(&out, ": a value has at most ");
     cli_out_int(&out, HF_VALUE_MAX);
     cli_out_text(&out, " bytes; this one has more");

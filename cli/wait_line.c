@@ -165,6 +165,7 @@ static void put_name(struct cli_out *out, const void *name, size_t name_len,
     size_t room = width > used ? width - used : 0;
     room = room < width / NAME_PART ? room : width / NAME_PART;
     cli_out_init_text(&shown, shown_name, sizeof(shown_name));
+    shown.hides = true; /* it is for stderr */
     (void)cli_out_shown(&shown, name, name_len);
     (void)cli_width_cut(out, shown_name, room > NAME_LEAST ? room : NAME_LEAST);
 }

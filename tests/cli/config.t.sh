@@ -167,6 +167,10 @@ echo "url = redis://:secret@127.0.0.1:${SERVER_PORT[tcp]}?quarantine=off" >"$fil
 chmod 644 "$file"
 refused "$file:1: $holds" 'world-readable file with a password'
 unlike "$err" secret 'and it is not said'
+echo 'url = redis://u:open secret@h' >"$file"
+refused "$file:1: $holds" 'the same of a password with a blank, which a URL cannot have'
+unlike "$err" secret 'and it is not said'
+echo "url = redis://:secret@127.0.0.1:${SERVER_PORT[tcp]}?quarantine=off" >"$file"
 chmod 602 "$file"
 refused "$file:1: $holds" 'world-writable file with a password'
 chmod 640 "$file"

@@ -107,6 +107,31 @@ hidden 64 'unknown command .*\?sslpassword=\*+ \(' 'postgres://u@h/d?sslpassword
 hidden 64 'unknown command .*\?pass%77ord=\*+ \(' 'postgres://u@h/d?pass%77ord=sesame'
 hidden 64 'unknown command postgres://u@h/d\?passfile=/p \(' \
     'postgres://u@h/d?passfile=/p'
+# All of an argument may be a password: blanks, tabs and quotes end none.
+hidden 64 'unknown command redis://:\*{11}@h \(' 'redis://:open sesame@h'
+hidden 64 'unknown command redis://u:\*{11}@h \(' 'redis://u:1234 sesame@h'
+hidden 64 'unknown command redis://u:\*{11}@h \(' $'redis://u:open\tsesame@h'
+hidden 64 'unknown command redis://u:\*{14}@h \(' 'redis://u:a@b and sesame@h'
+hidden 64 'unknown command redis://u:\*{13}@h \(' "redis://u:\"'open sesame@h"
+hidden 64 'unknown command x://h\?password=\*{11}&a=b \(' 'x://h?password=open sesame&a=b'
+hidden 64 'unknown command redis://a:1 redis://u:\*{6}@b \(' 'redis://a:1 redis://u:sesame@b'
+hidden 64 'unknown command x://h\?u=y://u:\*{6}@h&password=\*{6} \(' \
+    'x://h?u=y://u:sesame@h&password=sesame'
+hidden 64 '--ttl redis://:\*{11}@h: not a duration' run --ttl 'redis://:open sesame@h' a -- true
+hidden 64 "probably meant: .* -u 'redis://:\*{11}@h' a -- true" \
+    run -u 'redis://:open sesame@h' a true
+hidden 64 'guard: no guard for mysql://u:\*{11}@h/d in' guard --install 'mysql://u:open sesame@h/d'
+hidden 127 "redis://:\*{11}@h/x: No such file" run a -- 'redis://:open sesame@h/x'
+hidden 64 "redis://:\*{11}@h: a value has at most" put 'redis://:open sesame@h' - </dev/zero
+# Also in a message that is longer than one write.
+long=$(printf '%05000d' 0)
+hidden 64 "unknown command redis://u:\*{6}@h/$long \(" "redis://u:sesame@h/$long"
+hidden 64 "unknown command redis://u:\*{5006}@h \(" "redis://u:sesame$long@h"
+hidden 64 "unknown command ${long}redis://u:\*{6}@h \(" "${long}redis://u:sesame@h"
+wide=$(printf 'é%.0s' {1..3000})
+for word in "$wide" "x$wide"; do # each border of a write is in a character once
+    said 64 "unknown command $word (see holdfast help)" holdfast "$word"
+done
 
 # A remedy for the files of locks leaves the values.
 remedy='stop all users of the folder, then remove its locks.gate and locks.mdb'

@@ -43,6 +43,13 @@ who="held by ${host//./\\.} pid [0-9]+ since [0-9:]{8}"
 # Renewed soon, and not lost if the machine stands still for some seconds.
 hold --label 'night shift' -t 10s job
 wait_until 10 state job held 0
+hold -t 10s redis://u:sesame@h
+wait_until 10 state redis://u:sesame@h held 0
+terminal 'a URL as the name' 200 holdfast run redis://u:sesame@h -- true <<S
+shows for redis://u:******@h: next
+send \x03
+shows stopped by SIGINT
+S
 for command in 'run job -- true' 'acquire job' "acquire --while-pid $$ job"; do
     # shellcheck disable=SC2086
     terminal "$command: shown after a second" 200 holdfast $command <<S
