@@ -136,7 +136,10 @@ static inline void hf_request_init(struct hf_request *request, const char *name)
  *
  * Owner: the caller.
  * Threads: any number at once. I/O happens in the calling thread.
- * Blocks: for wait_ms; a try 1 s, of which a refusal takes one round trip; with
+ * Blocks: for wait_ms. If one of several names was granted, or a permit was
+ * refused, just before its end, the answers about the others are awaited: for
+ * names one node_timeout at most, and no longer than wait_ms; for permits
+ * 0.9 s. A try blocks for 1 s, of which a refusal takes one round trip;
  * HF_WAIT_FOREVER without limit, but 5 s if this client has never reached a
  * majority.
  * Source: redis.io, "Distributed Locks with Redis" (a majority of independent

@@ -347,13 +347,10 @@ static bool is_busy(struct hf_op *op)
 
 /* The attempt is parted from the operation before it is released: the outcome
  * of that release is not the operation's. */
-void hf_acquire_due(struct hf_op *op)
+void hf_acquire_end(struct hf_op *op)
 {
     struct hf_lock *lock = op->lock;
-    if (lock == NULL) {
-        attempt(op);
-        return;
-    }
+    HF_ASSERT(!op->is_done);
     if (is_misfit(op)) {
         fail_misfit(op);
     } else {
@@ -362,7 +359,9 @@ void hf_acquire_due(struct hf_op *op)
         hf_op_part(op);
         finish_as(op, decision);
     }
-    hf_client_signal(op->client, lock, HF_EV_RELEASE);
+    if (lock != NULL) {
+        hf_client_signal(op->client, lock, HF_EV_RELEASE);
+    }
 }
 
 /* ---- Other events ------------------------------------------------------- */
@@ -410,17 +409,22 @@ static bool ends_denied(struct hf_op *op)
     return hf_instant_before(now, next);
 }
 
+/* Without a lock the pause before the next attempt is over. */
 static void on_due(struct hf_op *op)
 {
-    if (op->is_denied && op->lock != NULL && ends_denied(op)) {
+    if (op->lock == NULL) {
+        attempt(op);
         return;
     }
-    bool asks = op->lock != NULL && op->is_queued && !op->has_asked &&
-                !is_misfit(op) && !op->has_dropped;
+    if (op->is_denied && ends_denied(op)) {
+        return;
+    }
+    bool asks =
+        op->is_queued && !op->has_asked && !is_misfit(op) && !op->has_dropped;
     if (asks) {
         ask_again(op);
     } else {
-        hf_acquire_due(op);
+        hf_acquire_end(op);
     }
 }
 

@@ -16,10 +16,9 @@ extern const struct hf_op_handlers hf_acquire_handlers;
 /** Write the holder that the last refusal named as its error. @return BUSY. */
 enum hf_status hf_acquire_write_busy(struct hf_op *op);
 
-/* Without a lock the pause before the next attempt is over: begin it. With one,
- * end it and the operation: the wait is over, a reply was dropped for lack of
- * memory, or the name is a semaphore of another size. multi_name.c ends the
- * waits of its members with it, if they have a lock. */
-void hf_acquire_due(struct hf_op *op);
+/* End the operation and its attempt, if it has one: the wait is over, a reply
+ * was dropped for lack of memory, or the name is a semaphore of another size.
+ * multi_name.c ends its members with it. */
+void hf_acquire_end(struct hf_op *op);
 
 #endif

@@ -53,8 +53,8 @@
  * single name; 200 ms of that are left for the error. */
 #define FIRST_REACH_MS 4800
 
-/* After the wait: the interval at which members are checked that pause between
- * two attempts, which takes some milliseconds. */
+/* After the wait: the interval at which a sweep that goes on is looked at; a
+ * round trip takes as long. */
 #define DUE_AGAIN_MS 10
 
 /* ---- Finished members -------------------------------------------------- */
@@ -114,6 +114,7 @@ static void sweep(struct hf_bundle *bundle)
 {
     HF_ASSERT(bundle->at < bundle->n_parts);
     bundle->stage = HF_STAGE_SWEEP;
+    bundle->swept_at = bundle->op.client->now;
     for (unsigned i = bundle->at; i < bundle->n_parts; i++) {
         bundle->parts[i].tried = 0;
         try_more(&bundle->parts[i], 1);
@@ -406,38 +407,40 @@ void hf_bundle_begin(struct hf_op *op)
     sweep(bundle);
 }
 
-/* A sweep that began just before the end of the wait is a try, and has the
- * patience of one: else a name that is free would be reported as unreachable.
- */
-static bool is_swept_yet(const struct hf_bundle *bundle)
+/* The end of a sweep of one lock of each part. One that began just before the
+ * end of the wait has the time of an answer, but not more than the wait had:
+ * else a name that is free would be reported as unreachable. */
+static struct hf_instant sweep_end(const struct hf_bundle *bundle)
 {
-    const struct hf_client *client = bundle->op.client;
-    struct hf_span patience =
-        hf_nodes_patience(&client->nodes, hf_span_ms(bundle->op.order.ttl_ms));
-    return bundle->stage == HF_STAGE_SWEEP &&
-           hf_instant_before(client->now,
-                             hf_instant_add(bundle->until, patience));
+    struct hf_span patience = hf_nodes_patience(
+        &bundle->op.client->nodes, hf_span_ms(bundle->op.order.ttl_ms));
+    struct hf_span wait = bundle->is_patient
+                              ? hf_span_ms(PATIENCE_MS)
+                              : hf_span_ms(bundle->op.order.wait_ms);
+    return hf_instant_max(
+        bundle->until,
+        hf_instant_add(bundle->swept_at, hf_span_min(patience, wait)));
 }
 
 /* The wait is over: end the attempts of the part that is missing, those of a
- * sweep a little later. A member in the pause between two attempts has no lock:
- * this runs again after DUE_AGAIN_MS. A sweep that tries more has its own
- * limit. */
+ * sweep perhaps a little later. A sweep that tries more has its own limit. */
 static void on_due(struct hf_op *op)
 {
     struct hf_bundle *bundle = hf_bundle_of(op);
     HF_ASSERT(bundle->at < bundle->n_parts); /* else it is handed out */
     struct hf_part *part = &bundle->parts[bundle->at];
-    bool is_wide = bundle->stage == HF_STAGE_SWEEP && part->tried > 1;
-    bool must_end = !is_wide && !is_swept_yet(bundle);
+    bool is_sweep = bundle->stage == HF_STAGE_SWEEP;
+    bool is_wide = is_sweep && part->tried > 1;
+    bool must_end =
+        !is_wide &&
+        (!is_sweep || !hf_instant_before(op->client->now, sweep_end(bundle)));
     if (is_wide && !has_time(bundle)) {
         fail_missing(bundle, part);
         return;
     }
     for (unsigned i = 0; must_end && i < part->count; i++) {
-        struct hf_member *member = &part->members[i];
-        if (hf_member_is_asking(member) && member->op.lock != NULL) {
-            hf_acquire_due(&member->op);
+        if (hf_member_is_asking(&part->members[i])) {
+            hf_acquire_end(&part->members[i].op);
         }
     }
     hf_timer_heap_set(

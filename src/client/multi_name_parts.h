@@ -33,8 +33,9 @@ struct hf_bundle {
     bool is_probing;        /* no majority was ever reached: FIRST_REACH_MS */
     enum hf_stage stage;
     struct hf_instant began;
-    struct hf_instant until; /* end of the wait; or HF_NEVER */
-    unsigned at;             /* first missing part: those before are held */
+    struct hf_instant until;    /* end of the wait; or HF_NEVER */
+    struct hf_instant swept_at; /* begin of the last sweep */
+    unsigned at;                /* first missing part: those before are held */
     unsigned n_parts;
     struct hf_part *parts;
     unsigned n_members;

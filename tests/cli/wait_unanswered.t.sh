@@ -56,6 +56,12 @@ continue_() { server_resume s1; }
 kill_() { server_kill s1; }
 server_start s1 --tcp || { fail 'Redis starts'; finish; }
 servers_declare "${SERVER_URL[s1]}"
+server_pause s1
+HOLDFAST_URL="${SERVER_URL[s1]}?node_timeout=3s" \
+    capture holdfast run -w 100ms job another -- echo ran
+is "$code" 69 'redis: a short wait for two names, the server is silent: exit 69'
+like "$err" 'did not answer within [1-8][0-9][0-9] ms' '... when it is over'
+server_resume s1
 store redis "${SERVER_URL[s1]}" pause continue_ kill_ "$refused"
 empty() { server_kill s1 && server_restart s1; }
 ok 'Redis starts again' server_restart s1
