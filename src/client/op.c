@@ -292,14 +292,14 @@ static void note_answer(struct hf_op *op, uint8_t node)
     }
 }
 
-/* A confirmation of another counter is no vote: lease_renew.c. */
+/* A confirmation of another counter is no vote: lease_renew.c. The next one may
+ * be that of another name. */
 static void note_counter(struct hf_op *op, const struct hf_answer *answer,
                          uint64_t fence)
 {
     if (hf_op_renews(op) && answer->verb == HF_VERB_CONFIRM) {
-        uint16_t bit = (uint16_t)(1U << answer->node);
-        op->astray &= (uint16_t)~bit;
-        op->astray |= answer->counter != fence ? bit : 0;
+        bool is_other = answer->counter != fence;
+        op->astray |= (uint16_t)(is_other ? 1U << answer->node : 0);
     }
 }
 
