@@ -28,7 +28,7 @@ static bool is_ask(enum hf_verb verb)
 
 static struct hf_span place_of(const struct oracle *oracle)
 {
-    return hf_queue_lease(oracle->lease->ttl, oracle->place_stays);
+    return hf_queue_lease(hf_lease_ttl(oracle->lease), oracle->place_stays);
 }
 
 static void hear_answer(struct oracle *oracle, const struct hf_event *event)
@@ -80,11 +80,11 @@ static void hear_answer(struct oracle *oracle, const struct hf_event *event)
 void oracle_event(struct oracle *oracle, const struct hf_event *event)
 {
     struct heard *heard = &oracle->heard[event->node];
-    oracle->phase = (enum hf_phase)oracle->lease->phase;
+    oracle->phase = hf_lease_phase(oracle->lease);
     oracle->deadline = oracle->phase == HF_PHASE_HOLDING
                            ? hf_lease_deadline(oracle->lease)
                            : HF_LONG_AGO;
-    oracle->fence = oracle->lease->fence;
+    oracle->fence = hf_lease_fence(oracle->lease);
     switch (event->kind) {
     case HF_EV_ACQUIRE:
         oracle->queues = event->queues;
@@ -118,7 +118,7 @@ void oracle_event(struct oracle *oracle, const struct hf_event *event)
     case HF_EV_EXTEND:
         oracle->is_extending = true;
         oracle->is_shrunk |=
-            event->ttl.ns > 0 && event->ttl.ns < oracle->lease->ttl.ns;
+            event->ttl.ns > 0 && event->ttl.ns < hf_lease_ttl(oracle->lease).ns;
         break;
     case HF_EV_RELEASE:
         oracle->owes_release |= oracle->phase == HF_PHASE_HOLDING;
@@ -142,7 +142,7 @@ static void check_send(struct oracle *oracle, const struct hf_send *send,
     FUZZ_CHECK(send->node < oracle->nodes->count);
     FUZZ_CHECK(send->verb <= HF_VERB_YIELD);
     struct heard *heard = &oracle->heard[send->node];
-    enum hf_phase phase = (enum hf_phase)oracle->lease->phase;
+    enum hf_phase phase = hf_lease_phase(oracle->lease);
     uint16_t bit = (uint16_t)(1U << send->node);
     FUZZ_CHECK(!heard->is_pending[send->verb]);
     FUZZ_CHECK(send->counter <= HF_FENCE_MAX);
@@ -183,7 +183,7 @@ static struct hf_instant proved_until(const struct oracle *oracle)
     unsigned n = 0;
     for (unsigned i = 0; i < oracle->nodes->count; i++) {
         const struct heard *heard = &oracle->heard[i];
-        if (heard->counter != oracle->lease->fence) {
+        if (heard->counter != hf_lease_fence(oracle->lease)) {
             continue;
         }
         unsigned at = n++;
@@ -201,18 +201,20 @@ static void check_belief(const struct oracle *oracle, struct hf_instant now)
 {
     const struct hf_lease *lease = oracle->lease;
     enum hf_state state = hf_lease_state(lease);
-    bool believes = lease->phase == HF_PHASE_HOLDING && state != HF_STATE_LOST;
+    bool believes =
+        hf_lease_phase(lease) == HF_PHASE_HOLDING && state != HF_STATE_LOST;
     FUZZ_CHECK(believes || state == HF_STATE_LOST ||
                state == HF_STATE_RELEASED);
     if (!believes) {
         return;
     }
     FUZZ_CHECK(state == HF_STATE_HELD || state == HF_STATE_AT_RISK);
-    FUZZ_CHECK(lease->fence > 0 && lease->fence <= HF_FENCE_MAX);
+    FUZZ_CHECK(hf_lease_fence(lease) > 0 &&
+               hf_lease_fence(lease) <= HF_FENCE_MAX);
     FUZZ_CHECK(hf_instant_before(now, hf_lease_deadline(lease)));
     bool was_holding = oracle->phase == HF_PHASE_HOLDING;
     if (was_holding) {
-        FUZZ_CHECK(lease->fence == oracle->fence);
+        FUZZ_CHECK(hf_lease_fence(lease) == oracle->fence);
         FUZZ_CHECK(
             !hf_instant_before(hf_lease_deadline(lease), oracle->deadline));
     }
@@ -224,7 +226,7 @@ static void check_belief(const struct oracle *oracle, struct hf_instant now)
 
 static void check_outcome(struct oracle *oracle, enum hf_outcome outcome)
 {
-    enum hf_phase phase = (enum hf_phase)oracle->lease->phase;
+    enum hf_phase phase = hf_lease_phase(oracle->lease);
     switch (outcome) {
     case HF_OUT_NONE:
         break;
@@ -264,7 +266,7 @@ static void check_outcome(struct oracle *oracle, enum hf_outcome outcome)
 /* No node stores this owner any more. */
 static void check_done(const struct oracle *oracle, struct hf_instant now)
 {
-    FUZZ_CHECK(oracle->lease->phase == HF_PHASE_DONE);
+    FUZZ_CHECK(hf_lease_phase(oracle->lease) == HF_PHASE_DONE);
     if (oracle->is_forsaken) {
         return;
     }
@@ -286,7 +288,7 @@ static void check_timer(struct oracle *oracle, const struct hf_event *event,
     oracle->n_timers = again ? oracle->n_timers + 1 : 0;
     oracle->timer_at = event->now;
     FUZZ_CHECK(oracle->n_timers < TIMERS_MAX);
-    if (oracle->lease->phase == HF_PHASE_RELEASING) {
+    if (hf_lease_phase(oracle->lease) == HF_PHASE_RELEASING) {
         FUZZ_CHECK(wake.ns != HF_NEVER.ns); /* else the run might never end */
     }
 }
@@ -301,7 +303,8 @@ void oracle_effects(struct oracle *oracle, const struct hf_event *event,
     FUZZ_CHECK((effects->missed >> oracle->nodes->count) == 0);
     check_outcome(oracle, effects->outcome);
     check_belief(oracle, event->now);
-    FUZZ_CHECK(effects->done == (oracle->lease->phase == HF_PHASE_DONE));
+    FUZZ_CHECK(effects->done ==
+               (hf_lease_phase(oracle->lease) == HF_PHASE_DONE));
     if (effects->done) {
         check_done(oracle, event->now);
     } else {

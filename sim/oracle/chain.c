@@ -167,7 +167,7 @@ void sim_part_look(struct sim_oracle *oracle, const struct sim_live *live,
                    struct sim_part *part)
 {
     const struct hf_lease *lease = hf_lock_lease_const(part->lock);
-    if (lease->phase != HF_PHASE_HOLDING) {
+    if (hf_lease_phase(lease) != HF_PHASE_HOLDING) {
         return;
     }
     if (hf_lease_confirmed(lease).ns > part->confirmed_ns) {
@@ -186,8 +186,8 @@ void sim_part_look(struct sim_oracle *oracle, const struct sim_live *live,
                               before);
         }
     }
-    if (lease->round_at.ns != part->round_at_ns) {
-        part->round_at_ns = lease->round_at.ns;
+    if (hf_lease_round_at(lease).ns != part->round_at_ns) {
+        part->round_at_ns = hf_lease_round_at(lease).ns;
         part->round_done = oracle->done;
     }
 }

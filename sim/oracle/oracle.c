@@ -259,7 +259,7 @@ static void take_parts(struct sim_oracle *oracle, struct sim_live *live,
                               .lock = lock,
                               .fence = hf_lease_fence(lease),
                               .confirmed_ns = hf_lease_confirmed(lease).ns,
-                              .round_at_ns = lease->round_at.ns,
+                              .round_at_ns = hf_lease_round_at(lease).ns,
                               .round_done = live->done};
         sim_spread_begin(oracle, &live->parts[live->n_parts - 1]);
         sim_risk_begin(oracle, live, &live->parts[live->n_parts - 1]);

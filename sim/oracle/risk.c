@@ -110,7 +110,8 @@ void sim_risk_begin(struct sim_oracle *oracle, const struct sim_live *live,
 static bool is_judged(const struct sim_oracle *oracle,
                       const struct sim_live *live, const struct sim_part *part)
 {
-    return hf_lock_lease_const(part->lock)->ttl.ns == ttl_of(oracle, live) &&
+    return hf_lease_ttl(hf_lock_lease_const(part->lock)).ns ==
+               ttl_of(oracle, live) &&
            oracle->records[live->turn - 1].turn->extends == 0;
 }
 

@@ -135,7 +135,7 @@ void sim_spread_look(struct sim_oracle *oracle, const struct sim_live *live,
 {
     const struct hf_lease *lease = hf_lock_lease_const(part->lock);
     struct sim_spread *spread = &part->spread;
-    if (lease->phase != HF_PHASE_HOLDING || part->lock->is_shared ||
+    if (hf_lease_phase(lease) != HF_PHASE_HOLDING || part->lock->is_shared ||
         hf_lease_confirmed(lease).ns <= spread->confirmed_ns) {
         return;
     }

@@ -225,7 +225,7 @@ static void ask_again(struct hf_op *op)
 static void win(struct hf_op *op, struct hf_lock *lock)
 {
     HF_ASSERT(op->lock == lock);
-    HF_ASSERT(hf_lock_lease(lock)->phase == HF_PHASE_HOLDING);
+    HF_ASSERT(hf_lease_phase(hf_lock_lease(lock)) == HF_PHASE_HOLDING);
     op->client->has_reached = true;
     lock->op = NULL;
     hf_op_finish(op, HF_OK); /* op->lock is the result: hf_lock_hand_out() */
@@ -284,7 +284,7 @@ static void try_again(struct hf_op *op, struct hf_lock *lock,
 
 static void wait_in_queue(struct hf_op *op, struct hf_lock *lock)
 {
-    HF_ASSERT(hf_lock_lease(lock)->phase == HF_PHASE_WAITING);
+    HF_ASSERT(hf_lease_phase(hf_lock_lease(lock)) == HF_PHASE_WAITING);
     if (is_misfit(op)) {
         lock->flags |= HF_LOCK_GIVE_UP; /* in its step: the RELEASE follows */
         fail_misfit(op);

@@ -154,7 +154,7 @@ static void answer_lock(struct hf_client *client, struct hf_lock *lock,
 {
     struct hf_event event = event_of(client, answer);
     if (lock->op != NULL) {
-        hf_op_note(lock->op, answer, hf_lock_lease(lock)->fence);
+        hf_op_note(lock->op, answer, hf_lease_fence(hf_lock_lease(lock)));
     }
     deliver(client, answer->cookie, lock, &event);
 }

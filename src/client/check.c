@@ -55,11 +55,11 @@ void hf_lock_check(const struct hf_lock *lock)
     const struct hf_lease *lease = hf_lock_lease_const(lock);
     bool is_over = (lock->flags & HF_LOCK_OVER) != 0;
     HF_ASSERT(is_in_table(lock->client, &lock->item));
-    HF_ASSERT(is_over == (lease->phase == HF_PHASE_DONE));
+    HF_ASSERT(is_over == (hf_lease_phase(lease) == HF_PHASE_DONE));
     HF_ASSERT(is_timed_at(&lock->client->heap, &lock->item,
                           is_over ? HF_NEVER : hf_lease_wake(lease)));
     if ((lock->flags & HF_LOCK_OURS) != 0) {
-        HF_ASSERT(lease->phase == HF_PHASE_HOLDING);
+        HF_ASSERT(hf_lease_phase(lease) == HF_PHASE_HOLDING);
         check_mirror(lock);
     }
     if ((lock->flags & HF_LOCK_HAS_CALLBACK) != 0) {

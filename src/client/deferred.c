@@ -37,7 +37,7 @@
 
 static bool is_releasing(struct hf_lock *lock)
 {
-    return hf_lock_lease(lock)->phase == HF_PHASE_RELEASING;
+    return hf_lease_phase(hf_lock_lease(lock)) == HF_PHASE_RELEASING;
 }
 
 static void notify_locks(struct hf_client *client, unsigned node,

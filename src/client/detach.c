@@ -82,7 +82,7 @@ static void spread(struct hf_detach *detach)
         return;
     }
     hf_timer_heap_set(&op->client->heap, &op->item,
-                      hf_client_patience(op->client, lease->ttl));
+                      hf_client_patience(op->client, hf_lease_ttl(lease)));
 }
 
 /* The caller keeps the handle after a failure, so the lock must end with its
@@ -206,8 +206,9 @@ static void write_text(struct hf_lock *lock, char text[HF_OWNER_TEXT_MAX])
 {
     hf_lock_write_owner(lock, text);
     size_t len = strlen(text);
-    int more = snprintf(text + len, HF_OWNER_TEXT_MAX - len, "/%lld",
-                        (long long)hf_span_ms_floor(hf_lock_lease(lock)->ttl));
+    int more = snprintf(
+        text + len, HF_OWNER_TEXT_MAX - len, "/%lld",
+        (long long)hf_span_ms_floor(hf_lease_ttl(hf_lock_lease(lock))));
     /* Cut, the text would be another lock's, or a shorter lease's. */
     HF_ASSERT(more > 0 && (size_t)more < HF_OWNER_TEXT_MAX - len);
 }

@@ -58,7 +58,7 @@ static enum hf_status check(struct hf_lock *lock, int64_t ttl_ms,
         status = hf_order_check_ttl(lock->client, ttl_ms, error);
     }
     if (status == HF_OK &&
-        ttl_ms > hf_span_ms_floor(hf_lock_lease(lock)->ttl)) {
+        ttl_ms > hf_span_ms_floor(hf_lease_ttl(hf_lock_lease(lock)))) {
         status = hf_client_need_moves(lock->client, error);
     }
     if (status == HF_OK) {
@@ -75,7 +75,8 @@ static enum hf_status check(struct hf_lock *lock, int64_t ttl_ms,
 static void begin(struct hf_op *op, struct hf_lock *lock, int64_t ttl_ms)
 {
     op->order.ttl_ms =
-        ttl_ms > 0 ? ttl_ms : hf_span_ms_floor(hf_lock_lease(lock)->ttl);
+        ttl_ms > 0 ? ttl_ms
+                   : hf_span_ms_floor(hf_lease_ttl(hf_lock_lease(lock)));
     op->lock = lock;
     struct hf_event event = {.kind = HF_EV_EXTEND,
                              .now = op->client->now,

@@ -359,7 +359,7 @@ static bool is_users(const struct hf_lock *lock)
 {
     return (lock->flags & HF_LOCK_OURS) != 0 ||
            (lock->op == NULL &&
-            hf_lock_lease_const(lock)->phase == HF_PHASE_HOLDING);
+            hf_lease_phase(hf_lock_lease_const(lock)) == HF_PHASE_HOLDING);
 }
 
 void hf_log_step(struct hf_client *client, const struct hf_lock *lock,

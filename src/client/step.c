@@ -94,7 +94,7 @@ static bool step_once(struct hf_client *client, struct hf_lock *lock,
                       const struct hf_event *event)
 {
     struct hf_effects effects;
-    enum hf_phase was = (enum hf_phase)hf_lock_lease(lock)->phase;
+    enum hf_phase was = hf_lease_phase(hf_lock_lease(lock));
     hf_lease_step(hf_lock_lease(lock), &client->nodes, event, &effects);
     note_missed(client, effects.missed);
     hf_lock_mirror(lock);

@@ -264,6 +264,17 @@ static inline enum hf_state hf_lease_state(const struct hf_lease *lease)
     return (enum hf_state)lease->state;
 }
 
+static inline struct hf_span hf_lease_ttl(const struct hf_lease *lease)
+{
+    return lease->ttl;
+}
+
+/* The start of the present phase, or of the present renewal. */
+static inline struct hf_instant hf_lease_round_at(const struct hf_lease *lease)
+{
+    return lease->round_at;
+}
+
 static inline uint64_t hf_lease_fence(const struct hf_lease *lease)
 {
     return lease->fence;

@@ -85,6 +85,7 @@ static void check_ttl(const struct tracer *tracer, const struct hf_send *send)
         assert_true(send->ttl.ns == place_ns ||
                     (send->ttl.ns == own_ns && !is_place));
         assert_true(send->ttl.ns == own_ns || !send->reacquires);
+        assert_int_equal(hf_lease_ttl(tracer->lease).ns, own_ns);
     }
     if (send->queue.ns != 0) {
         assert_int_equal(send->queue.ns, place_ns);
@@ -469,6 +470,8 @@ static void run_line(struct tracer *tracer, const char *line)
     tracer->actions[0] = '\0';
     hf_lease_step(tracer->lease, &tracer->nodes, &tracer->event,
                   &tracer->effects);
+    assert_false(
+        hf_instant_before(tracer->event.now, hf_lease_round_at(tracer->lease)));
     print_effects(tracer);
     check_step(tracer, line, bar + 1 + strspn(bar + 1, " "));
 }

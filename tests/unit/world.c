@@ -204,14 +204,14 @@ static void step(struct world *world, struct client *client,
 {
     struct hf_effects effects;
     struct hf_lease *lease = lease_of(client);
-    struct hf_instant round_at = lease->round_at;
+    struct hf_instant round_at = hf_lease_round_at(lease);
     bool was_holding = lease->phase == HF_PHASE_HOLDING;
     struct hf_instant confirmed =
         was_holding ? hf_lease_confirmed(lease) : HF_LONG_AGO;
     event.now = world->now;
     hf_lease_step(lease, &client->nodes, &event, &effects);
     if (was_holding && lease->phase == HF_PHASE_HOLDING) {
-        if (lease->round_at.ns != round_at.ns) {
+        if (hf_lease_round_at(lease).ns != round_at.ns) {
             client->fence_at_round =
                 client->is_shared ? world->top_writers : world->top;
         }
