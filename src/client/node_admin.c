@@ -205,7 +205,8 @@ static void on_done(void *user, unsigned node, enum hf_status status,
 static void begin(struct job *job)
 {
     struct hf_client *client = job->op.client;
-    struct hf_job_sink sink = {job, on_finding, on_done};
+    struct hf_job_sink sink = {
+        .user = job, .finding = on_finding, .done = on_done};
     bool is_survey = job->kind == HF_JOB_LOOK || job->kind == HF_JOB_COUNT;
     int64_t most_ms = is_survey                   ? SURVEY_MS_MAX
                       : job->kind == HF_JOB_LOWER ? LOWER_MS_MAX

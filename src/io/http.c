@@ -436,6 +436,8 @@ void hf_http_init(struct hf_http *http, struct hf_loop *loop,
                   const struct hf_http_events *events,
                   const struct hf_http_limits *limits)
 {
+    HF_ASSERT(events->opened != NULL && events->replied != NULL &&
+              events->lost != NULL && events->closed != NULL);
     memset(http, 0, sizeof(*http));
     hf_socket_init(&http->socket, loop, on_socket);
     http->timer = (struct hf_timer){.at = HF_NEVER, .fire = on_timer};

@@ -3,7 +3,10 @@
  * that is silent is borne, and what the end of the session means. That frees
  * its locks: while it holds some, not before a lease would have ended. */
 /* library: store-postgres-objects */
+/* link: -Wl,--wrap=hf_assert_failed */
+#include "failed_assertion.h"
 #include "io/clock.h"
+#include "store/postgres/connection.h"
 #include "store/session/session.h"
 #include "store/url.h"
 
@@ -32,6 +35,31 @@ static void test_patience(void **state)
     assert_int_equal(patience_ms(50, true), 60000);
     assert_int_equal(patience_ms(500, true), 60000);
     assert_int_equal(patience_ms(10000, true), 100000);
+}
+
+/* ---- Tables of functions ------------------------------------------------- */
+
+static void take_incomplete_session(void *user)
+{
+    struct hf_session_ops ops = {.connect = NULL};
+    (void)hf_session_init(user, NULL, &ops, NULL, NULL, NULL);
+}
+
+static void take_incomplete_events(void *user)
+{
+    struct hf_pg_connection_events events = {.opened = NULL};
+    hf_pg_connection_init(user, &events, NULL, NULL, (struct hf_span){0});
+}
+
+/* A table that lacks a function is refused where it is taken, not at the call
+ * that would need it. */
+static void test_incomplete_tables(void **state)
+{
+    struct hf_session session = {.n_seats = 0};
+    struct hf_pg_connection connection = {.count = 0};
+    (void)state;
+    assert_non_null(failed_assertion(take_incomplete_session, &session));
+    assert_non_null(failed_assertion(take_incomplete_events, &connection));
 }
 
 /* ---- A store with no server ---------------------------------------------- */
@@ -81,6 +109,11 @@ static void on_late(const struct hf_session *session, struct hf_instant now,
     strncpy(out, "late", size);
 }
 
+static void on_examine(struct hf_session *session)
+{
+    (void)session;
+}
+
 static void on_status(void *client, unsigned node, enum hf_node_status status,
                       bool is_reset, enum hf_status fault, const char *reason)
 {
@@ -108,7 +141,8 @@ static int set_up(void **state)
     static const struct hf_session_ops ops = {.connect = on_start,
                                               .end = on_end,
                                               .silent_since = on_silent,
-                                              .late_text = on_late};
+                                              .late_text = on_late,
+                                              .examine = on_examine};
     struct hf_error error;
     (void)state;
     memset(&on, 0, sizeof(on));
@@ -300,6 +334,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_patience),
+        cmocka_unit_test(test_incomplete_tables),
         CASE(a_silent_server_is_given_up),
         CASE(a_silent_server_is_borne_while_locks_are_held),
         CASE(a_server_that_does_not_greet_is_late),

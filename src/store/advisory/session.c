@@ -255,7 +255,13 @@ const struct hf_session_ops hf_advisory_session = {
 void hf_advisory_session_open(struct hf_advisory *store, struct hf_instant now)
 {
     static const struct hf_pg_connection_events events = {
-        on_opened, on_replied, on_notified, on_timed, on_settled, on_check};
+        .opened = on_opened,
+        .replied = on_replied,
+        .notified = on_notified,
+        .timed = on_timed,
+        .settled = on_settled,
+        .check = on_check,
+    };
     struct hf_pg_connection *connection = &store->connection;
     hf_pg_connection_init(connection, &events, &store->session.env,
                           &store->target, store->session.connect_timeout);

@@ -475,6 +475,9 @@ void hf_mysql_connection_init(struct hf_mysql_connection *connection,
                               const struct hf_mysql_target *target,
                               struct hf_span connect_timeout)
 {
+    HF_ASSERT(events->opened != NULL && events->replied != NULL &&
+              events->timed != NULL && events->settled != NULL &&
+              events->check != NULL);
     hf_sql_link_init(&connection->link, env, connect_timeout, on_ready,
                      on_timer);
     connection->events = events;

@@ -43,21 +43,32 @@ struct hf_mysql_reply {
  * it in `replied`. */
 void hf_mysql_connection_keep(struct hf_mysql_connection *connection);
 
+/* An event of the connection. It may start statements, if none are under way
+ * and it is OPEN, and break the connection; only `settled` may close it, or
+ * start it again, and it must close a broken one. In the thread that dispatches
+ * the loop. */
 typedef void hf_mysql_connection_fn(struct hf_mysql_connection *connection,
                                     struct hf_instant now);
+
+/* One reply to the statements under way. It may start the next ones once
+ * `is_last` is set, and break the connection, but must not close it. It may be
+ * called from inside hf_mysql_connection_ask(). */
 typedef void hf_mysql_reply_fn(struct hf_mysql_connection *connection,
                                const struct hf_mysql_reply *reply,
                                struct hf_instant now);
+
+/* Assert the owner's invariants; change nothing. Before and after each event of
+ * the socket, and after each of the timer. */
 typedef void
 hf_mysql_connection_check_fn(const struct hf_mysql_connection *connection);
 
+/* Of the owner: all are set. */
 struct hf_mysql_connection_events {
     hf_mysql_connection_fn *opened;  /* authenticated */
-    hf_mysql_reply_fn *replied;      /* the statement has ended */
+    hf_mysql_reply_fn *replied;      /* rows, or the statement has ended */
     hf_mysql_connection_fn *timed;   /* the timer, CLOSED or OPEN */
     hf_mysql_connection_fn *settled; /* last: close if broken, set the timer */
-    hf_mysql_connection_check_fn *check; /* between two events: the invariants
-                                          */
+    hf_mysql_connection_check_fn *check;
 };
 
 struct hf_mysql_connection {

@@ -182,7 +182,12 @@ void hf_my_node_resume(struct hf_my_node *node, struct hf_instant now)
 void hf_my_node_open(struct hf_my_node *node, struct hf_instant now)
 {
     static const struct hf_mysql_connection_events events = {
-        on_opened, on_replied, on_timed, on_settled, on_check};
+        .opened = on_opened,
+        .replied = on_replied,
+        .timed = on_timed,
+        .settled = on_settled,
+        .check = on_check,
+    };
     struct hf_my *store = node->store;
     hf_mysql_connection_init(&node->connection, &events, &store->base.env,
                              &store->target, store->base.connect_timeout);

@@ -267,7 +267,12 @@ const struct hf_session_ops hf_named_session = {
 void hf_named_session_open(struct hf_named *store, struct hf_instant now)
 {
     static const struct hf_mysql_connection_events events = {
-        on_opened, on_replied, on_timed, on_settled, on_check};
+        .opened = on_opened,
+        .replied = on_replied,
+        .timed = on_timed,
+        .settled = on_settled,
+        .check = on_check,
+    };
     struct hf_mysql_connection *connection = &store->connection;
     hf_mysql_connection_init(connection, &events, &store->session.env,
                              &store->target, store->session.connect_timeout);

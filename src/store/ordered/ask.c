@@ -276,10 +276,26 @@ void hf_ordered_lose_all(struct hf_ordered *store, const char *reason,
 
 /* ---- Life ---------------------------------------------------------------- */
 
+/* Marks and values are optional, each with both of its functions. */
+static bool is_complete(const struct hf_wire_ops *ops)
+{
+    bool has_sessions = ops->open != NULL && ops->renew != NULL &&
+                        ops->close != NULL && ops->owned != NULL;
+    bool has_entries = ops->create != NULL && ops->list != NULL &&
+                       ops->read != NULL && ops->replace != NULL &&
+                       ops->scan != NULL && ops->remove != NULL;
+    bool has_watches = ops->watch != NULL && ops->unwatch != NULL;
+    return has_sessions && has_entries && has_watches &&
+           (ops->mark_read == NULL) == (ops->mark_write == NULL) &&
+           (ops->marks == NULL || ops->mark_read != NULL) &&
+           (ops->value_read == NULL) == (ops->value_write == NULL);
+}
+
 void hf_ordered_init(struct hf_ordered *store, const struct hf_store_ops *ops,
                      struct hf_wire *wire, const struct hf_wire_ops *wire_ops,
                      const struct hf_store_env *env)
 {
+    HF_ASSERT(is_complete(wire_ops));
     store->base = (struct hf_store){ops, 1};
     store->env = *env;
     store->wire = wire;

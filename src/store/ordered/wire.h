@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The wire of a store that agrees by consensus: few primitives, all that
- * store/ordered/ knows of a server. etcd has one; a wire of another store, or a
- * simulated one, fills the same table.
+ * store/ordered/ knows of a server. etcd, Consul and ZooKeeper have one
+ * each, tests/ordered has a simulated one.
  *
  *     machine ── open, renew, create, list, … (call) ──▶ wire
  *     machine ◀── call->done(call, reply) ─────────────  wire
@@ -113,8 +113,8 @@ struct hf_wire_reply {
     uint8_t session[HF_SESSION_ID_LEN]; /* OPEN */
     int64_t ttl_ms; /* OPEN: as the server decided; it may be longer */
     uint64_t term;  /* OPEN: HF_WIRE_TERM_ANY. CREATE, LIST, READ, REPLACE: the
-                       term  of the leader that executed it. RENEW: of the last
-                       of  these on its connection, before it; 0: none */
+                       term of the leader that executed it. RENEW: of the last
+                       of these on its connection, before it; 0: none */
     bool is_too_long;     /* READ, ERROR: the server takes fewer keys at once */
     bool is_unchanged;    /* READ of keys that all have a version: each entry is
                              as it was then, and none is in the reply */
@@ -142,6 +142,10 @@ struct hf_wire_reply {
 };
 
 struct hf_wire_call;
+
+/* The call is done, once. It may free its owner, make new calls, and drop
+ * watches; it must not close the wire. In the thread that dispatches the
+ * loop. */
 typedef void hf_wire_done_fn(struct hf_wire_call *call,
                              const struct hf_wire_reply *reply,
                              struct hf_instant now);

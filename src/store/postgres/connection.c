@@ -353,6 +353,9 @@ void hf_pg_connection_init(struct hf_pg_connection *connection,
                            const struct hf_pg_target *target,
                            struct hf_span connect_timeout)
 {
+    HF_ASSERT(events->opened != NULL && events->replied != NULL &&
+              events->notified != NULL && events->timed != NULL &&
+              events->settled != NULL && events->check != NULL);
     hf_sql_link_init(&connection->link, env, connect_timeout, on_ready,
                      on_timer);
     connection->events = events;

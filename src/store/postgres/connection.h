@@ -69,23 +69,37 @@ struct hf_pg_reply {
                                 the commit, which may have happened */
 };
 
+/* An event of the connection. It may queue requests and break the connection;
+ * only `settled` may close it, or start it again, and it must close a broken
+ * one. In the thread that dispatches the loop. */
 typedef void hf_pg_connection_fn(struct hf_pg_connection *connection,
                                  struct hf_instant now);
+
+/* The reply to the oldest request, which is pending no more. It may queue
+ * requests and break the connection, but must not close it. */
 typedef void hf_pg_reply_fn(struct hf_pg_connection *connection,
                             const struct hf_pg_pending *pending,
                             const struct hf_pg_reply *reply,
                             struct hf_instant now);
+
+/* Assert the owner's invariants; change nothing. Before and after each event of
+ * the socket, and after each of the timer. */
 typedef void hf_pg_check_fn(const struct hf_pg_connection *connection);
+
+/** A NOTIFY, after the replies that came with it. The same is allowed as in a
+ * reply.
+ * @param payload  its text; borrowed for the call. */
 typedef void hf_pg_notice_fn(struct hf_pg_connection *connection,
                              const char *payload);
 
+/* Of the owner: all are set. */
 struct hf_pg_connection_events {
     hf_pg_connection_fn *opened;  /* authenticated */
     hf_pg_reply_fn *replied;      /* the reply to the oldest request */
     hf_pg_notice_fn *notified;    /* NOTIFY on a channel of ours */
     hf_pg_connection_fn *timed;   /* the timer, CLOSED or OPEN */
     hf_pg_connection_fn *settled; /* last: close if broken, set the timer */
-    hf_pg_check_fn *check; /* between two events: assert the invariants */
+    hf_pg_check_fn *check;
 };
 
 struct hf_pg_connection {

@@ -224,7 +224,13 @@ void hf_pg_node_resume(struct hf_pg_node *node, struct hf_instant now)
 void hf_pg_node_open(struct hf_pg_node *node, struct hf_instant now)
 {
     static const struct hf_pg_connection_events events = {
-        on_opened, on_replied, on_notified, on_timed, on_settled, on_check};
+        .opened = on_opened,
+        .replied = on_replied,
+        .notified = on_notified,
+        .timed = on_timed,
+        .settled = on_settled,
+        .check = on_check,
+    };
     struct hf_pg *store = node->store;
     hf_pg_connection_init(&node->connection, &events, &store->base.env,
                           &store->target, store->base.connect_timeout);

@@ -348,6 +348,9 @@ void hf_redis_connection_init(struct hf_redis_connection *connection,
                               struct hf_tls *tls,
                               struct hf_span connect_timeout)
 {
+    HF_ASSERT(events->opened != NULL && events->replied != NULL &&
+              events->timed != NULL && events->settled != NULL &&
+              events->check != NULL);
     hf_socket_init(&connection->socket, loop, on_socket);
     connection->timer = (struct hf_timer){.at = HF_NEVER, .fire = on_timer};
     hf_loop_add_timer(loop, &connection->timer);

@@ -31,19 +31,24 @@
 struct hf_endpoint;
 struct hf_redis_connection;
 
+/* An event of the connection. It may queue requests and break the connection;
+ * only `settled` may close it, or start it again, and it must close a broken
+ * one. In the thread that dispatches the loop. */
 typedef void hf_redis_connection_fn(struct hf_redis_connection *connection,
                                     struct hf_instant now);
+
+/* Assert the owner's invariants; change nothing. Before and after each event of
+ * the socket, and after each of the timer. */
 typedef void
 hf_redis_connection_check_fn(const struct hf_redis_connection *connection);
 
+/* Of the owner: all are set. */
 struct hf_redis_connection_events {
     hf_redis_connection_fn *opened;  /* connected: log in */
     hf_redis_connection_fn *replied; /* a complete reply is in `reply` */
     hf_redis_connection_fn *timed;   /* the timer, CLOSED or OPEN */
     hf_redis_connection_fn *settled; /* last: close if broken, set the timer */
-    hf_redis_connection_check_fn *check; /* assert the owner's invariants:
-                                            before and after an event of the
-                                            socket, after one of the timer */
+    hf_redis_connection_check_fn *check;
 };
 
 struct hf_redis_connection {

@@ -396,7 +396,12 @@ void hf_redis_listen_cut(struct hf_redis_node *node)
 void hf_redis_listen_open(struct hf_redis_node *node)
 {
     static const struct hf_redis_connection_events events = {
-        on_opened, on_replied, on_timed, on_settled, on_check};
+        .opened = on_opened,
+        .replied = on_replied,
+        .timed = on_timed,
+        .settled = on_settled,
+        .check = on_check,
+    };
     struct hf_redis_listener *listener = &node->listener;
     listener->node = node;
     listener->wanted_at = HF_LONG_AGO;

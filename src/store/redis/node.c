@@ -312,7 +312,12 @@ void hf_redis_node_resume(struct hf_redis_node *node, struct hf_instant now)
 void hf_redis_node_open(struct hf_redis_node *node, struct hf_instant now)
 {
     static const struct hf_redis_connection_events events = {
-        on_opened, on_replied, on_timed, on_settled, on_check};
+        .opened = on_opened,
+        .replied = on_replied,
+        .timed = on_timed,
+        .settled = on_settled,
+        .check = on_check,
+    };
     const struct hf_redis *store = node->store;
     hf_redis_connection_init(&node->connection, &events, store->env.loop,
                              node->endpoint, store->tls,

@@ -7,6 +7,7 @@
  * A job waits for the session if it is not READY, and makes a pending retry
  * happen at once: `holdfast doctor` reports the present state, not that of the
  * last attempt. */
+#include "base/assert.h"
 #include "base/fail.h"
 #include "store/session/session.h"
 
@@ -26,6 +27,9 @@ hf_session_init(struct hf_session *session, const struct hf_store_ops *store,
                 const struct hf_session_ops *ops, const struct hf_url *url,
                 const struct hf_store_env *env, struct hf_error *error)
 {
+    HF_ASSERT(ops->connect != NULL && ops->end != NULL &&
+              ops->silent_since != NULL && ops->late_text != NULL &&
+              ops->examine != NULL);
     session->base = (struct hf_store){store, 1};
     session->ops = ops;
     session->env = *env;
