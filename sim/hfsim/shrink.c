@@ -162,6 +162,8 @@ static bool cut_faults(struct sim_shrinker *shrinker, size_t at, size_t n)
     return false;
 }
 
+/* Try the run without N of its items, from AT on. @return whether it still
+ * fails, and so was kept. */
 typedef bool cut_fn(struct sim_shrinker *shrinker, size_t at, size_t n);
 
 static void thin(struct sim_shrinker *shrinker, const size_t *length,

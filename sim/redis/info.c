@@ -33,6 +33,7 @@ static void print_replication(const struct sim_redis *redis,
 
 static const struct section {
     const char *name;
+    /* Append the section's lines. */
     void (*print)(const struct sim_redis *redis, struct sim_text *text);
 } sections[] = {{"server", print_server}, {"replication", print_replication}};
 

@@ -89,6 +89,8 @@ struct sim_call {
     struct sim_text *out; /* receives the reply */
 };
 
+/* Execute a command, whose arity and flags were checked, and append the one
+ * reply to call->out. */
 typedef void sim_command_fn(struct sim_call *call);
 
 enum {

@@ -114,6 +114,7 @@ static void kill_in_call(struct sim_process *process,
     sim_machine_kill_in(process, fault->amount, fault->span_ns);
 }
 
+/* What a fault does to one process, now. */
 typedef void to_process_fn(struct sim_process *, const struct sim_fault *);
 
 static to_process_fn *const to_process[SIM_FAULTS] = {
@@ -234,6 +235,7 @@ static void shift_wall(struct sim_node *node, const struct sim_fault *fault)
     sim_node_jump(node, fault->amount);
 }
 
+/* What a fault does to one node, now. */
 typedef void to_node_fn(struct sim_node *, const struct sim_fault *);
 
 static to_node_fn *const to_node[SIM_FAULTS] = {

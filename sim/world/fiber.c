@@ -42,7 +42,7 @@
 struct sim_fiber {
     ucontext_t inside;
     ucontext_t outside;
-    void (*body)(void *user);
+    void (*body)(void *user); /* the fiber ends when it returns */
     void *user;
     void *stack;
     bool is_over;

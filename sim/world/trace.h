@@ -73,6 +73,7 @@ struct sim_note {
     const char *result;            /* the same */
 };
 
+/* Receives each note, in order of time; it must not change the world. */
 typedef void sim_trace_fn(void *user, const struct sim_note *note);
 
 /* trace.c: one line a note, as in tests/unit/lease_trace.c:

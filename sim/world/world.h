@@ -48,6 +48,8 @@ struct sim_machine;
 
 /* ---- Events ------------------------------------------------------------ */
 
+/* An event is due: the world's time is its time. It may add and cancel events.
+ */
 typedef void sim_event_fn(struct sim_world *world, void *object, uint64_t arg);
 
 struct sim_event {

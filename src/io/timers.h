@@ -6,8 +6,10 @@
 
 #include "base/time.h"
 
-/* Called when a timer is due. */
 struct hf_timer;
+
+/* A timer is due, and is idle again. It may set, add and remove any timer, this
+ * one too. In the thread that dispatches the loop. */
 typedef void hf_timer_fn(struct hf_timer *timer, struct hf_instant now);
 
 /* Embedded in its owner. */

@@ -426,6 +426,7 @@ static bool call_remove(struct hf_wire *wire, const struct hf_wire_key *key,
 
 /* ---- Marks, and values --------------------------------------------------- */
 
+/* Write the key of a name's mark, or of its value. */
 typedef void key_fn(struct hf_wire_text *text, const char *prefix,
                     struct hf_bytes name);
 

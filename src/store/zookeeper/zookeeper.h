@@ -241,6 +241,9 @@ struct hf_zk_want {
     size_t note_len;
 };
 
+/* The next step of an operation, in the thread that dispatches the loop. Its
+ * requests, if it had any, have all ended, the first error of them in `rc`. It
+ * makes the next requests, or finishes the operation. */
 typedef void hf_zk_step_fn(struct hf_zk_op *op, struct hf_instant now);
 
 struct hf_zk_op {
