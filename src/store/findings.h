@@ -18,6 +18,8 @@ struct hf_probe {
     char name[HF_TEXT_WORD];
 };
 
+/* A request for a lock of a random name and owner, so that it meets no other
+ * lock. */
 void hf_probe_init(struct hf_probe *probe);
 
 /* Make `ask` the RELEASE. */

@@ -14,9 +14,12 @@ struct hf_jobs {
     struct hf_job_sink sink;
 };
 
+/* Keep a job until it is finished or cancelled. Several may be pending at once;
+ * the sink of the last one gets the reports of all. */
 void hf_jobs_add(struct hf_jobs *jobs, unsigned node, enum hf_job job,
                  const struct hf_job_sink *sink);
 
+/* Whether the job is pending. */
 static inline bool hf_jobs_has(const struct hf_jobs *jobs, enum hf_job job)
 {
     return (jobs->pending & 1U << job) != 0;

@@ -29,6 +29,7 @@ struct hf_piece hf_piece_cut(struct hf_piece *whole, char c, bool *has_rest);
 enum hf_status hf_piece_decode(struct hf_piece piece, const char *what,
                                char **out, struct hf_error *error);
 
+/* Whether the piece has the byte. */
 bool hf_piece_has(struct hf_piece piece, char c);
 
 /** Parse a decimal number, 0 .. most. @return false: it is not one. */

@@ -76,7 +76,12 @@ hf_session_examine_fn hf_advisory_examine;
 
 extern const struct hf_session_ops hf_advisory_session;
 
+/* Make the connection, and arm the timer: it connects from the loop. The
+ * store's struct is complete by then. */
 void hf_advisory_session_open(struct hf_advisory *store, struct hf_instant now);
+
+/** Free the connection; pending requests are not answered. @param forked  true
+ * in a forked child: send nothing to the server. */
 void hf_advisory_session_close(struct hf_advisory *store, bool forked);
 
 /* ---- seats.c ------------------------------------------------------------- */
@@ -85,6 +90,9 @@ void hf_advisory_session_close(struct hf_advisory *store, bool forked);
 struct hf_advisory_seat *
 hf_advisory_seat_first(struct hf_advisory *store,
                        const struct hf_advisory_key *key);
+
+/** The next lock of this key after @p seat, of any owner. @return NULL: there
+ * is none. */
 struct hf_advisory_seat *
 hf_advisory_seat_next(struct hf_advisory_seat *seat,
                       const struct hf_advisory_key *key);
@@ -107,6 +115,8 @@ struct hf_advisory_seat *hf_advisory_seat_add(struct hf_advisory *store,
 
 /* ---- ask.c --------------------------------------------------------------- */
 
+/* Send a request of the client, or answer it at once: without a session, or if
+ * the locks of this client decide it. */
 void hf_advisory_ask(struct hf_advisory *store, const struct hf_ask *ask,
                      struct hf_instant now);
 

@@ -24,6 +24,7 @@ struct hf_advisory_key {
     bool is_pair;
 };
 
+/* Whether both are the same lock of the server. */
 static inline bool hf_advisory_key_is(struct hf_advisory_key a,
                                       struct hf_advisory_key b)
 {
@@ -41,6 +42,8 @@ enum hf_status hf_advisory_read(const struct hf_url *url, bool *is_advisory,
                                 struct hf_advisory_rule *out,
                                 struct hf_error *error);
 
+/** @return the key that the rule gives to a name. Different names may have one
+ * key. */
 struct hf_advisory_key hf_advisory_key_of(const struct hf_advisory_rule *rule,
                                           const char *prefix, const void *name,
                                           size_t name_len);

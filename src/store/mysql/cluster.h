@@ -15,6 +15,8 @@ enum hf_mysql_cluster {
 /* A statement: none or one row, which hf_mysql_cluster_of() reads. */
 extern const char hf_mysql_cluster_sql[];
 
+/** @return the kind of cluster by the first row of the reply, also if that row
+ * was read before; without a row: none. */
 enum hf_mysql_cluster hf_mysql_cluster_of(const struct hf_mysql_reply *reply);
 
 #endif

@@ -130,6 +130,7 @@ void hf_mysql_connection_shut(struct hf_mysql_connection *connection);
  * proxy in front of it. Of the server's 64 bits, the protocol has 32. */
 uint32_t hf_mysql_connection_id(const struct hf_mysql_connection *connection);
 
+/* CLOSED: neither connected nor connecting, so it may be started. */
 static inline bool
 hf_mysql_connection_is_closed(const struct hf_mysql_connection *connection)
 {

@@ -39,7 +39,10 @@ hf_mysql_dial_start(const struct hf_mysql_target *target, struct st_mysql *sql,
 /* Readable once it is done. Owned by the dial. */
 int hf_mysql_dial_fd(const struct hf_mysql_dial *dial);
 
+/* Whether its thread has ended the attempt. In any thread. */
 bool hf_mysql_dial_is_done(const struct hf_mysql_dial *dial);
+
+/* How far the attempt has come, for messages. In any thread. */
 enum hf_mysql_stage hf_mysql_dial_stage(const struct hf_mysql_dial *dial);
 
 /** Get the connection, which is the caller's from now on. It must be done.

@@ -24,6 +24,8 @@ struct hf_mysql_guard {
 /** @param tls  NULL: without TLS, nothing is done. */
 void hf_mysql_guard_enter(struct hf_mysql_guard *guard,
                           const struct hf_tls_ops *tls);
+
+/* The end of what hf_mysql_guard_enter() began, in the same thread. */
 void hf_mysql_guard_leave(const struct hf_mysql_guard *guard);
 
 #endif

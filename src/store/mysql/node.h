@@ -106,7 +106,12 @@ struct hf_my {
 
 /* ---- node.c -------------------------------------------------------------- */
 
+/* Make the connection, and arm the timer: it connects from the loop. The
+ * store's struct is complete by then. */
 void hf_my_node_open(struct hf_my_node *node, struct hf_instant now);
+
+/** Free the connection and the queue; pending requests are not answered.
+ * @param forked  true in a forked child: send nothing to the server. */
 void hf_my_node_close(struct hf_my_node *node, bool forked);
 
 /* If a timer was due and could not run, do its work now. */
@@ -114,6 +119,9 @@ void hf_my_node_resume(struct hf_my_node *node, struct hf_instant now);
 
 /* The earliest time at which this phase has work; and set the timer to it. */
 struct hf_instant hf_my_node_due(const struct hf_my_node *node);
+
+/* Set the timer to hf_my_node_due(): after each change of the phase, of the
+ * link, or of what is pending. */
 void hf_my_node_arm(struct hf_my_node *node);
 
 /* ---- node_check.c -------------------------------------------------------- */
@@ -145,6 +153,8 @@ void hf_my_take(struct hf_my_node *node, const struct hf_mysql_reply *reply,
 
 /** Remove the first. @return NULL: there is none. The caller's. */
 struct hf_my_request *hf_my_pop(struct hf_my_node *node);
+
+/* Free a request that hf_my_pop() has returned, with rows that it keeps. */
 void hf_my_request_free(struct hf_my_request *request);
 
 /* ---- handshake.c --------------------------------------------------------- */
@@ -163,6 +173,8 @@ void hf_my_reidentify(struct hf_my_node *node, const char *why,
 /* In quarantine: has another client ended it? */
 void hf_my_peek(struct hf_my_node *node, struct hf_instant now);
 
+/* The reply to any request of a handshake, of an installation, or to a peek.
+ * The last one decides whether the server votes. */
 void hf_my_handshake_reply(struct hf_my_node *node,
                            const struct hf_my_request *request,
                            const struct hf_mysql_reply *reply,
@@ -195,6 +207,8 @@ void hf_my_marked(struct hf_my_node *node, const struct hf_mysql_reply *reply,
 
 /* ---- ask.c: requests to statements --------------------------------------- */
 
+/* Send a request of the client, or answer it at once if the node is not READY.
+ * Its answer comes once, also if the connection breaks. */
 void hf_my_ask(struct hf_my_node *node, const struct hf_ask *ask,
                struct hf_instant now);
 
@@ -209,6 +223,7 @@ void hf_my_text_call(struct hf_my_text *text, const char *procedure,
 
 /* ---- answer.c: replies to answers ---------------------------------------- */
 
+/* Answer the request of the client to which this is the reply. */
 void hf_my_answer(struct hf_my_node *node, const struct hf_my_request *request,
                   const struct hf_mysql_reply *reply, struct hf_instant now);
 
@@ -232,6 +247,8 @@ bool hf_my_fault_is_refusal(const struct hf_mysql_reply *reply);
 
 /* There is no schema, or only a part of it. */
 bool hf_my_fault_is_missing(const struct hf_mysql_reply *reply);
+
+/* The user lacks a right. */
 bool hf_my_fault_is_denied(const struct hf_mysql_reply *reply);
 
 /* The server has become another, or read-only. */
@@ -241,7 +258,12 @@ bool hf_my_fault_is_identity(const struct hf_mysql_reply *reply);
 
 /** The first row of a reply. @return false: there is none. */
 bool hf_my_first(const struct hf_mysql_reply *reply, struct hf_sql_row *out);
+
+/** The row after the last one that was read. @return false: there is none, and
+ * the row has no columns. */
 bool hf_my_next(const struct hf_mysql_reply *reply, struct hf_sql_row *out);
+
+/** @return the number of rows; 0: not the reply to a query. */
 size_t hf_my_rows(const struct hf_mysql_reply *reply);
 
 /* ---- jobs.c -------------------------------------------------------------- */
@@ -251,6 +273,9 @@ void hf_my_jobs(struct hf_my_node *node, struct hf_instant now);
 
 /* Begin the survey that a job asks for. */
 void hf_my_survey(struct hf_my_node *node, struct hf_instant now);
+
+/* The reply to a survey, or to a request of an examination: report what it
+ * shows, and end the jobs after the last one. */
 void hf_my_job_reply(struct hf_my_node *node,
                      const struct hf_my_request *request,
                      const struct hf_mysql_reply *reply, struct hf_instant now);

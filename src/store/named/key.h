@@ -25,6 +25,7 @@ struct hf_named_key {
     char text[HF_NAMED_KEY_MAX];
 };
 
+/* Whether both are the same lock of the server. */
 bool hf_named_key_is(const struct hf_named_key *a,
                      const struct hf_named_key *b);
 
@@ -39,6 +40,7 @@ enum hf_status hf_named_key_read(const struct hf_url *url, bool *is_named,
                                  struct hf_named_rule *out,
                                  struct hf_error *error);
 
+/* The key that the rule gives to a name. */
 void hf_named_key_of(const struct hf_named_rule *rule, const char *prefix,
                      const void *name, size_t name_len,
                      struct hf_named_key *out);

@@ -91,7 +91,12 @@ hf_session_examine_fn hf_named_examine;
 
 extern const struct hf_session_ops hf_named_session;
 
+/* Make the connection, and arm the timer: it connects from the loop. The
+ * store's struct is complete by then. */
 void hf_named_session_open(struct hf_named *store, struct hf_instant now);
+
+/** Free the connection and the queue; pending requests are not answered.
+ * @param forked  true in a forked child: send nothing to the server. */
 void hf_named_session_close(struct hf_named *store, bool forked);
 
 /* ---- check.c ------------------------------------------------------------- */
@@ -116,6 +121,7 @@ void hf_named_seat_add(struct hf_named *store, struct hf_named_request *seat);
 
 /* ---- requests.c ---------------------------------------------------------- */
 
+/* Queue a request of the client. Without a session it is answered at once. */
 void hf_named_ask(struct hf_named *store, const struct hf_ask *ask,
                   struct hf_instant now);
 
@@ -145,6 +151,9 @@ void hf_named_answer_all(struct hf_named *store, enum hf_status fault,
 void hf_named_answer_with(struct hf_named *store,
                           const struct hf_named_request *request,
                           struct hf_answer *answer, struct hf_instant sent);
+
+/** Answer a request that was not executed, or may not have been, with the
+ * reason. @param sent  when it was sent; else now. */
 void hf_named_answer_fault(struct hf_named *store,
                            const struct hf_named_request *request,
                            enum hf_verdict verdict, enum hf_status fault,

@@ -39,12 +39,25 @@ struct hf_pg_params {
     char numbers[HF_PG_NUMBERS_MAX][HF_TEXT_NUMBER];
 };
 
+/* Without parameters. Those that follow are $1, $2 and so on, in the order of
+ * the calls: HF_PG_PARAMS_MAX in all. */
 void hf_pg_params_init(struct hf_pg_params *params);
+
+/** A bytea, in binary. @param data  borrowed until the request is queued. */
 void hf_pg_params_bytes(struct hf_pg_params *params, const void *data,
                         size_t len);
+
+/** A text, or any type in its text form. @param text  borrowed until the
+ * request is queued. */
 void hf_pg_params_text(struct hf_pg_params *params, const char *text);
+
+/* A number, as text: HF_PG_NUMBERS_MAX at most. */
 void hf_pg_params_number(struct hf_pg_params *params, int64_t number);
+
+/* A boolean. */
 void hf_pg_params_flag(struct hf_pg_params *params, bool flag);
+
+/* SQL's NULL. */
 void hf_pg_params_null(struct hf_pg_params *params);
 
 /* Statements that a connection prepares, at most. */
@@ -175,6 +188,7 @@ void hf_pg_connection_shut(struct hf_pg_connection *connection);
 bool hf_pg_connection_pop(struct hf_pg_connection *connection,
                           struct hf_pg_pending *out);
 
+/* CLOSED: neither connected nor connecting, so it may be started. */
 static inline bool
 hf_pg_connection_is_closed(const struct hf_pg_connection *connection)
 {

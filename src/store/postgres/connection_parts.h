@@ -38,6 +38,8 @@ void hf_pg_connection_go_on(struct hf_pg_connection *connection,
 
 /** Make room for one request. @return false: no memory, or too many. */
 bool hf_pg_connection_reserve(struct hf_pg_connection *connection);
+
+/* Add a pending request behind the others. The ring must have room for it. */
 void hf_pg_connection_push(struct hf_pg_connection *connection,
                            const struct hf_pg_pending *pending);
 

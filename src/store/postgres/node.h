@@ -111,7 +111,12 @@ struct hf_pg {
 
 /* ---- node.c -------------------------------------------------------------- */
 
+/* Make the connection, and arm the timer: it connects from the loop. The
+ * store's struct is complete by then. */
 void hf_pg_node_open(struct hf_pg_node *node, struct hf_instant now);
+
+/** Free the connection and the batches, after a last flush. @param forked  true
+ * in a forked child: send nothing to the server. */
 void hf_pg_node_close(struct hf_pg_node *node, bool forked);
 
 /* If a timer was due and could not run, do its work now. */
@@ -147,6 +152,8 @@ void hf_pg_reidentify(struct hf_pg_node *node, const char *why,
 /* In quarantine: has another client ended it? */
 void hf_pg_peek(struct hf_pg_node *node, struct hf_instant now);
 
+/* The reply to any request of a handshake, of an installation, or to a peek.
+ * The last one decides whether the server votes. */
 void hf_pg_handshake_reply(struct hf_pg_node *node,
                            const struct hf_pg_pending *pending,
                            const struct hf_pg_reply *reply,
@@ -163,6 +170,8 @@ void hf_pg_marked(struct hf_pg_node *node, const struct hf_pg_reply *reply,
 
 /* ---- ask.c: requests to statements --------------------------------------- */
 
+/* Send a request of the client, or answer it at once if the node is not READY.
+ * Its answer comes once, also if the connection breaks. */
 void hf_pg_ask(struct hf_pg_node *node, const struct hf_ask *ask,
                struct hf_instant now);
 
@@ -202,13 +211,17 @@ void hf_pg_renewed(struct hf_pg_node *node, const struct hf_pg_reply *reply,
  * after it are UNSENT. */
 void hf_pg_renew_lost(struct hf_pg_node *node, enum hf_status fault,
                       const char *reason);
+
+/* Answer the gathered renewals as UNSENT: the server has seen none of them. */
 void hf_pg_renew_unsent(struct hf_pg_node *node, enum hf_status fault,
                         const char *reason);
 
+/* Free the batches without answers: the node closes. */
 void hf_pg_renew_fini(struct hf_pg_node *node);
 
 /* ---- answer.c: replies to answers ---------------------------------------- */
 
+/* Answer the request of the client to which this is the reply. */
 void hf_pg_answer(struct hf_pg_node *node, const struct hf_pg_pending *pending,
                   const struct hf_pg_reply *reply, struct hf_instant now);
 
@@ -228,20 +241,33 @@ void hf_pg_answer_none(struct hf_pg_node *node,
 
 /* A lock of the client waits here: LISTEN, or go on listening. */
 void hf_pg_listen_want(struct hf_pg_node *node, struct hf_instant now);
+
+/* The reply to LISTEN: pushes are on, or a later waiter tries again. That to
+ * UNLISTEN changes nothing. */
 void hf_pg_listen_reply(struct hf_pg_node *node,
                         const struct hf_pg_pending *pending,
                         const struct hf_pg_reply *reply, struct hf_instant now);
+
+/* The connection is lost, and its LISTEN with it: report that to the client.
+ * The next waiter asks for it again. */
 void hf_pg_listen_lost(struct hf_pg_node *node);
+
+/* The timer is due: stop listening, if no lock has waited for long. */
 void hf_pg_listen_timed(struct hf_pg_node *node, struct hf_instant now);
 
 /* When hf_pg_listen_timed() is due; HF_NEVER. */
 struct hf_instant hf_pg_listen_due(const struct hf_pg_node *node);
+
+/* A NOTIFY has arrived: pass the grant to the client. A payload that is no
+ * grant is logged, and ignored. */
 void hf_pg_listen_notified(struct hf_pg_node *node, const char *payload);
 
 /* ---- sweep.c: idle names ------------------------------------------------- */
 
 /* An ACQUIRE was sent: delete some idle names of the database, now and then. */
 void hf_pg_sweep(struct hf_pg_node *node, struct hf_instant now);
+
+/* The reply to a sweep: the next one goes on behind it. */
 void hf_pg_swept(struct hf_pg_node *node, const struct hf_pg_reply *reply);
 
 /* ---- fault.c: errors ----------------------------------------------------- */
@@ -255,8 +281,14 @@ bool hf_pg_fault_is(const struct pg_result *error, const char *sqlstate);
 
 /* ---- rows.c: values of a reply ------------------------------------------- */
 
+/** @return the value of an int2, int4 or int8 column; 0 if it is NULL or not
+ * there. */
 int64_t hf_pg_integer(const struct pg_result *rows, int row, int column);
+
+/** @return whether a boolean column is true; NULL, or not there: false. */
 bool hf_pg_is_true(const struct pg_result *rows, int row, int column);
+
+/** @return whether the column is NULL, or not there. */
 bool hf_pg_is_null(const struct pg_result *rows, int row, int column);
 
 /* Borrowed; not NUL-terminated. */
@@ -265,10 +297,14 @@ struct hf_bytes hf_pg_bytes(const struct pg_result *rows, int row, int column);
 /* Copy as text, cut to fit, made plain. */
 void hf_pg_text(const struct pg_result *rows, int row, int column, char *out,
                 size_t size);
+
+/** @return the number of rows; 0 without a reply. */
 int hf_pg_rows(const struct pg_result *rows);
 
 /* Row `n`, from 0. One that is not there has no columns. */
 void hf_pg_row(const struct pg_result *rows, int n, struct hf_sql_row *out);
+
+/** @return the number of columns; 0 without a reply. */
 int hf_pg_columns(const struct pg_result *rows);
 
 /* ---- jobs.c -------------------------------------------------------------- */
@@ -278,6 +314,9 @@ void hf_pg_jobs(struct hf_pg_node *node, struct hf_instant now);
 
 /* Begin the survey that a job asks for. */
 void hf_pg_survey(struct hf_pg_node *node, struct hf_instant now);
+
+/* The reply to a survey, or to a request of an examination: report what it
+ * shows, and end the jobs after the last one. */
 void hf_pg_job_reply(struct hf_pg_node *node,
                      const struct hf_pg_pending *pending,
                      const struct hf_pg_reply *reply, struct hf_instant now);

@@ -133,6 +133,9 @@ enum hf_status
 hf_session_init(struct hf_session *session, const struct hf_store_ops *store,
                 const struct hf_session_ops *ops, const struct hf_url *url,
                 const struct hf_store_env *env, struct hf_error *error);
+
+/* Free the locks and the settings, not the struct. The link is closed already.
+ */
 void hf_session_fini(struct hf_session *session);
 
 /* READY, or cannot be: end the pending jobs. */
@@ -141,8 +144,13 @@ void hf_session_jobs(struct hf_session *session);
 /* Of the store's table of operations. */
 void hf_session_describe(const struct hf_store *base, unsigned index,
                          struct hf_instant now, struct hf_node *out);
+
+/* The store's job(). It ends from the loop, and connects at once if no session
+ * is open. */
 void hf_session_job(struct hf_store *base, unsigned index, enum hf_job job,
                     const struct hf_job_sink *sink);
+
+/* The store's job_cancel(): no sink is called any more. */
 void hf_session_job_cancel(struct hf_store *base);
 
 /* ---- session.c ----------------------------------------------------------- */
@@ -176,13 +184,19 @@ void hf_session_resume(struct hf_store *base, struct hf_instant now);
 
 /* When the timer must fire, at the latest; and set it to that. */
 struct hf_instant hf_session_due(const struct hf_session *session);
+
+/* Set the timer to what is due next: after each change of the phase, the link
+ * or the jobs. */
 void hf_session_arm(struct hf_session *session);
 
+/* Whether requests may be sent: READY, and the link is not broken. */
 static inline bool hf_session_is_ready(const struct hf_session *session)
 {
     return session->phase == HF_SESSION_READY && !session->link->is_broken;
 }
 
+/* Whether a session is being opened: the link connects, or the server has not
+ * answered the first requests yet. */
 static inline bool hf_session_is_opening(const struct hf_session *session)
 {
     return session->phase >= HF_SESSION_CONNECTING &&
@@ -206,8 +220,11 @@ struct hf_span hf_session_patience(struct hf_span node_timeout, bool holds,
  * zero, and in no table. @return NULL: no memory. */
 void *hf_session_seat_new(size_t size, const struct hf_ask *ask);
 
+/* Whether it is a lock of this name. */
 bool hf_session_seat_has_name(const struct hf_session_seat *seat,
                               const void *name, size_t name_len);
+
+/* Whether this owner holds it. */
 bool hf_session_seat_has_owner(const struct hf_session_seat *seat,
                                const void *owner, size_t owner_len);
 
@@ -223,6 +240,8 @@ void hf_session_seat_add(struct hf_session *session,
 /* Take it out of the table, and free it. */
 void hf_session_seat_free(struct hf_session *session,
                           struct hf_session_seat *seat);
+
+/* Free all: the session has ended, or the store closes. */
 void hf_session_seats_free(struct hf_session *session);
 
 /* ---- check.c ------------------------------------------------------------- */

@@ -39,6 +39,8 @@ struct hf_sql_link {
     char reason[HF_TEXT_REASON];
 };
 
+/** CLOSED, with its timer in the loop, but idle. @param ready  of its socket.
+ * @param fire  of its timer. */
 void hf_sql_link_init(struct hf_sql_link *link, const struct hf_store_env *env,
                       struct hf_span connect_timeout, hf_watch_fn *ready,
                       void (*fire)(struct hf_timer *timer,
@@ -55,6 +57,9 @@ bool hf_sql_link_found(struct hf_sql_link *link);
 
 /* Watch this descriptor, and no other; -1: the connection breaks. */
 void hf_sql_link_watch(struct hf_sql_link *link, int fd);
+
+/* Take the socket out of the loop; it stays open. Before the library closes it.
+ */
 void hf_sql_link_unwatch(struct hf_sql_link *link);
 
 /* Wait for room for output, too. */

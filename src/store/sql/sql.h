@@ -102,6 +102,9 @@ enum hf_status
 hf_sql_store_init(struct hf_sql_store *store, const struct hf_store_ops *ops,
                   const struct hf_url *url, const struct hf_store_env *env,
                   struct hf_error *error);
+
+/* Free what hf_sql_store_init() and the answers have allocated, not the struct.
+ * After the node. */
 void hf_sql_store_fini(struct hf_sql_store *store);
 
 /* ---- node.c -------------------------------------------------------------- */
@@ -110,6 +113,8 @@ void hf_sql_store_fini(struct hf_sql_store *store);
 void hf_sql_node_init(struct hf_sql_node *node, struct hf_sql_store *store,
                       struct hf_sql_link *link, struct hf_instant now);
 
+/* Whether requests may be sent: the handshake is complete, and the connection
+ * is not broken. */
 static inline bool hf_sql_node_is_ready(const struct hf_sql_node *node)
 {
     return node->phase == HF_SQL_READY && !node->link->is_broken;
@@ -132,6 +137,9 @@ enum hf_sql_step {
     HF_SQL_HANDSHAKE, /* the quarantine is over: hf_sql_node_greet() */
     HF_SQL_PEEK       /* read the marker, and call hf_sql_node_peek() */
 };
+
+/** The timer is due. @return what the caller must do now; the node itself does
+ * not change. */
 enum hf_sql_step hf_sql_node_timed(const struct hf_sql_node *node,
                                    struct hf_instant now);
 
@@ -253,6 +261,7 @@ struct hf_sql_call {
     char key[HF_CURSOR_NAME_MAX];
 };
 
+/* An argument that is a string, borrowed for the call. */
 void hf_sql_call_text(struct hf_sql_call *call, const char *text);
 
 /** Make that of a verb. @param channel  on which a grant of it is pushed, and
@@ -335,12 +344,18 @@ bool hf_sql_answer_read(const struct hf_sql_node *node,
 bool hf_sql_seats_begin(const struct hf_sql_node *node,
                         struct hf_answer *answer, const struct hf_sql_row *row,
                         size_t n);
+
+/* Add the holder or waiter that one row shows; without an owner: none. @p
+ * answer was begun. */
 void hf_sql_seats_add(const struct hf_sql_node *node, struct hf_answer *answer,
                       const struct hf_sql_row *row);
 
 /** The same of a SCAN: each row has a name. */
 bool hf_sql_names_begin(const struct hf_sql_node *node,
                         struct hf_answer *answer, size_t n);
+
+/** Add the name of one row, unless it is not of this store's prefix.
+ * @param is_last  the next SCAN goes on behind it. */
 void hf_sql_names_add(const struct hf_sql_node *node, struct hf_answer *answer,
                       const struct hf_sql_row *row, bool is_last);
 
@@ -364,7 +379,12 @@ bool hf_sql_look_add(struct hf_look *look, const struct hf_sql_row *row);
  * COUNT or LOWER; or an error, in the server's words. Then begin the handshake.
  */
 void hf_sql_node_looked(struct hf_sql_node *node, const struct hf_look *look);
+
+/** The reply to COUNT or LOWER. @param n  names whose counters are, or were,
+ * too great. */
 void hf_sql_node_counted(struct hf_sql_node *node, int64_t n);
+
+/** The survey has failed. @param words  of the server. */
 void hf_sql_node_unsurveyed(struct hf_sql_node *node, enum hf_status fault,
                             const char *words);
 
@@ -375,11 +395,16 @@ enum hf_sql_jobs {
                             begin it again */
     HF_SQL_JOBS_EXAMINE  /* acquire and release a lock */
 };
+
+/** @return what the caller must do. Call it when the node becomes READY, and
+ * when a job is added to a READY one. */
 enum hf_sql_jobs hf_sql_node_jobs(struct hf_sql_node *node);
 
 /* Findings of EXAMINE: are commits on the disk? `settings`: those that say no.
  * And after all others the clock, the lock, and the quarantine. */
 void hf_sql_find_durability(struct hf_sql_node *node, const char *settings);
+
+/* After all other findings: the clock, the lock, and the quarantine. */
 void hf_sql_find_rest(struct hf_sql_node *node, struct hf_instant now);
 
 /* ---- node_check.c -------------------------------------------------------- */
