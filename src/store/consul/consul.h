@@ -59,6 +59,8 @@ struct json_t;
  * would escape, and no name that begins with a dot. */
 void hf_consul_key_folder(struct hf_wire_text *text, const char *prefix,
                           struct hf_bytes name);
+
+/* "PREFIX NAME/SESSION-…": the key of an entry, as it was created. */
 void hf_consul_key_entry(struct hf_wire_text *text, const char *prefix,
                          const struct hf_wire_key *key);
 
@@ -72,6 +74,7 @@ void hf_consul_key_read(char *rest, size_t len, struct hf_wire_entry *out);
 /** Unescape in place. @return the length. */
 size_t hf_consul_name_read(char *name, size_t len);
 
+/* A session as Consul writes it, with a NUL. */
 void hf_consul_session_show(const uint8_t session[HF_SESSION_ID_LEN],
                             char out[HF_CONSUL_SESSION_LEN + 1]);
 
@@ -89,6 +92,7 @@ struct hf_consul_list {
     size_t arena_len;
 };
 
+/* Free the list; its entries and their texts are in it. */
 void hf_consul_list_fini(struct hf_consul_list *list);
 
 /** Begin a list of at most `n` keys from a body of `body_len` bytes.
@@ -120,6 +124,8 @@ bool hf_consul_list_read(struct hf_consul_list *list, const char *prefix,
 bool hf_consul_state_read(const struct json_t *kv, char *room,
                           struct hf_wire_entry *out);
 
+/** @return the number of this name in an object; 0 if it is negative or not
+ * there. */
 uint64_t hf_consul_number(const struct json_t *object, const char *name);
 
 /* ---- The store ----------------------------------------------------------- */
@@ -232,11 +238,13 @@ struct hf_consul {
     bool is_client;       /* the agent is no server */
 };
 
+/* The store's struct, which begins with @p node. */
 static inline struct hf_consul *hf_consul_of(struct hf_endpoints *node)
 {
     return (struct hf_consul *)(void *)node;
 }
 
+/* The store's struct, which store/ordered passes back as the wire. */
 static inline struct hf_consul *hf_consul_of_wire(struct hf_wire *wire)
 {
     return (struct hf_consul *)(void *)wire;
@@ -244,9 +252,13 @@ static inline struct hf_consul *hf_consul_of_wire(struct hf_wire *wire)
 
 /* ---- target.c, token.c --------------------------------------------------- */
 
+/** Read the URL. hf_consul_target_fini() frees what it leaves, also if it
+ * fails. @return as open(). */
 enum hf_status hf_consul_target_read(struct hf_consul *consul,
                                      const struct hf_url *url,
                                      struct hf_error *error);
+
+/* Free what was read, and erase the token. */
 void hf_consul_target_fini(struct hf_consul *consul);
 
 /* The scheme of URLs without TLS, for messages; with it an 's' follows. */
@@ -269,6 +281,9 @@ extern const struct hf_wire_ops hf_consul_wire;
 struct hf_consul_job *hf_consul_job_new(struct hf_consul *consul,
                                         enum hf_consul_job_kind kind,
                                         struct hf_wire_call *call);
+
+/* Take the job out of the list and free it. Its call is done already, or the
+ * store closes. */
 void hf_consul_job_free(struct hf_consul *consul, struct hf_consul_job *job);
 
 /** @return true: it is under way; else it is freed. */
@@ -284,21 +299,12 @@ bool hf_consul_job_start(struct hf_consul *consul, struct hf_consul_job *job,
  * @return 0: it is no mark's key. */
 size_t hf_consul_mark_name(const char *key, size_t len);
 
-bool hf_consul_call_mark_read(struct hf_wire *wire, struct hf_bytes name,
-                              struct hf_wire_call *call, struct hf_instant now);
-bool hf_consul_call_mark_write(struct hf_wire *wire,
-                               const struct hf_wire_mark *mark,
-                               struct hf_wire_call *call,
-                               struct hf_instant now);
-bool hf_consul_call_value_read(struct hf_wire *wire, struct hf_bytes name,
-                               struct hf_wire_call *call,
-                               struct hf_instant now);
-bool hf_consul_call_value_write(struct hf_wire *wire,
-                                const struct hf_wire_mark *value,
-                                struct hf_wire_call *call,
-                                struct hf_instant now);
-bool hf_consul_call_marks(struct hf_wire *wire, struct hf_wire_call *call,
-                          struct hf_instant now);
+/* Of hf_consul_wire, as wire.h says of each. */
+hf_wire_mark_read_fn hf_consul_call_mark_read;
+hf_wire_mark_write_fn hf_consul_call_mark_write;
+hf_wire_mark_read_fn hf_consul_call_value_read;
+hf_wire_mark_write_fn hf_consul_call_value_write;
+hf_wire_marks_fn hf_consul_call_marks;
 
 /** The reply to ASK_MARK. @param body  of status 404: anything.
  * @return false: it cannot be read. */
@@ -317,11 +323,21 @@ bool hf_consul_ask(struct hf_consul *consul, enum hf_consul_step step,
 /* A transaction: begun, its operations each with the text after the key, and
  * asked for. */
 void hf_consul_txn_begin(struct hf_consul *consul, const char *query);
+
+/** Begin an operation of the transaction. @param verb  as Consul names it. */
 void hf_consul_txn_add(struct hf_consul *consul, const char *verb,
                        struct hf_bytes key);
+
+/* The index that the operation compares the key's with; right after
+ * hf_consul_txn_add(). */
 void hf_consul_txn_index(struct hf_consul *consul, uint64_t index);
+
+/* The value that the operation writes. */
 void hf_consul_txn_value(struct hf_consul *consul, struct hf_bytes value);
 void hf_consul_txn_end(struct hf_consul *consul); /* of an operation */
+
+/** Send the transaction, which has an operation at least. @return false: not
+ * READY, or no memory. */
 bool hf_consul_txn_ask(struct hf_consul *consul, enum hf_consul_step step,
                        struct hf_consul_job *job, struct hf_instant now);
 
@@ -344,12 +360,17 @@ bool hf_consul_ask_open(struct hf_consul *consul, enum hf_consul_step step,
 bool hf_consul_ask_session(struct hf_consul *consul, enum hf_consul_step step,
                            const uint8_t *session, struct hf_consul_job *job,
                            struct hf_instant now);
+
+/* The keys of the job's folder, from the leader. */
 bool hf_consul_ask_list(struct hf_consul *consul, struct hf_consul_job *job,
                         struct hf_instant now);
 
 /* OWNED, SCAN, MARKS: all keys. */
 bool hf_consul_ask_all(struct hf_consul *consul, enum hf_consul_step step,
                        struct hf_consul_job *job, struct hf_instant now);
+
+/* Lock the job's key, if it does not exist, and list its folder, in one
+ * transaction. */
 bool hf_consul_ask_create(struct hf_consul *consul, struct hf_consul_job *job,
                           struct hf_instant now);
 
@@ -364,6 +385,8 @@ bool hf_consul_ask_remove(struct hf_consul *consul, const uint8_t *under,
 /** The keys from `from` on, as many as one transaction has. */
 bool hf_consul_ask_read(struct hf_consul *consul, struct hf_consul_job *job,
                         size_t from, struct hf_instant now);
+
+/* Change or delete the job's key, if it has the version still. */
 bool hf_consul_ask_replace(struct hf_consul *consul, struct hf_consul_job *job,
                            const struct hf_wire_change *change,
                            struct hf_instant now);
@@ -381,6 +404,8 @@ void hf_consul_doubt_remove(struct hf_consul *consul,
 /** May an UNDO still delete the job's key? */
 bool hf_consul_doubt_has(const struct hf_consul *consul,
                          const struct hf_consul_job *job);
+
+/* Free all: the store closes. */
 void hf_consul_doubts_free(struct hf_consul *consul);
 
 /* ---- replies.c, refusals.c ----------------------------------------------- */
@@ -435,10 +460,9 @@ void hf_consul_node_foreign(struct hf_consul *consul, uint64_t number,
 
 /* ---- watch.c ------------------------------------------------------------- */
 
-bool hf_consul_watch(struct hf_wire *wire, const struct hf_wire_watched *scope,
-                     void *user, struct hf_instant now,
-                     struct hf_wire_watch **out);
-void hf_consul_watch_fini(struct hf_endpoints_watch *base);
+/* Of hf_consul_wire, and of hf_consul_endpoints. */
+hf_wire_watch_fn hf_consul_watch;
+hf_endpoints_watch_fn hf_consul_watch_fini;
 
 /* ---- examine.c ----------------------------------------------------------- */
 

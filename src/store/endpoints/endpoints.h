@@ -132,6 +132,7 @@ struct hf_endpoints {
     char why[HF_TEXT_REASON];
 };
 
+/* The wire that store/ordered passes back is the node itself. */
 static inline struct hf_endpoints *hf_endpoints_of_wire(struct hf_wire *wire)
 {
     return (struct hf_endpoints *)(void *)wire;
@@ -139,6 +140,8 @@ static inline struct hf_endpoints *hf_endpoints_of_wire(struct hf_wire *wire)
 
 /* The endpoint in use. */
 struct hf_socket_target hf_endpoints_target(const struct hf_endpoints *node);
+
+/* The address of the endpoint in use, as messages show it. */
 static inline const char *hf_endpoints_shown(const struct hf_endpoints *node)
 {
     return node->list[node->at].shown;
@@ -166,17 +169,19 @@ enum hf_status hf_endpoints_open(const struct hf_endpoints_ops *ops,
 
 /* ---- Operations of each table -------------------------------------------- */
 
-void hf_endpoints_close(struct hf_store *base, bool forked);
-void hf_endpoints_resume(struct hf_store *base, struct hf_instant now);
-void hf_endpoints_describe(const struct hf_store *base, unsigned index,
-                           struct hf_instant now, struct hf_node *out);
-void hf_endpoints_job(struct hf_store *base, unsigned index, enum hf_job job,
-                      const struct hf_job_sink *sink);
+/* As store.h says of each. */
+hf_store_close_fn hf_endpoints_close;
+hf_store_resume_fn hf_endpoints_resume;
+hf_store_describe_fn hf_endpoints_describe;
+hf_store_job_fn hf_endpoints_job;
 
 /* ---- tour.c -------------------------------------------------------------- */
 
 /* The endpoint in use is examined: look at the others, then end the jobs. */
 void hf_endpoints_tour_begin(struct hf_endpoints *node, struct hf_instant now);
+
+/** Close the connection of a tour, if one was begun. @param forked  true in a
+ * forked child: send nothing to the server. */
 void hf_endpoints_tour_fini(struct hf_endpoints *node, bool forked);
 
 /* ---- watch.c ------------------------------------------------------------- */
@@ -206,11 +211,11 @@ bool hf_endpoints_watch_keep(struct hf_endpoints_watch *watch, bool is_asked,
 void hf_endpoints_watch_fail(struct hf_endpoints_watch *watch,
                              struct hf_instant now);
 
-void hf_endpoints_watch_opened(struct hf_http *http, struct hf_instant now);
-void hf_endpoints_watch_lost(struct hf_http *http,
-                             const struct hf_http_pending *request,
-                             bool is_unsent, struct hf_instant now);
-void hf_endpoints_watch_closed(struct hf_http *http, struct hf_instant now);
+/* For the events of a watch: when it opens nothing is to be done; when it is
+ * lost, or has closed, the watch has failed. */
+hf_http_fn hf_endpoints_watch_opened;
+hf_http_lost_fn hf_endpoints_watch_lost;
+hf_http_fn hf_endpoints_watch_closed;
 
 /* Of the table of calls. */
 void hf_endpoints_unwatch(struct hf_wire *wire, struct hf_wire_watch *watch);

@@ -44,6 +44,8 @@
 void hf_etcd_key_folder(struct hf_wire_text *text, const char *prefix,
                         struct hf_bytes name);
 
+/* "PREFIX NAME/SESSION" and the rest: the key of an entry, as it was created.
+ */
 void hf_etcd_key_entry(struct hf_wire_text *text, const char *prefix,
                        const struct hf_wire_key *key);
 
@@ -96,11 +98,13 @@ struct hf_etcd {
     struct hf_wire_text position; /* of the next page of a SCAN */
 };
 
+/* The store's struct, which begins with @p node. */
 static inline struct hf_etcd *hf_etcd_of(struct hf_endpoints *node)
 {
     return (struct hf_etcd *)(void *)node;
 }
 
+/* The store's struct, which store/ordered passes back as the wire. */
 static inline struct hf_etcd *hf_etcd_of_wire(struct hf_wire *wire)
 {
     return (struct hf_etcd *)(void *)wire;
@@ -108,9 +112,13 @@ static inline struct hf_etcd *hf_etcd_of_wire(struct hf_wire *wire)
 
 /* ---- target.c ------------------------------------------------------------ */
 
+/** Read the URL. hf_etcd_target_fini() frees what it leaves, also if it fails.
+ * @return as open(). */
 enum hf_status hf_etcd_target_read(struct hf_etcd *etcd,
                                    const struct hf_url *url,
                                    struct hf_error *error);
+
+/* Free what was read, and erase the login. */
 void hf_etcd_target_fini(struct hf_etcd *etcd);
 
 /* The scheme of URLs without TLS, for messages; with it an 's' follows. */
@@ -157,6 +165,7 @@ struct json_t;
 /* Headers of a request; with the token, if there is one. */
 #define HF_ETCD_HEADERS_PLAIN "Content-Type: application/json\r\n"
 
+/* The headers of each request, borrowed until the next login. */
 static inline const char *hf_etcd_headers(const struct hf_etcd *etcd)
 {
     return etcd->headers != NULL ? etcd->headers : HF_ETCD_HEADERS_PLAIN;
@@ -225,10 +234,9 @@ bool hf_etcd_node_is_same(struct hf_etcd *etcd, const struct json_t *body,
 
 /* ---- watch.c ------------------------------------------------------------- */
 
-bool hf_etcd_watch(struct hf_wire *wire, const struct hf_wire_watched *scope,
-                   void *user, struct hf_instant now,
-                   struct hf_wire_watch **out);
-void hf_etcd_watch_fini(struct hf_endpoints_watch *base);
+/* Of hf_etcd_wire, and of hf_etcd_endpoints. */
+hf_wire_watch_fn hf_etcd_watch;
+hf_endpoints_watch_fn hf_etcd_watch_fini;
 
 /* There is a new token: watches that wait for one begin again, where they were.
  */

@@ -380,8 +380,7 @@ bool hf_sql_look_add(struct hf_look *look, const struct hf_sql_row *row);
  */
 void hf_sql_node_looked(struct hf_sql_node *node, const struct hf_look *look);
 
-/** The reply to COUNT or LOWER. @param n  names whose counters are, or were,
- * too great. */
+/** The reply to COUNT or LOWER. @param n  as of hf_findings_counters(). */
 void hf_sql_node_counted(struct hf_sql_node *node, int64_t n);
 
 /** The survey has failed. @param words  of the server. */
