@@ -26,7 +26,8 @@ static size_t read_class(struct span pattern, uint8_t c, bool *has)
     bool is_not =
         pattern.len > 1 && (pattern.at[1] == '^' || pattern.at[1] == '!');
     bool found = false;
-    for (i += is_not; i < pattern.len && pattern.at[i] != ']';) {
+    size_t first = i + is_not;
+    for (i = first; i < pattern.len && (pattern.at[i] != ']' || i == first);) {
         i += pattern.at[i] == '\\' && i + 1 < pattern.len;
         unsigned a = pattern.at[i];
         unsigned b = a;

@@ -5,7 +5,8 @@
  * polls. Cost: O(n log n) for each poll, two allocations. */
 #include "top/rows.h"
 
-#include <fnmatch.h>
+#include "base/glob.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +31,8 @@ static bool is_wanted(const struct top_rows *rows, const struct cli_row *row)
         return true;
     }
     return strpbrk(rows->filter, "*?[") != NULL
-               ? fnmatch(rows->filter, row->name, 0) == 0
+               ? hf_glob_match(rows->filter, strlen(rows->filter), row->name,
+                               row->name_len)
                : strstr(row->name, rows->filter) != NULL;
 }
 

@@ -291,7 +291,8 @@ typedef bool hf_list_fn(void *user, const void *name, size_t name_len,
  *
  * @param client   The client.
  * @param pattern  Glob (`*`, `?`, `[a-z]`, `[!a-z]`, `\` escapes) up to 2 KiB;
- *                 NULL: all.
+ *                 NULL: all. `?` is one byte; a `]` that is the first in its
+ *                 brackets is one of their characters.
  * @param each     Called for each name.
  * @param user     Passed to @p each.
  * @param error    The reason of a failure, or NULL.
@@ -300,7 +301,7 @@ typedef bool hf_list_fn(void *user, const void *name, size_t name_len,
  *         HF_DENIED; HF_CONFIG; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
  *
  * Threads: any. Blocks: 0.9 s for each page of names without a reply.
- * Source: redis.io, SCAN, for @p pattern.
+ * Source: POSIX, Shell Command Language, 2.13.1, for @p pattern.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_client_list(struct hf_client *client, const char *pattern, hf_list_fn *each,

@@ -19,7 +19,9 @@ static bool class_has(struct pattern *pattern, unsigned char c)
     if (is_negated) {
         pattern->at++;
     }
-    while (pattern->at < pattern->end && *pattern->at != ']') {
+    const unsigned char *first = pattern->at; /* a ']' there is a member */
+    while (pattern->at < pattern->end &&
+           (*pattern->at != ']' || pattern->at == first)) {
         if (*pattern->at == '\\' && pattern->at + 1 < pattern->end) {
             pattern->at++;
         }

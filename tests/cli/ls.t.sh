@@ -80,6 +80,21 @@ see() { # URL TITLE
         "$title: a pattern of characters that are excluded, as in a shell"
     is "$(holdfast ls --json '[!j]ob' 2>&1; holdfast ls --json '[^j]ob' 2>&1)" '' \
         "$title: one that excludes the name"
+    run 'j]b'
+    run 'j-b'
+    ok "$title: names with signs" wait_until 10 row_begins 'j]b '
+    ok "$title: both of them" wait_until 10 row_begins 'j-b '
+    # shellcheck disable=SC2317
+    matches() { # PATTERN NAMES
+        is "$(holdfast ls --json "$1" | jq -r .name | xargs)" "$2" "$title: ls '$1'"
+    }
+    matches 'j[]o]b' 'j]b job'
+    matches 'j[!]o]b' j-b
+    matches 'j[^]-]b' job
+    matches 'j[o-]b' 'j-b job'
+    matches 'j[\]]b' 'j]b'
+    matches 'j[\n-p]b' job
+    matches 'j[p-n]b' job
 
     # Readers.
     run -s --label r1 book

@@ -120,6 +120,12 @@ send /n*y\n
 drawn /n*y: 1
 send q
 S
+top 'a filter has the patterns of ls' 'holdfast top' <<'S'
+drawn invoice-2
+send /i[z-a]v*\n
+drawn /i[z-a]v*: 1
+send q
+S
 top 'a pattern on the command line' "holdfast top 'inv*'" <<'S'
 drawn 1 name, 1 holder, 0 waiting
 drawn invoice-2

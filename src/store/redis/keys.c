@@ -92,7 +92,9 @@ static void make_tag(char digits[TAG_DIGITS], unsigned hash_slot)
 
 static void append(char *to, size_t *len, const char *from, size_t n)
 {
-    memcpy(to + *len, from, n);
+    if (n > 0) { /* a pattern of nothing has no address */
+        memcpy(to + *len, from, n);
+    }
     *len += n;
 }
 
@@ -218,22 +220,14 @@ enum hf_redis_side hf_redis_side_read(const char *key, size_t len,
     return *lock_len > 0 ? side : HF_REDIS_SIDES;
 }
 
-/* Redis has `[^a]` for the `[!a]` of a shell, and takes `!` for a member. */
-static void negate_with_caret(char *at, const char *end)
+/* Bytes before the first `[` that is not escaped. */
+static size_t span_without_class(const char *glob, size_t len)
 {
-    bool is_in_class = false;
-    for (; at < end; at++) {
-        if (*at == '\\') {
-            at++; /* the next byte is literal */
-        } else if (is_in_class) {
-            is_in_class = *at != ']';
-        } else if (*at == '[') {
-            is_in_class = true;
-            if (at + 1 < end && at[1] == '!') {
-                at[1] = '^';
-            }
-        }
+    size_t n = 0;
+    while (n < len && glob[n] != '[') {
+        n += glob[n] == '\\' && n + 1 < len ? 2 : 1;
     }
+    return n;
 }
 
 size_t hf_redis_pattern_make(char *out, size_t size, const char *prefix,
@@ -250,12 +244,10 @@ size_t hf_redis_pattern_make(char *out, size_t size, const char *prefix,
         }
         out[len++] = prefix[i];
     }
-    if (glob_len == 0) {
+    size_t n = span_without_class(glob, glob_len);
+    append(out, &len, glob, n);
+    if (n < glob_len || glob_len == 0) {
         out[len++] = '*';
-    } else {
-        char *from = out + len;
-        append(out, &len, glob, glob_len);
-        negate_with_caret(from, out + len);
     }
     return len;
 }

@@ -88,7 +88,9 @@ bool hf_redis_keys_make(struct hf_redis_keys *keys, const char *prefix,
 enum hf_redis_side hf_redis_side_read(const char *key, size_t len,
                                       const char **lock, size_t *lock_len);
 
-/** The pattern for SCAN: the prefix, escaped, then the glob or `*`.
+/** The pattern for SCAN: the prefix, escaped, then the glob or `*`. From a
+ * class on it is `*`: Redis reads `[]a]`, `[a-]` and `[!a]` otherwise than
+ * base/glob.h, by which the client filters the names in any case.
  * @return its length; 0: it does not fit. */
 size_t hf_redis_pattern_make(char *out, size_t size, const char *prefix,
                              size_t prefix_len, const void *glob,
