@@ -1,23 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-# The static library: one object, in which only the public functions are global,
-# so that a program may have functions of its own with any other name. Which are
-# public is read from the version script of the shared library.
+# A static library is one object, in which only its public names are global, so
+# that a program may have functions of its own with any other name.
 #
-#   hf_static_object(VAR MAP FILE...)   VAR is the object's file; of archives
-#                                       it gets what it needs
+#   hf_public_names(VAR MAP)     those of the shared library, from its version
+#                                script
+#   hf_static_object(VAR NAME NAMES FILE...)
+#                                VAR is the object's file; NAMES are global; of
+#                                archives it gets what it needs
 #
 # The compiler makes it (ld -r), since it knows the target. It gets no flags but
 # those that select one: with others it would add its runtime (--coverage), or
 # leave code to link-time optimization, with all names.
-function(hf_static_object var map)
+function(hf_public_names var map)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${map}")
   file(STRINGS "${map}" names REGEX "^ +hf_[a-z_]+;$")
   list(TRANSFORM names REPLACE "[ ;]" "")
+  set(${var} "${names}" PARENT_SCOPE)
+endfunction()
+
+function(hf_static_object var name names)
   list(JOIN names "\n" names)
-  set(list "${PROJECT_BINARY_DIR}/generated/public_symbols.txt")
+  set(list "${PROJECT_BINARY_DIR}/generated/${name}_symbols.txt")
   file(CONFIGURE OUTPUT "${list}" CONTENT "${names}\n" @ONLY)
-  set(whole "${PROJECT_BINARY_DIR}/generated/holdfast_whole.o")
-  set(out "${PROJECT_BINARY_DIR}/generated/holdfast.o")
+  set(whole "${PROJECT_BINARY_DIR}/generated/${name}_whole.o")
+  set(out "${PROJECT_BINARY_DIR}/generated/${name}.o")
   hf_target_flags(flags)
   add_custom_command(OUTPUT "${out}"
     COMMAND "${CMAKE_C_COMPILER}" ${flags} -fno-lto -r -nostdlib -o "${whole}"

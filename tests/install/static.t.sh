@@ -64,8 +64,18 @@ links() { # PROGRAM ARGUMENT...
 ok "a program that has them all links" links static "$HF_BUILD/libholdfast.a" $libs
 ok "and with the shared library" links shared -rdynamic "-L$HF_BUILD" \
     "-Wl,-rpath,$HF_BUILD" -lholdfast
+# Else TLS would call the program's function of that name.
+programs='static shared'
+if [ -e "$HF_BUILD/libholdfast-tls.a" ]; then
+    is "$(globals "$HF_BUILD/libholdfast-tls.a")" hf_tls_module \
+        "of TLS's archive one name is global"
+    # shellcheck disable=SC2086
+    ok 'and with TLS inside' links tls -Wl,-u,hf_tls_module \
+        "$HF_BUILD/libholdfast-tls.a" "$HF_BUILD/libholdfast.a" $libs -lssl -lcrypto
+    programs+=' tls'
+fi
 server_start one
-for program in static shared; do
+for program in $programs; do
     for url in "local://$W/store" "${SERVER_URL[one]}?quarantine=off&node_timeout=5s"; do
         is "$("$W/$program" "$url" 2>&1)" 'fence 1' \
             "$program: and runs on ${url%%:*}"
