@@ -10,6 +10,7 @@
 
 struct hf_held hf_held_of(const struct hf_lease *lease)
 {
+    HF_ASSERT(lease->phase <= HF_PHASE_DONE);
     if (lease->phase != HF_PHASE_HOLDING || lease->state == HF_STATE_LOST) {
         return (struct hf_held){.is_held = false};
     }

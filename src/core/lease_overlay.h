@@ -169,6 +169,7 @@ static inline void hf_vote_set_bound_bucket(struct hf_vote *vote, uint32_t most)
 /* Reset the limits of raises: they are unknown. */
 static inline void hf_vote_unlimit(struct hf_vote *vote)
 {
+    HF_ASSERT(vote->said == HF_SAID_YOURS);
     hf_vote_set_floor_bucket(vote, 0);
     hf_vote_set_bound_bucket(vote, 0);
 }

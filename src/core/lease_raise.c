@@ -48,6 +48,7 @@ bool hf_raise_is_settled(const struct hf_lease *lease,
  */
 static bool is_within(const struct hf_vote *vote, uint64_t value)
 {
+    HF_ASSERT(vote->counter <= HF_FENCE_MAX);
     uint64_t bucket = value >> HF_FLOOR_BITS;
     if (value <= vote->counter) {
         return value == vote->counter;

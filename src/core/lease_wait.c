@@ -384,6 +384,7 @@ bool hf_wait_is_brief(const struct hf_step *step, struct hf_instant until)
  * would be a loop without end. */
 static bool is_failure(const struct hf_event *event)
 {
+    HF_ASSERT(event->verdict <= HF_VERDICT_ERROR); /* OK if it is no answer */
     return event->kind == HF_EV_ANSWER &&
            (event->verdict == HF_VERDICT_ERROR ||
             event->verdict == HF_VERDICT_UNKNOWN ||

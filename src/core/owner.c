@@ -12,6 +12,7 @@ static const char hex_digits[] = "0123456789abcdef";
 
 /* The prefix of an owner whose lock was released with a reservation. */
 static const char ended_mark[] = "ended:";
+#define ENDED_LEN (sizeof(ended_mark) - 1) /* bytes, without the NUL */
 
 /* Two hex digits for each byte. */
 #define ID_TEXT_LEN ((size_t)2 * HF_OWNER_ID_LEN)
@@ -86,10 +87,11 @@ size_t hf_owner_emit(char out[HF_OWNER_MAX], const uint8_t id[HF_OWNER_ID_LEN],
 
 static int hex_value(char c)
 {
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    int value = c >= '0' && c <= '9'   ? c - '0'
+                : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                       : -1;
+    HF_ASSERT(value < 16); /* so two of them are a byte */
+    return value;
 }
 
 /* Any bytes as printable text: bytes outside printable ASCII become %XX. */
@@ -183,7 +185,11 @@ static size_t next_field(const char *text, size_t len, size_t *at)
 
 static bool has_id(const char *text, size_t len)
 {
-    if (len <= ID_TEXT_LEN || text[ID_TEXT_LEN] != ':') {
+    if (len <= ID_TEXT_LEN) {
+        return false;
+    }
+    HF_ASSERT(text != NULL);
+    if (text[ID_TEXT_LEN] != ':') {
         return false;
     }
     for (size_t i = 0; i < ID_TEXT_LEN; i++) {
@@ -194,14 +200,19 @@ static bool has_id(const char *text, size_t len)
     return true;
 }
 
+/* The bytes of the mark before the owner; 0: it has none. */
+static size_t ended_len(const char *text, size_t len)
+{
+    return len > ENDED_LEN && memcmp(text, ended_mark, ENDED_LEN) == 0
+               ? ENDED_LEN
+               : 0;
+}
+
 bool hf_owner_is_ours(const void *text, size_t len)
 {
-    const char *bytes = text;
-    size_t mark_len = sizeof(ended_mark) - 1;
-    if (len > mark_len && memcmp(bytes, ended_mark, mark_len) == 0) {
-        return has_id(bytes + mark_len, len - mark_len);
-    }
-    return has_id(bytes, len);
+    size_t skipped = ended_len(text, len);
+    HF_ASSERT(skipped <= len);
+    return has_id((const char *)text + skipped, len - skipped);
 }
 
 static bool describe_ours(const char *text, size_t len, struct hf_holder *out)
@@ -228,18 +239,14 @@ static bool describe_ours(const char *text, size_t len, struct hf_holder *out)
 
 void hf_owner_describe(const void *text, size_t len, struct hf_holder *out)
 {
-    const char *bytes = text;
-    size_t mark_len = sizeof(ended_mark) - 1;
+    size_t skipped = ended_len(text, len);
+    const char *bytes = (const char *)text + skipped;
     out->host[0] = '\0';
     out->label[0] = '\0';
     out->pid = 0;
     out->since_s = 0;
-    out->kind = HF_HOLDER_HOLDFAST;
-    if (len > mark_len && memcmp(bytes, ended_mark, mark_len) == 0) {
-        out->kind = HF_HOLDER_ENDED;
-        bytes += mark_len;
-        len -= mark_len;
-    }
+    out->kind = skipped > 0 ? HF_HOLDER_ENDED : HF_HOLDER_HOLDFAST;
+    len -= skipped;
     describe_printable(bytes, len, out->owner, sizeof(out->owner));
     if (!describe_ours(bytes, len, out)) {
         HF_ASSERT(out->host[0] == '\0' && out->label[0] == '\0');
@@ -298,8 +305,12 @@ bool hf_owner_parse(const char *text, size_t *owner_len, uint64_t *fence)
     return true;
 }
 
-static uint64_t mix(uint64_t digest, uint64_t word)
+/* The next `len` bytes, at most one word of them. */
+static uint64_t mix(uint64_t digest, const unsigned char *bytes, size_t len)
 {
+    uint64_t word = 0;
+    HF_ASSERT(len <= sizeof(word));
+    memcpy(&word, bytes, len);
     digest = (digest ^ word) * UINT64_C(0x9e3779b97f4a7c15);
     return digest ^ digest >> 32;
 }
@@ -310,17 +321,14 @@ uint32_t hf_owner_digest(const void *text, size_t len)
 {
     const unsigned char *bytes = text;
     uint64_t digest = UINT64_C(14695981039346656037) ^ len;
-    uint64_t word;
     /* On the path of every request: whole words of a fixed size. */
-    for (; len >= sizeof(word); len -= sizeof(word)) {
-        memcpy(&word, bytes, sizeof(word));
-        digest = mix(digest, word);
-        bytes += sizeof(word);
+    for (; len >= sizeof(digest); len -= sizeof(digest)) {
+        digest = mix(digest, bytes, sizeof(digest));
+        bytes += sizeof(digest);
     }
+    HF_ASSERT(len < sizeof(digest));
     if (len > 0) {
-        word = 0;
-        memcpy(&word, bytes, len);
-        digest = mix(digest, word);
+        digest = mix(digest, bytes, len);
     }
     uint32_t folded = (uint32_t)digest;
     return folded == 0 ? 1 : folded;

@@ -61,6 +61,7 @@ static bool same_id(const char a[HF_SERVER_ID_MAX],
                     const char b[HF_SERVER_ID_MAX])
 {
     size_t a_len = strnlen(a, HF_SERVER_ID_MAX);
+    HF_ASSERT(a_len <= HF_SERVER_ID_MAX); /* so both are read within bounds */
     return a_len == strnlen(b, HF_SERVER_ID_MAX) && memcmp(a, b, a_len) == 0;
 }
 
@@ -112,12 +113,15 @@ static bool is_durable(const struct hf_identity *identity,
            identity->is_durable && !is_promoted(identity, marker) && is_latest;
 }
 
-static bool is_other_shape(const struct hf_shape *a, const struct hf_shape *b)
+static bool is_other_shape(const struct hf_shape *marked,
+                           const struct hf_shape *ours)
 {
-    bool is_old = a->fence_keep_ms == 0;
-    return a->max_ttl_ms != b->max_ttl_ms || a->nodes != b->nodes ||
-           a->fence_base != b->fence_base ||
-           (!is_old && a->fence_keep_ms != b->fence_keep_ms);
+    HF_ASSERT(ours->max_ttl_ms > 0 && ours->nodes > 0);
+    bool is_old = marked->fence_keep_ms == 0;
+    return marked->max_ttl_ms != ours->max_ttl_ms ||
+           marked->nodes != ours->nodes ||
+           marked->fence_base != ours->fence_base ||
+           (!is_old && marked->fence_keep_ms != ours->fence_keep_ms);
 }
 
 void hf_quarantine_declare(const struct hf_identity *identity,
