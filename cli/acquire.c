@@ -160,7 +160,7 @@ static void confirm(struct cli_acquire *take)
 }
 
 /* Without this descriptor neither replies nor timeouts would wake the loop. */
-static bool has_descriptor(struct cli_acquire *take)
+static bool check_descriptor(struct cli_acquire *take)
 {
     struct cli_out out;
     if (hf_client_fd(take->client) >= 0) {
@@ -180,7 +180,7 @@ enum hf_status cli_acquire(struct cli_acquire *take)
     take->is_over = false;
     take->signal = 0;
     take->lock = NULL;
-    if (!has_descriptor(take)) {
+    if (!check_descriptor(take)) {
         return take->outcome;
     }
     take->outcome = hf_op_start_acquire(take->client, take->request, on_done,

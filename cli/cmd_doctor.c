@@ -266,7 +266,7 @@ static bool init_once(struct hf_client *client, const struct cli_args *args,
 }
 
 /* On a terminal: has the list been confirmed with a typed yes? */
-static bool is_confirmed(void)
+static bool ask_to_confirm(void)
 {
     struct cli_out out;
     char line[HF_TEXT_SHORT] = "";
@@ -286,7 +286,7 @@ static int init(struct hf_client *client, const struct cli_args *args)
     struct hf_error error = {.text = ""};
     bool is_said = init_once(client, args, args->is_forced ? HF_INIT_FORCE : 0,
                              &status, &error);
-    if (is_said && status != HF_OK && !args->is_forced && is_confirmed()) {
+    if (is_said && status != HF_OK && !args->is_forced && ask_to_confirm()) {
         is_said = init_once(client, args, HF_INIT_FORCE, &status, &error);
     }
     if (!is_said) {
@@ -321,7 +321,7 @@ static int say_which(struct hf_client *client, const char *word)
 }
 
 /* @return whether the word means this node. */
-static bool is_meant(struct hf_client *client, const char *word, int idx)
+static bool matches_node(struct hf_client *client, const char *word, int idx)
 {
     struct cli_node node;
     cli_node(client, idx, &node);
@@ -337,7 +337,7 @@ static int quarantine(struct hf_client *client, const struct cli_args *args)
     int code = 0;
     int meant = 0;
     for (int i = 0; i < hf_client_nodes(client); i++) {
-        meant += is_meant(client, word, i) ? 1 : 0;
+        meant += matches_node(client, word, i) ? 1 : 0;
     }
     if (meant == 0 || (word == NULL && meant > 1)) {
         return say_which(client, word);
@@ -345,7 +345,7 @@ static int quarantine(struct hf_client *client, const struct cli_args *args)
     cli_out_init(&report.out, STDOUT_FILENO);
     for (int i = 0; i < hf_client_nodes(client) && code == 0; i++) {
         struct hf_error error = {.text = ""};
-        if (is_meant(client, word, i)) {
+        if (matches_node(client, word, i)) {
             enum hf_status status = hf_client_quarantine_node(
                 client, i, on_init_finding, &report, &error);
             code =

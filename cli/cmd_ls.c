@@ -112,7 +112,8 @@ static int list(struct cli_out *out, struct hf_client *client,
     const char *pattern = args->n_words > 0 ? args->words[0] : NULL;
     int code = args->is_json ? lines(out, client, pattern)
                              : table(out, client, pattern);
-    return code == 0 && !args->is_quiet && !cli_store_is_complete(client, NULL)
+    return code == 0 && !args->is_quiet &&
+                   !cli_store_check_complete(client, NULL)
                ? put_few(client, 0, "ls", ": locks may be missing")
                : code;
 }
@@ -132,7 +133,7 @@ static int look(struct hf_client *client, const struct cli_args *args,
 
 /* ls -q NAME: the exit code is the answer, as of grep -q. A name that is only
  * reserved after the end of its holder is not held. */
-static int is_held(struct hf_client *client, const char *name)
+static int check_held(struct hf_client *client, const char *name)
 {
     struct cli_info info;
     struct hf_error error = {.text = ""};
@@ -146,7 +147,7 @@ static int is_held(struct hf_client *client, const char *name)
     if (!is_free || info.split) {
         return 0;
     }
-    return cli_store_is_complete(client, &info)
+    return cli_store_check_complete(client, &info)
                ? NOT_HELD
                : put_few(client, CLI_EXIT_UNREACHABLE, name,
                          ": it may be held");
@@ -190,7 +191,7 @@ static int run(struct cli_args *args)
     if (args->is_follow) {
         code = cli_view_follow(client, args, name);
     } else if (args->is_quiet && !args->is_json && name != NULL) {
-        code = is_held(client, name);
+        code = check_held(client, name);
     } else {
         code = look(client, args, name);
     }

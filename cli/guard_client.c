@@ -97,7 +97,7 @@ static bool find_error(struct cli_guard_client *client, const char *text)
 }
 
 /* Redis replies with its errors. */
-static bool has_reply_error(struct cli_guard_client *client)
+static bool find_reply_error(struct cli_guard_client *client)
 {
     static const char *const errors[] = {"ERR ",   "NOAUTH ",  "NOPERM ",
                                          "BUSY ",  "LOADING ", "WRONGPASS ",
@@ -196,12 +196,12 @@ bool cli_guard_client_run(struct cli_guard_client *client, const char *text,
     bool has_failed = child->status != 0;
     bool has_replies = client->guard->client->has_replies;
     const char *reason = cli_guard_relay_reason(&client->relay);
-    if (reason[0] != '\0' && !has_reply_error(client)) {
+    if (reason[0] != '\0' && !find_reply_error(client)) {
         return fail(client, CLI_EXIT_UNREACHABLE, reason, "", "");
     }
     bool is_known = (has_failed || has_replies) &&
                     (find_error(client, client->err) ||
-                     (has_replies && has_reply_error(client)));
+                     (has_replies && find_reply_error(client)));
     if (is_known) {
         find_code(client);
         return false;

@@ -137,7 +137,7 @@ static int lacks_dashes(const struct cli_cmd *cmd, struct cli_args *args,
     return code != 0 ? code : propose_dashes(cmd, all, words);
 }
 
-static bool has_dashes(char **words)
+static bool has_dashes(char *const *words)
 {
     for (; *words != NULL; words++) {
         if (strcmp(*words, "--") == 0) {

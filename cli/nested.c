@@ -130,7 +130,7 @@ static void collect(struct above *above)
     free(buf);
 }
 
-static bool is_above(struct above *above, const char *owner)
+static bool find_above(struct above *above, const char *owner)
 {
     if (above->owners == NULL) {
         collect(above);
@@ -150,9 +150,9 @@ struct search {
 static bool look_at(void *user, const struct hf_queue_entry *entry)
 {
     struct search *search = user;
-    search->found =
-        !hf_queue_entry_is_waiting(entry) &&
-        is_above(search->above, hf_holder_owner(hf_queue_entry_holder(entry)));
+    search->found = !hf_queue_entry_is_waiting(entry) &&
+                    find_above(search->above,
+                               hf_holder_owner(hf_queue_entry_holder(entry)));
     return !search->found;
 }
 
@@ -170,8 +170,8 @@ static bool holds(struct hf_client *client, const struct hf_name *name,
                         NULL) != HF_OK) {
         return false;
     }
-    return search.found ||
-           (*kind == HF_HOLDER_HOLDFAST && is_above(above, info.holder.owner));
+    return search.found || (*kind == HF_HOLDER_HOLDFAST &&
+                            find_above(above, info.holder.owner));
 }
 
 static int refuse(const struct hf_name *name, bool is_of_acquire,

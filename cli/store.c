@@ -168,7 +168,7 @@ int cli_store_open(struct cli_config *config, const struct cli_args *args,
 /* True if the notice must be printed: the file that records it was not there,
  * or could not be created. It is in the store's folder, in the home folder of
  * the password database. */
-static bool is_first_notice(void)
+static bool mark_first_notice(void)
 {
     char home[CLI_HOME_MAX], path[sizeof(home) + HF_TEXT_NAME];
     struct cli_out out;
@@ -191,7 +191,7 @@ void cli_store_notice(const struct cli_config *config,
 {
     struct cli_out out;
     if (config->source != CLI_FROM_NOWHERE || args->is_quiet ||
-        !is_first_notice()) {
+        !mark_first_notice()) {
         return;
     }
     cli_out_init(&out, STDERR_FILENO);
@@ -241,8 +241,8 @@ void cli_store_put_nodes(struct cli_out *out, struct hf_client *client)
     cli_out_text(out, is_first ? "" : ")");
 }
 
-bool cli_store_is_complete(struct hf_client *client,
-                           const struct cli_info *info)
+bool cli_store_check_complete(struct hf_client *client,
+                              const struct cli_info *info)
 {
     struct cli_node node;
     int n_nodes = hf_client_nodes(client);

@@ -57,7 +57,7 @@ struct cli_info; /* snapshot.h */
 
 /* Servers in quarantine answer, and may have lost locks. @return whether the
  * others are a majority; of `info`, if it is not NULL, those that answered. */
-bool cli_store_is_complete(struct hf_client *client,
-                           const struct cli_info *info);
+bool cli_store_check_complete(struct hf_client *client,
+                              const struct cli_info *info);
 
 #endif

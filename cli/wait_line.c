@@ -186,7 +186,7 @@ static void put_head(struct cli_out *out, const struct cli_line *line,
 /* True if the lease was renewed during this wait: its end has moved since the
  * first reading, with the same owner. (Between two readings it may move too
  * little to tell.) */
-static bool is_renewed(struct cli_line *line, const struct cli_holder *holder)
+static bool note_renewal(struct cli_line *line, const struct cli_holder *holder)
 {
     int64_t end_ns = cli_time_now_ns() + holder->remaining_ms * CLI_NS_PER_MS;
     if (strcmp(line->owner, holder->owner) != 0) {
@@ -214,7 +214,7 @@ static bool put_lease(struct cli_out *out, struct cli_line *line,
     }
     cli_out_text(out, ", lease until ");
     cli_format_end(out, holder);
-    return holder->kind != HF_HOLDER_SHARED && is_renewed(line, holder);
+    return holder->kind != HF_HOLDER_SHARED && note_renewal(line, holder);
 }
 
 /* Make `text` "" if it needs more than `*left` columns; else subtract them. */

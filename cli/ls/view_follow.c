@@ -324,7 +324,7 @@ static void put_store(struct follow *follow, const char *event,
  * first. */
 static void put_completeness(struct follow *follow)
 {
-    bool is_complete = cli_store_is_complete(follow->client, NULL);
+    bool is_complete = cli_store_check_complete(follow->client, NULL);
     char text[LINE_ROOM];
     struct cli_out out;
     if (is_complete == !follow->is_incomplete) {

@@ -90,7 +90,7 @@ static int refuse_ancestor(const struct cli_keeper *keeper)
 }
 
 /* A store that refuses to write may be read: the lock may have a holder. */
-static bool is_reached(const struct cli_keeper *keeper)
+static bool check_reached(const struct cli_keeper *keeper)
 {
     struct cli_info info;
     struct hf_error error;
@@ -106,7 +106,7 @@ static int refuse(struct cli_keeper *keeper, const struct cli_acquire *take)
 {
     return take->outcome == HF_UNAVAILABLE &&
                    keeper->args->on_unreachable == CLI_UNREACHABLE_RUN &&
-                   !is_reached(keeper)
+                   !check_reached(keeper)
                ? go_without(keeper, take->error.text)
                : cli_acquire_failed(take, keeper->args);
 }

@@ -21,7 +21,7 @@
 
 #include <string.h>
 
-static bool is_unmarked(struct cli_keeper *keeper, struct cli_acquire *take)
+static bool check_unmarked(struct cli_keeper *keeper, struct cli_acquire *take)
 {
     const struct cli_args *args = keeper->args;
     HF_ASSERT(args->n_names > 0);
@@ -87,7 +87,7 @@ static bool can_reserve(struct cli_keeper *keeper, struct cli_acquire *take)
 bool cli_keeper_may_begin(struct cli_keeper *keeper, struct cli_acquire *take)
 {
     bool is_once = keeper->args->once_ms != CLI_UNSET;
-    return is_once ? is_unmarked(keeper, take) : can_reserve(keeper, take);
+    return is_once ? check_unmarked(keeper, take) : can_reserve(keeper, take);
 }
 
 static bool has_failed(const struct cli_keeper *keeper)

@@ -16,11 +16,9 @@
 /* Timeout of the request for the present holder: 0.9 s. */
 #define LOOK_LEFT_MS 1500
 
-static bool is_ours(struct hf_lock *lock, const struct cli_holder *holder)
+static bool is_ours(const char *owner, const struct cli_holder *holder)
 {
-    char owner[HF_OWNER_TEXT_MAX];
     size_t len = strlen(holder->owner);
-    hf_lock_owner(lock, owner);
     return strncmp(owner, holder->owner, len) == 0 && owner[len] == '@';
 }
 
@@ -30,6 +28,7 @@ void cli_lost_look(struct cli_lost *lost, struct hf_client *client,
 {
     struct cli_info info;
     struct hf_error error;
+    char owner[HF_OWNER_TEXT_MAX];
     HF_ASSERT(args->n_names > 0);
     lost->by.kind = HF_HOLDER_NONE;
     if (left_ms < LOOK_LEFT_MS || args->n_names != 1 ||
@@ -38,8 +37,9 @@ void cli_lost_look(struct cli_lost *lost, struct hf_client *client,
                     &error) != HF_OK) {
         return;
     }
+    hf_lock_owner(lock, owner);
     if (info.holder.kind == HF_HOLDER_HOLDFAST &&
-        !is_ours(lock, &info.holder)) {
+        !is_ours(owner, &info.holder)) {
         lost->by = info.holder;
     }
 }

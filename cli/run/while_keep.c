@@ -228,7 +228,7 @@ static int64_t check_lock(struct cli_while *keep)
 {
     bool is_lost = hf_lock_state(keep->lock) == HF_STATE_LOST;
     int64_t left_ms = hf_lock_remaining_ms(keep->lock);
-    if (cli_note_is_asked(&keep->note)) {
+    if (cli_note_read_asked(&keep->note)) {
         cli_note_answer(&keep->note, (int)hf_lock_release(keep->lock));
         keep->lock = NULL;
         return -1;

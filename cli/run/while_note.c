@@ -96,7 +96,7 @@ void cli_note_open(struct cli_note *note, const char *owner, const char *name)
     }
 }
 
-bool cli_note_is_asked(const struct cli_note *note)
+bool cli_note_read_asked(const struct cli_note *note)
 {
     struct signalfd_siginfo info;
     char asked = 0;

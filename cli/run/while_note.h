@@ -8,7 +8,7 @@
  *     keeper                                      release
  *     cli_note_open(&note, owner, name);
  *     poll note.signals                           cli_note_ask(owner, name)
- *     if (cli_note_is_asked(&note)) {                │  waits
+ *     if (cli_note_read_asked(&note)) {              │  waits
  *         status = hf_lock_release(lock);            │
  *         cli_note_answer(&note, status);         returns the status
  *     } */
@@ -28,7 +28,7 @@ struct cli_note {
 void cli_note_open(struct cli_note *note, const char *owner, const char *name);
 
 /* @return true if the lock is to be released. */
-bool cli_note_is_asked(const struct cli_note *note);
+bool cli_note_read_asked(const struct cli_note *note);
 
 /* Report the status of the release. */
 void cli_note_answer(const struct cli_note *note, int status);
