@@ -98,7 +98,7 @@ void __wrap_hf_socket_expire(struct hf_socket *socket, struct hf_instant now);
 ssize_t __wrap_hf_socket_read(struct hf_socket *socket, void *data, size_t len);
 ssize_t __wrap_hf_socket_write(struct hf_socket *socket, const void *data,
                                size_t len);
-bool __wrap_hf_socket_is_dead(struct hf_socket *socket);
+bool __wrap_hf_socket_is_dead(const struct hf_socket *socket);
 void __wrap_hf_socket_close(struct hf_socket *socket, bool quiet);
 
 static struct peer *peer_of(const struct hf_socket *socket)
@@ -170,7 +170,7 @@ ssize_t __wrap_hf_socket_write(struct hf_socket *socket, const void *data,
     return (ssize_t)(is_mood(MOOD_SIPS) ? len / 2 + 1 : len);
 }
 
-bool __wrap_hf_socket_is_dead(struct hf_socket *socket)
+bool __wrap_hf_socket_is_dead(const struct hf_socket *socket)
 {
     FUZZ_CHECK(socket->state == HF_SOCKET_OPEN);
     return is_mood(MOOD_LOOKS_DEAD);

@@ -321,7 +321,7 @@ size_t hf_socket_read_last(struct hf_socket *socket, void *data, size_t len)
     return 0;
 }
 
-bool hf_socket_is_dead(struct hf_socket *socket)
+bool hf_socket_is_dead(const struct hf_socket *socket)
 {
     return link_of(socket)->is_ended;
 }

@@ -53,7 +53,7 @@ const char *hf_version(void)
 bool hf_has_tls(void)
 {
     int before = hf_cancel_state_hold();
-    bool is_there = hf_tls_is_there();
+    bool is_there = hf_tls_find();
     hf_cancel_state_restore(before);
     return is_there;
 }

@@ -22,7 +22,7 @@ struct module_search {
     int error;                       /* why not; 0: there is none */
 };
 
-static bool is_in(const char *dir, struct module_search *search)
+static bool find_in(const char *dir, struct module_search *search)
 {
     int len =
         snprintf(search->path, HF_MODULE_PATH_MAX, "%s/%s", dir, search->file);
@@ -39,8 +39,8 @@ static bool is_in(const char *dir, struct module_search *search)
 }
 
 /* `folder` is relative to the folder of the file `near`. */
-static bool is_near(const char *near, const char *folder,
-                    struct module_search *search)
+static bool find_near(const char *near, const char *folder,
+                      struct module_search *search)
 {
     char dir[HF_MODULE_PATH_MAX];
     const char *slash = strrchr(near, '/');
@@ -49,13 +49,13 @@ static bool is_near(const char *near, const char *folder,
     }
     int len = snprintf(dir, sizeof(dir), "%.*s/%s", (int)(slash - near), near,
                        folder);
-    return len > 0 && (size_t)len < sizeof(dir) && is_in(dir, search);
+    return len > 0 && (size_t)len < sizeof(dir) && find_in(dir, search);
 }
 
-static bool is_beside(const char *library, struct module_search *search)
+static bool find_beside(const char *library, struct module_search *search)
 {
-    return library[0] == '/' && (is_near(library, HF_MODULE_FOLDER, search) ||
-                                 is_near(library, ".", search));
+    return library[0] == '/' && (find_near(library, HF_MODULE_FOLDER, search) ||
+                                 find_near(library, ".", search));
 }
 
 /** A line of /proc/self/maps: FIRST-END RIGHTS OFFSET DEVICE INODE FILE.
@@ -94,13 +94,13 @@ static void mapped_file(const void *address, char path[HF_MODULE_PATH_MAX])
  * loaded and where a link to it leads, then in the program's tree. A store's
  * module has a copy of this code: it searches for the other modules in its own
  * folder. */
-static bool is_in_moved_tree(struct module_search *search)
+static bool find_in_moved_tree(struct module_search *search)
 {
     static const char here[] = "";
     Dl_info about;
     char program[HF_MODULE_PATH_MAX];
     char library[HF_MODULE_PATH_MAX];
-    if (dladdr(here, &about) != 0 && is_beside(about.dli_fname, search)) {
+    if (dladdr(here, &about) != 0 && find_beside(about.dli_fname, search)) {
         return true;
     }
     ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
@@ -109,8 +109,8 @@ static bool is_in_moved_tree(struct module_search *search)
     }
     program[len] = '\0';
     mapped_file(here, library);
-    return (strcmp(library, program) != 0 && is_beside(library, search)) ||
-           is_near(program, HF_BIN_TO_MODULES, search);
+    return (strcmp(library, program) != 0 && find_beside(library, search)) ||
+           find_near(program, HF_BIN_TO_MODULES, search);
 }
 
 /* A setuid program must trust neither the variable, which its caller sets, nor
@@ -118,13 +118,13 @@ static bool is_in_moved_tree(struct module_search *search)
 static bool find(struct module_search *search)
 {
     const char *dir = secure_getenv("HOLDFAST_MODULE_DIR");
-    if (dir != NULL && dir[0] == '/' && is_in(dir, search)) {
+    if (dir != NULL && dir[0] == '/' && find_in(dir, search)) {
         return true;
     }
-    if (getauxval(AT_SECURE) == 0 && is_in_moved_tree(search)) {
+    if (getauxval(AT_SECURE) == 0 && find_in_moved_tree(search)) {
         return true;
     }
-    return is_in(HF_MODULE_DIR, search);
+    return find_in(HF_MODULE_DIR, search);
 }
 
 /* ---- Loading ----------------------------------------------------------- */

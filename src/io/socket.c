@@ -484,7 +484,7 @@ size_t hf_socket_read_last(struct hf_socket *socket, void *data, size_t len)
 
 /* With TLS, unread bytes do not count as the end: they may be close_notify, but
  * also a session ticket. */
-bool hf_socket_is_dead(struct hf_socket *socket)
+bool hf_socket_is_dead(const struct hf_socket *socket)
 {
     char byte;
     HF_ASSERT(socket->state == HF_SOCKET_OPEN);

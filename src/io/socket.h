@@ -95,7 +95,7 @@ ssize_t hf_socket_write(struct hf_socket *socket, const void *data, size_t len);
 size_t hf_socket_read_last(struct hf_socket *socket, void *data, size_t len);
 
 /* Has the peer closed the connection? For connections that were idle. */
-bool hf_socket_is_dead(struct hf_socket *socket);
+bool hf_socket_is_dead(const struct hf_socket *socket);
 
 /** @param quiet  true in a forked child: send nothing to the peer. */
 void hf_socket_close(struct hf_socket *socket, bool quiet);

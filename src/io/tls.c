@@ -77,7 +77,7 @@ static const char *missing(const struct hf_tls_ops *ops)
 }
 
 /* Only `abi` may be read of a table of another version. */
-static bool is_usable(const struct hf_tls_ops *ops, const char *file,
+static bool check_ops(const struct hf_tls_ops *ops, const char *file,
                       char *reason, size_t size)
 {
     if (ops == NULL || ops->abi != HF_TLS_ABI) {
@@ -107,10 +107,10 @@ static bool find_ops(struct hf_tls *tls, char *reason, size_t size)
         }
         tls->ops = dlsym(module, "hf_tls_module");
     }
-    return is_usable(tls->ops, path, reason, size);
+    return check_ops(tls->ops, path, reason, size);
 }
 
-bool hf_tls_is_there(void)
+bool hf_tls_find(void)
 {
     char reason[HF_TEXT_REASON];
     struct hf_tls tls = {0};

@@ -132,7 +132,7 @@ struct hf_tls *hf_tls_new(const struct hf_tls_settings *settings, char *reason,
 bool hf_tls_is_exposed(const char *key);
 
 /* Is there a module, and of this version? */
-bool hf_tls_is_there(void);
+bool hf_tls_find(void);
 
 /* NULL is fine. All its connections must be closed. */
 void hf_tls_free(struct hf_tls *tls);
