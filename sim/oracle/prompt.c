@@ -120,7 +120,8 @@ void sim_prompt_kept(struct sim_oracle *oracle, const struct sim_arg *owner)
 
 /* In the embedded store the end of a process frees its locks, in whatever state
  * it was: sim_prompt_anew() then starts the time again. */
-static bool has_ended(struct sim_oracle *oracle, const struct sim_live *live)
+static bool has_ended(const struct sim_oracle *oracle,
+                      const struct sim_live *live)
 {
     const struct sim_process *process =
         &oracle->world->processes[live->process];
@@ -241,8 +242,8 @@ static unsigned own_nodes(const struct sim_oracle *oracle,
     return mask;
 }
 
-static bool is_open_chain(struct sim_oracle *oracle, unsigned name,
-                          const struct sim_chain *chain, unsigned nodes)
+static bool check_chain_open(struct sim_oracle *oracle, unsigned name,
+                             const struct sim_chain *chain, unsigned nodes)
 {
     unsigned kept = kept_nodes(oracle, chain);
     HF_ASSERT(name < SIM_NAMES_MAX);
@@ -254,12 +255,13 @@ static bool is_open_chain(struct sim_oracle *oracle, unsigned name,
     return is_open;
 }
 
-static bool is_open(struct sim_oracle *oracle, unsigned names, unsigned nodes)
+static bool check_open(struct sim_oracle *oracle, unsigned names,
+                       unsigned nodes)
 {
     for (unsigned i = 0; i < SIM_NAMES_MAX; i++) {
         for (unsigned j = 0; j <= SIM_SLOTS_MAX && (names >> i & 1) != 0; j++) {
             const struct sim_chain *chain = oracle->chains[i][j];
-            if (chain != NULL && !is_open_chain(oracle, i, chain, nodes)) {
+            if (chain != NULL && !check_chain_open(oracle, i, chain, nodes)) {
                 return false;
             }
         }
@@ -280,7 +282,7 @@ static bool is_in_hand(const struct sim_oracle *oracle, unsigned names)
 }
 
 /* A client wants one of the names, none is held, and a grant is possible. */
-static bool is_due(struct sim_oracle *oracle, unsigned names)
+static bool check_due(struct sim_oracle *oracle, unsigned names)
 {
     bool is_wanted = false;
     unsigned nodes = (1U << oracle->world->story->n_nodes) - 1;
@@ -301,7 +303,7 @@ static bool is_due(struct sim_oracle *oracle, unsigned names)
         is_wanted = true;
     }
     return is_wanted && is_majority(oracle, nodes) &&
-           !is_in_hand(oracle, names) && is_open(oracle, names, nodes);
+           !is_in_hand(oracle, names) && check_open(oracle, names, nodes);
 }
 
 /* ---- The clock --------------------------------------------------------- */
@@ -383,7 +385,7 @@ static void look_at(struct sim_oracle *oracle, unsigned names)
     int64_t most_ns = allowed_ns(oracle, names);
     int64_t now_ns = oracle->world->now_ns;
     int64_t since_ns = free_since(oracle, names);
-    if (!is_due(oracle, names)) {
+    if (!check_due(oracle, names)) {
         set_free(oracle, names, -1);
         return;
     }

@@ -20,7 +20,7 @@ struct text {
 };
 
 /* Match [set]: `pattern` is after the bracket, and moves past the set. */
-static bool is_in_set(struct text *pattern, char c)
+static bool match_set(struct text *pattern, char c)
 {
     bool is_found = false;
     bool is_negated = pattern->at < pattern->end && *pattern->at == '^';
@@ -50,7 +50,7 @@ static bool match_one(struct text *pattern, char c)
         return true;
     }
     if (p == '[') {
-        return is_in_set(pattern, c);
+        return match_set(pattern, c);
     }
     if (p == '\\' && pattern->at < pattern->end) {
         p = *pattern->at++;

@@ -51,7 +51,7 @@ static bool read_small(struct sim_reader *reader, const char *what,
 }
 
 /* @return false: the word is no flag, and the turn is unchanged. */
-static bool is_flag(struct sim_turn *turn, const char *word)
+static bool read_flag(struct sim_turn *turn, const char *word)
 {
     const struct {
         const char *name;
@@ -70,7 +70,7 @@ static bool is_flag(struct sim_turn *turn, const char *word)
 }
 
 /* @return false: the word is no kind of turn. */
-static bool is_kind(struct sim_turn *turn, const char *word)
+static bool read_kind(struct sim_turn *turn, const char *word)
 {
     for (int kind = SIM_TURN_LOCK + 1; kind < SIM_TURN_KINDS; kind++) {
         if (strcmp(word, sim_turn_name((enum sim_turn_kind)kind)) == 0) {
@@ -117,7 +117,7 @@ static bool read_turn_word(struct sim_reader *reader, struct sim_turn *turn,
     if (strcmp(word, "reserve") == 0) {
         return sim_reader_ms(reader, word, &turn->reserve_ms);
     }
-    return is_flag(turn, word) || is_kind(turn, word) ||
+    return read_flag(turn, word) || read_kind(turn, word) ||
            sim_reader_fail(reader, "a turn has no \"%.40s\"", word);
 }
 

@@ -210,7 +210,7 @@ static void begin(struct sim_workload *lane)
     note_begin(lane);
     sim_process_open(lane->process);
     struct hf_error error;
-    if (turn->period_ms > 0 && sim_workload_is_marked(lane)) {
+    if (turn->period_ms > 0 && sim_workload_check_marked(lane)) {
         sim_oracle_given_up(world->oracle, lane->number);
         sim_workload_note(lane, SIM_NOTE_GIVEN_UP, "marked, or unknown");
         sim_workload_rest(lane);

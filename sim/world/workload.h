@@ -43,7 +43,7 @@ uint64_t sim_workload_fence(const struct sim_workload *lane);
 void sim_workload_call(struct sim_workload *lane);
 
 /* Was a command started in the period? */
-bool sim_workload_is_marked(struct sim_workload *lane);
+bool sim_workload_check_marked(struct sim_workload *lane);
 
 /* @return false: no command may start. */
 bool sim_workload_mark(struct sim_workload *lane);

@@ -25,7 +25,7 @@ static void note_call(struct sim_workload *lane, const char *what,
 
 /* ---- --once -------------------------------------------------------------- */
 
-bool sim_workload_is_marked(struct sim_workload *lane)
+bool sim_workload_check_marked(struct sim_workload *lane)
 {
     struct hf_client *client = lane->process->client;
     int process = lane->process->index;
