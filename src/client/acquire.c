@@ -332,17 +332,28 @@ static void on_outcome(struct hf_op *op, struct hf_lock *lock,
 /* A wait without end gets here only if no majority can be reached, or a reply
  * was dropped: so not HF_BUSY, even if one node named a holder. A try is over
  * within a second: a holder that it has met is the present one. */
-static bool is_busy(struct hf_op *op)
+static bool is_busy(const struct hf_op *op, bool has_answer)
+{
+    return (has_answer || !can_be_silent(op)) && op->rival.is_known &&
+           op->order.wait_ms >= 0 && !op->has_dropped;
+}
+
+/* Those that have not replied lately are missing now. */
+static void forget_silent(struct hf_op *op, uint16_t live)
+{
+    op->answered &= live;
+    op->refusing |= op->is_queued ? 0 : op->refused & ~op->answered;
+}
+
+static enum hf_retry_decision decide_due(struct hf_op *op)
 {
     uint16_t live = live_nodes(op);
     bool has_answer =
         (unsigned)__builtin_popcount(live) >= op->client->nodes.quorum;
     if (!has_answer) {
-        op->answered &= live; /* the others are missing now */
-        op->refusing |= op->is_queued ? 0 : op->refused & ~op->answered;
+        forget_silent(op, live);
     }
-    return (has_answer || !can_be_silent(op)) && op->rival.is_known &&
-           op->order.wait_ms >= 0 && !op->has_dropped;
+    return is_busy(op, has_answer) ? HF_RETRY_BUSY : HF_RETRY_UNREACHED;
 }
 
 /* The attempt is parted from the operation before it is released: the outcome
@@ -354,8 +365,7 @@ void hf_acquire_end(struct hf_op *op)
     if (is_misfit(op)) {
         fail_misfit(op);
     } else {
-        enum hf_retry_decision decision =
-            is_busy(op) ? HF_RETRY_BUSY : HF_RETRY_UNREACHED;
+        enum hf_retry_decision decision = decide_due(op);
         hf_op_part(op);
         finish_as(op, decision);
     }

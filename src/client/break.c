@@ -251,7 +251,7 @@ static bool begin_listed(struct hf_break *brk)
         return false;
     }
     if (brk->step != HF_BREAK_WAIT) {
-        hf_op_child_is_done(op);
+        hf_op_end_child(op);
     }
     return true;
 }

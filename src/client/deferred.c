@@ -35,9 +35,9 @@
 #include "base/assert.h"
 #include "core/validity.h"
 
-static bool is_releasing(struct hf_lock *lock)
+static bool is_releasing(const struct hf_lock *lock)
 {
-    return hf_lease_phase(hf_lock_lease(lock)) == HF_PHASE_RELEASING;
+    return hf_lease_phase(hf_lock_lease_const(lock)) == HF_PHASE_RELEASING;
 }
 
 static void notify_locks(struct hf_client *client, unsigned node,

@@ -12,9 +12,9 @@
 
 #include "base/assert.h"
 
-/* The user sees the state of the handle: each of its locks changes by itself,
- * and must not report the same state again. */
-static bool is_news(struct hf_lock *first, enum hf_state state)
+/** The user sees the state of the handle: each of its locks changes by itself,
+ * and must not report the same state again. @return false: it is the same. */
+static bool note_state(struct hf_lock *first, enum hf_state state)
 {
     struct hf_lock_group *link = hf_lock_link(first);
     if (link == NULL) {
@@ -38,7 +38,7 @@ void hf_client_notify(struct hf_client *client, struct hf_lock *lock)
 {
     lock = hf_lock_group_first(lock);
     enum hf_state state = hf_lock_group_state(lock);
-    if (!is_news(lock, state)) {
+    if (!note_state(lock, state)) {
         return;
     }
     if ((lock->flags & HF_LOCK_HAS_EVENT) == 0) {

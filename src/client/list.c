@@ -166,7 +166,7 @@ static bool begin(struct hf_list *list)
 
 static void begin_done(struct hf_list *list)
 {
-    hf_op_child_is_done(&list->op);
+    hf_op_end_child(&list->op);
 }
 
 static enum hf_status scan(struct hf_list *list, struct hf_error *error)

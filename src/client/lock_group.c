@@ -44,10 +44,15 @@ struct hf_lock *hf_lock_group_next(const struct hf_lock *lock)
     return link == NULL ? NULL : link->next;
 }
 
+static struct hf_lock *before(const struct hf_lock *lock)
+{
+    return lock->is_linked ? hf_lock_link(lock)->prev : NULL;
+}
+
 struct hf_lock *hf_lock_group_first(struct hf_lock *lock)
 {
-    while (lock->is_linked && hf_lock_link(lock)->prev != NULL) {
-        lock = hf_lock_link(lock)->prev;
+    while (before(lock) != NULL) {
+        lock = before(lock);
     }
     return lock;
 }
@@ -69,10 +74,13 @@ enum hf_state hf_lock_group_state(const struct hf_lock *first)
     return worst;
 }
 
-bool hf_lock_group_is_awaited(struct hf_lock *lock, const struct hf_op *op)
+bool hf_lock_group_is_awaited(const struct hf_lock *lock,
+                              const struct hf_op *op)
 {
-    for (lock = hf_lock_group_first(lock); lock != NULL;
-         lock = hf_lock_group_next(lock)) {
+    while (before(lock) != NULL) {
+        lock = before(lock);
+    }
+    for (; lock != NULL; lock = hf_lock_group_next(lock)) {
         if (lock->op == op) {
             return true;
         }

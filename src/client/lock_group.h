@@ -38,6 +38,7 @@ const struct hf_lock *hf_lock_follows(const struct hf_lock *lock);
 enum hf_state hf_lock_group_state(const struct hf_lock *first);
 
 /* Whether `op` still waits for an outcome of a lock of the list. */
-bool hf_lock_group_is_awaited(struct hf_lock *lock, const struct hf_op *op);
+bool hf_lock_group_is_awaited(const struct hf_lock *lock,
+                              const struct hf_op *op);
 
 #endif

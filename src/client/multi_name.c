@@ -337,7 +337,7 @@ static const struct hf_member *find_final(const struct hf_bundle *bundle)
 }
 
 /* Looks at each deadline, too: its timer may not have run yet. */
-static bool has_lost(struct hf_bundle *bundle)
+static bool check_lost(struct hf_bundle *bundle)
 {
     bool is_lost = false;
     for (unsigned i = 0; i < bundle->n_members; i++) {
@@ -365,7 +365,7 @@ static bool choose(struct hf_part *part)
 
 static void advance(struct hf_bundle *bundle)
 {
-    if (has_lost(bundle)) {
+    if (check_lost(bundle)) {
         start_over(bundle);
         return;
     }

@@ -137,7 +137,7 @@ void hf_op_unlist(struct hf_op *op)
     }
 }
 
-void hf_op_child_is_done(struct hf_op *parent)
+void hf_op_end_child(struct hf_op *parent)
 {
     HF_ASSERT(parent->n_children > 0);
     parent->n_children--;
@@ -184,7 +184,7 @@ void hf_op_finish(struct hf_op *op, enum hf_status status)
     if (op->bundle != NULL) {
         op->bundle->handlers->member(op->bundle, op);
     } else if (op->parent != NULL) {
-        hf_op_child_is_done(op->parent);
+        hf_op_end_child(op->parent);
     } else if (op->call != NULL) {
         hf_ops_append(&op->client->finished, op);
         hf_client_schedule_callback(op->client);

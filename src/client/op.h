@@ -220,7 +220,7 @@ void hf_op_outcome(struct hf_op *op, struct hf_lock *lock,
 void hf_op_finish(struct hf_op *op, enum hf_status status);
 
 /* A child of `parent` is done; the last one ends the parent. */
-void hf_op_child_is_done(struct hf_op *parent);
+void hf_op_end_child(struct hf_op *parent);
 
 /* The same with an error text. */
 void hf_op_fail(struct hf_op *op, enum hf_status status, const char *format,

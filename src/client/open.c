@@ -110,7 +110,7 @@ static enum hf_status make_loop(struct hf_client *client,
                          hf_errno_text(errno));
 }
 
-static bool is_cancelled(void *user)
+static bool is_cancelled(const void *user)
 {
     const struct hf_client *client = user;
     return hf_cancel_is_triggered(client->options.cancel);

@@ -55,7 +55,7 @@ void hf_release_outcome(struct hf_op *op, struct hf_lock *lock,
     if (op->kind == HF_OP_RELEASE_FOREIGN && status == HF_UNKNOWN &&
         op->answered == 0) {
         status = hf_unavailable_write(op);
-    } else if (status == HF_UNKNOWN && hf_unavailable_is_denied(op)) {
+    } else if (status == HF_UNKNOWN && hf_unavailable_check_denied(op)) {
         status = HF_DENIED;
     }
     if (status == HF_OK || op->error.text[0] != '\0') {

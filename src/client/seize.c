@@ -156,7 +156,7 @@ bool hf_seizure_begin(struct hf_seizure *seizure, bool frees_now,
         seizure->stage = HF_SEIZURE_IDLE;
         return false;
     }
-    hf_op_child_is_done(&seizure->op);
+    hf_op_end_child(&seizure->op);
     return true;
 }
 
@@ -178,7 +178,7 @@ static void begin_back(struct hf_seizure *seizure)
         bool has_room = hf_broadcast_begin(back);
         HF_ASSERT(has_room); /* it was reserved */
     }
-    hf_op_child_is_done(&seizure->op);
+    hf_op_end_child(&seizure->op);
 }
 
 void hf_seizure_give_back(struct hf_seizure *seizure, struct hf_op *parent)
@@ -223,7 +223,7 @@ static void on_children_done(struct hf_op *op)
     }
     op->parent = NULL;
     if (parent != NULL) {
-        hf_op_child_is_done(parent);
+        hf_op_end_child(parent);
     } else {
         free_seizure(seizure);
     }

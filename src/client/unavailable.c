@@ -239,7 +239,7 @@ enum hf_status hf_unavailable_write(struct hf_op *op)
     return status;
 }
 
-bool hf_unavailable_is_denied(struct hf_op *op)
+bool hf_unavailable_check_denied(struct hf_op *op)
 {
     const struct hf_nodes *nodes = &op->client->nodes;
     if (count(op, missing_of(op), HF_DENIED) + nodes->quorum <= nodes->count) {
@@ -264,5 +264,5 @@ enum hf_status hf_unavailable_final(struct hf_op *op)
             return HF_CONFIG;
         }
     }
-    return hf_unavailable_is_denied(op) ? HF_DENIED : HF_OK;
+    return hf_unavailable_check_denied(op) ? HF_DENIED : HF_OK;
 }

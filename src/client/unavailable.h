@@ -15,7 +15,7 @@ enum hf_status hf_unavailable_final(struct hf_op *op);
 
 /** @return true: so many nodes deny access that no majority is left; the error
  * text names them. */
-bool hf_unavailable_is_denied(struct hf_op *op);
+bool hf_unavailable_check_denied(struct hf_op *op);
 
 /* Each node without a vote is down, denies access, or has a counter too far
  * from the others'. */

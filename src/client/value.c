@@ -305,9 +305,10 @@ static enum hf_status fail_lost(struct hf_error *error, const char *why)
                    why);
 }
 
-/* Has a read found the write? Then the next request is a copy, which changes
- * nothing if it is still there, and waits for a standby as the write did. */
-static bool is_found(struct put *put, const struct value_look *ask)
+/** @return true: a read has found the write. Then the next request is a copy,
+ * which changes nothing if it is still there, and waits for a standby as the
+ * write did. */
+static bool note_found(struct put *put, const struct value_look *ask)
 {
     if (ask->query.verb != HF_VERB_GET ||
         memcmp(ask->id, put->id, sizeof(put->id)) != 0) {
@@ -351,7 +352,7 @@ static bool try_put(struct put *put, struct hf_span delay, uint64_t *version,
     ask.query.fence = put->if_version;
     ask.query.value = &put->value;
     *status = send(&ask, delay, error);
-    if (*status == HF_OK && is_found(put, &ask)) {
+    if (*status == HF_OK && note_found(put, &ask)) {
         return false;
     }
     if (*status == HF_OK) {

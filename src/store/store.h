@@ -295,7 +295,7 @@ typedef void hf_store_login_fn(void *client, struct hf_login *login);
  * its open() or in a job.
  *
  * Owner: nothing is passed. Threads: the one that waits. Errors: none. */
-typedef bool hf_store_cancelled_fn(void *client);
+typedef bool hf_store_cancelled_fn(const void *client);
 
 struct hf_store_env {
     void *client;
