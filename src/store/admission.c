@@ -69,7 +69,7 @@ static bool is_asked(unsigned jobs, enum hf_job job)
 }
 
 /* The survey that a job asks for, if one does: before the marker changes. */
-static bool is_surveyed(struct hf_admission *admission, unsigned jobs)
+static bool begin_survey(struct hf_admission *admission, unsigned jobs)
 {
     static const enum hf_job surveys[] = {HF_JOB_LOOK, HF_JOB_COUNT,
                                           HF_JOB_LOWER};
@@ -89,7 +89,7 @@ enum hf_admission_next hf_admission_decide(struct hf_admission *admission,
 {
     struct hf_quarantine_ruling *ruling = &admission->ruling;
     judge(admission, admission->strict, now, ruling);
-    if (is_surveyed(admission, jobs)) {
+    if (begin_survey(admission, jobs)) {
         return HF_ADMISSION_SURVEY;
     }
     if (is_asked(jobs, HF_JOB_INIT) && !admission->is_declared) {

@@ -119,9 +119,9 @@ WRAP(void, hf_txn_enqueue, struct hf_txn *txn)
     __real_hf_txn_enqueue(txn);
 }
 
-WRAP(bool, hf_txn_has_earlier, struct hf_txn *txn)
+WRAP(bool, hf_txn_find_earlier, struct hf_txn *txn)
 {
-    return !is_broken(EARLIER) && __real_hf_txn_has_earlier(txn);
+    return !is_broken(EARLIER) && __real_hf_txn_find_earlier(txn);
 }
 
 WRAP(uint32_t, hf_entries_ahead, struct hf_txn *txn,

@@ -6,7 +6,7 @@
 /* link: -Wl,--wrap=hf_txn_leave,--wrap=hf_txn_admits,--wrap=hf_txn_serve */
 /* link: -Wl,--wrap=hf_entries_head,--wrap=hf_entries_ahead */
 /* link: -Wl,--wrap=hf_txn_dequeue,--wrap=hf_txn_enqueue */
-/* link: -Wl,--wrap=hf_txn_has_earlier,--wrap=hf_txn_acquire */
+/* link: -Wl,--wrap=hf_txn_find_earlier,--wrap=hf_txn_acquire */
 /* link: -Wl,--wrap=hf_txn_confirm,--wrap=hf_txn_yield */
 /* link: -Wl,--wrap=hf_txn_break,--wrap=hf_txn_mark */
 /* The rules of the embedded store against the shipped Lua scripts: see

@@ -88,7 +88,7 @@ void hf_advisory_session_close(struct hf_advisory *store, bool forked);
 
 /* The first seat of the key, then hf_advisory_seat_next(). */
 struct hf_advisory_seat *
-hf_advisory_seat_first(struct hf_advisory *store,
+hf_advisory_seat_first(const struct hf_advisory *store,
                        const struct hf_advisory_key *key);
 
 /** The next lock of this key after @p seat, of any owner. @return NULL: there
@@ -105,7 +105,7 @@ hf_advisory_seat_find(struct hf_advisory *store,
 
 /* Has no other seat its key, but those that are leaving? Their unlocks come
  * first. */
-bool hf_advisory_seat_is_sole(struct hf_advisory *store,
+bool hf_advisory_seat_is_sole(const struct hf_advisory *store,
                               const struct hf_advisory_seat *seat);
 
 /** @return NULL: no memory. */

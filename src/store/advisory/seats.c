@@ -28,7 +28,7 @@ static struct hf_advisory_seat *skip(struct hf_session_seat *at,
 }
 
 struct hf_advisory_seat *
-hf_advisory_seat_first(struct hf_advisory *store,
+hf_advisory_seat_first(const struct hf_advisory *store,
                        const struct hf_advisory_key *key)
 {
     return skip(hf_session_seat_first(&store->session, hash_of(key)), key);
@@ -57,7 +57,7 @@ hf_advisory_seat_find(struct hf_advisory *store,
     return seat;
 }
 
-bool hf_advisory_seat_is_sole(struct hf_advisory *store,
+bool hf_advisory_seat_is_sole(const struct hf_advisory *store,
                               const struct hf_advisory_seat *seat)
 {
     struct hf_advisory_seat *other = hf_advisory_seat_first(store, &seat->key);

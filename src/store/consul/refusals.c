@@ -39,8 +39,8 @@ void hf_consul_denied(struct hf_consul *consul, const char *what,
 }
 
 /** A refusal of a request, of which nothing was done. */
-static bool is_refusal(struct hf_consul *consul, unsigned status,
-                       struct hf_wire_reply *reply)
+static bool judge_refusal(struct hf_consul *consul, unsigned status,
+                          struct hf_wire_reply *reply)
 {
     bool is_denied = status == STATUS_DENIED || status == STATUS_UNAUTHORIZED;
     bool is_ttl = strstr(consul->node.why, "Session TTL") != NULL;
@@ -83,7 +83,7 @@ void hf_consul_refused(struct hf_consul *consul,
     consul->node.why[strcspn(consul->node.why, "\r\n")] = '\0';
     hf_error_make_plain(consul->node.why);
     reply->reason = consul->node.why;
-    if (!is_refusal(consul, http->status, reply)) {
+    if (!judge_refusal(consul, http->status, reply)) {
         reply->outcome = HF_WIRE_LOST;
         reply->fault = HF_UNAVAILABLE;
     }

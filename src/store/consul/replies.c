@@ -145,8 +145,8 @@ static const struct hf_wire_entry *find_own(const struct hf_consul *consul,
 
 /* A try that does not hold at once leaves nothing. Without memory to judge it
  * the request fails, and its key stays for the RELEASE. */
-static bool is_refused(struct hf_consul *consul, struct hf_consul_job *job,
-                       const struct hf_wire_entry *own)
+static bool judge_try(struct hf_consul *consul, struct hf_consul_job *job,
+                      const struct hf_wire_entry *own)
 {
     struct hf_entry_rank rank;
     HF_ASSERT(job->kind == HF_CONSUL_CREATE);
@@ -225,7 +225,7 @@ static bool take_list(struct hf_consul *consul, struct hf_consul_job *job,
     /* A key that an UNDO may still delete holds nothing. */
     bool is_doubtful =
         own != NULL && own->note.len == 0 && hf_consul_doubt_has(consul, job);
-    if (is_doubtful || is_refused(consul, job, own)) {
+    if (is_doubtful || judge_try(consul, job, own)) {
         undo(consul, job, own, now);
     }
     return true;
@@ -262,7 +262,7 @@ static bool take_created(struct hf_consul *consul, struct hf_consul_job *job,
     reply_with_list(consul, job, number);
     hf_consul_doubt_remove(consul, job); /* no UNDO knows this version */
     const struct hf_wire_entry *own = find_own(consul, job);
-    if (is_refused(consul, job, own)) {
+    if (judge_try(consul, job, own)) {
         undo(consul, job, own, now);
     } else {
         job->reply.has_changed = true;

@@ -46,11 +46,10 @@ static enum hf_status keep(struct hf_consul *consul, const char *token,
     return consul->token == NULL ? hf_fail_memory(error) : HF_OK;
 }
 
-static bool is_exposed(FILE *file)
+static bool is_exposed(int fd)
 {
     struct stat about;
-    return fstat(fileno(file), &about) == 0 &&
-           hf_secret_file_is_exposed(&about);
+    return fstat(fd, &about) == 0 && hf_secret_file_is_exposed(&about);
 }
 
 /* The first line; `setting` names the file in errors. */
@@ -63,7 +62,7 @@ static enum hf_status read_file(struct hf_consul *consul, const char *setting,
         return hf_fail(error, HF_CONFIG, "%s %.200s: %s", setting, path,
                        hf_errno_text(errno));
     }
-    if (is_exposed(file)) {
+    if (is_exposed(fileno(file))) {
         fclose(file);
         return hf_fail(error, HF_CONFIG,
                        "%s %.200s: holds a token and " HF_SECRET_FILE_EXPOSED,

@@ -286,7 +286,7 @@ static bool compare_versions(struct hf_etcd *etcd,
     return post(etcd, HF_ETCD_READ, "/v3/kv/txn", call, now);
 }
 
-bool hf_etcd_call_is_too_long(struct hf_etcd *etcd, const char *text)
+bool hf_etcd_call_note_too_long(struct hf_etcd *etcd, const char *text)
 {
     bool is_too_long =
         text != NULL && strstr(text, "too many operations in txn") != NULL;

@@ -156,7 +156,7 @@ bool hf_etcd_greet(struct hf_etcd *etcd, struct hf_instant now);
 
 /** Does the server refuse a transaction of so many operations? Then it is
  * explained in `why`. @param text  of its reply, or NULL. */
-bool hf_etcd_call_is_too_long(struct hf_etcd *etcd, const char *text);
+bool hf_etcd_call_note_too_long(struct hf_etcd *etcd, const char *text);
 
 /* ---- login.c ------------------------------------------------------------- */
 
@@ -193,7 +193,7 @@ void hf_etcd_login_explain(struct hf_etcd *etcd);
 
 /** Is a reply that is no JSON a refusal of the client's certificate? Then it is
  * explained in `why`. */
-bool hf_etcd_login_is_certificate(struct hf_etcd *etcd, const char *body);
+bool hf_etcd_login_note_certificate(struct hf_etcd *etcd, const char *body);
 
 /* Wipe the token. */
 void hf_etcd_login_reset(struct hf_etcd *etcd);
@@ -229,8 +229,8 @@ void hf_etcd_node_greet(struct hf_etcd *etcd, struct hf_instant now);
 
 /** Each reply names its cluster. @return false: it is another one than before,
  * and all is lost. */
-bool hf_etcd_node_is_same(struct hf_etcd *etcd, const struct json_t *body,
-                          struct hf_instant now);
+bool hf_etcd_node_check_cluster(struct hf_etcd *etcd, const struct json_t *body,
+                                struct hf_instant now);
 
 /* ---- watch.c ------------------------------------------------------------- */
 

@@ -240,7 +240,7 @@ void hf_etcd_login_explain(struct hf_etcd *etcd)
 
 /* With --client-cert-auth and authentication, a member answers nothing to a
  * client whose certificate names a user: that user would not count. */
-bool hf_etcd_login_is_certificate(struct hf_etcd *etcd, const char *body)
+bool hf_etcd_login_note_certificate(struct hf_etcd *etcd, const char *body)
 {
     bool is_refused = strstr(body, "CommonName of client") != NULL;
     if (is_refused) {

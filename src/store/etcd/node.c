@@ -57,8 +57,9 @@ void hf_etcd_node_greeted(struct hf_etcd *etcd, const struct json_t *body,
     hf_etcd_watches_resume(etcd, now);
 }
 
-bool hf_etcd_node_is_same(struct hf_etcd *etcd, const struct json_t *header,
-                          struct hf_instant now)
+bool hf_etcd_node_check_cluster(struct hf_etcd *etcd,
+                                const struct json_t *header,
+                                struct hf_instant now)
 {
     uint64_t cluster = hf_etcd_number(header, "cluster_id");
     if (cluster == 0 || etcd->cluster == 0 || cluster == etcd->cluster) {

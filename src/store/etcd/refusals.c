@@ -31,7 +31,7 @@ static void take_foreign(struct hf_etcd *etcd, const struct hf_http_reply *http,
              "answers with HTTP status %u%s: is it etcd 3.4 or later?",
              http->status, http->status == 200 ? " and no JSON" : "");
     reply->outcome = HF_WIRE_LOST;
-    if (hf_etcd_login_is_certificate(etcd, http->body)) {
+    if (hf_etcd_login_note_certificate(etcd, http->body)) {
         reply->outcome = HF_WIRE_ERROR;
         reply->fault = HF_DENIED;
     }
@@ -85,7 +85,7 @@ void hf_etcd_refused(struct hf_etcd *etcd, const struct json_t *body,
         reply->outcome = HF_WIRE_UNSENT;
         return;
     }
-    reply->is_too_long = hf_etcd_call_is_too_long(etcd, text);
+    reply->is_too_long = hf_etcd_call_note_too_long(etcd, text);
     hf_etcd_login_explain(etcd);
     judge_code(hf_etcd_number(body, "code"),
                strstr(text, "user name is empty") != NULL, reply);

@@ -510,7 +510,7 @@ void hf_etcd_take(struct hf_etcd *etcd, const struct hf_http_pending *request,
     json_t *body = json_loadb(http->body, http->body_len, 0, NULL);
     read_reply(etcd, request, http, body, &reply);
     if (reply.outcome == HF_WIRE_DONE &&
-        !hf_etcd_node_is_same(etcd, header_of(body), now)) {
+        !hf_etcd_node_check_cluster(etcd, header_of(body), now)) {
         reply.outcome = HF_WIRE_LOST;
         reply.fault = HF_CONFIG;
         reply.reason = etcd->node.why;

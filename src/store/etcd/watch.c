@@ -78,7 +78,7 @@ static void take_message(struct hf_etcd_watch *watch, const json_t *message,
         return;
     }
     if (result == NULL || json_is_true(json_object_get(result, "canceled")) ||
-        !hf_etcd_node_is_same(etcd_of(watch), header, now)) {
+        !hf_etcd_node_check_cluster(etcd_of(watch), header, now)) {
         fail(watch, now);
     }
     if (json_is_true(json_object_get(result, "created")) &&

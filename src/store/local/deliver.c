@@ -44,8 +44,8 @@ static size_t run_of(const struct hf_grants *grants, size_t first,
     return n;
 }
 
-static bool has_ended(struct hf_local *local, const struct hf_grant *grant,
-                      enum hf_wake_result result)
+static bool check_ended(struct hf_local *local, const struct hf_grant *grant,
+                        enum hf_wake_result result)
 {
     return result == HF_WAKE_NOBODY ||
            (result == HF_WAKE_UNSURE &&
@@ -63,7 +63,7 @@ static void send_all(struct hf_local *local)
         enum hf_wake_result result = hf_wake_send(
             &local->wake, &grants->of[at].address, notes, end - at);
         for (; at < end; at++) {
-            if (has_ended(local, &grants->of[at], result)) {
+            if (check_ended(local, &grants->of[at], result)) {
                 grants->of[kept++] = grants->of[at];
             }
         }

@@ -330,7 +330,7 @@ static enum hf_scan_step count_one(void *user, const struct hf_local_entry *one)
 
 /* Two steps of a cursor instead of a count: the usual asker in a long queue is
  * the one that has just joined at its end. */
-static bool is_last(struct hf_txn *txn, const struct hf_local_entry *one)
+static bool is_last(const struct hf_txn *txn, const struct hf_local_entry *one)
 {
     unsigned char first[HF_ENTRY_KEY_LEN], bytes[HF_ENTRY_KEY_LEN];
     MDB_cursor *cursor;

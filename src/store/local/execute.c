@@ -89,7 +89,7 @@ void hf_transaction_init(struct hf_transaction *t, struct hf_local *local,
     }
 }
 
-static bool has_failed(struct hf_transaction *t, int number)
+static bool note_failure(struct hf_transaction *t, int number)
 {
     if (number == 0) {
         return false;
@@ -179,7 +179,7 @@ bool hf_local_transact(struct hf_transaction *t, hf_transaction_fn *act,
             number = attempt(t, act, user, &now);
         }
     }
-    bool is_done = !has_failed(t, number);
+    bool is_done = !note_failure(t, number);
     if (is_done && t->txn.is_changed) {
         sweep_at_times(local, &now);
     }
@@ -301,8 +301,8 @@ static void answer(const struct hf_transaction *t, struct hf_instant sent)
  * new files: holders in the old ones may be alive. locks.mdb is checked before
  * each ACQUIRE; locks.gate, without which no process finds the locks, every
  * 10 ms. */
-static bool is_cut_off(struct hf_local *local, enum hf_verb verb,
-                       struct hf_instant now)
+static bool find_cut_off(struct hf_local *local, enum hf_verb verb,
+                         struct hf_instant now)
 {
     if (local->is_cut_off) {
         return true;
@@ -341,7 +341,7 @@ void hf_local_ask(struct hf_store *store, const struct hf_ask *ask,
         hf_local_answer_fault(local, ask, now, local->fault, local->reason);
         return;
     }
-    if (is_cut_off(local, ask->verb, now)) {
+    if (find_cut_off(local, ask->verb, now)) {
         hf_local_answer_fault(local, ask, now, HF_CONFIG, HF_LOCAL_CUT_OFF);
         return;
     }

@@ -386,8 +386,8 @@ bool hf_folder_is_elsewhere(const struct hf_folder *folder)
 
 /* A file that was moved away counts as removed, too: other processes do not
  * find it. */
-bool hf_folder_has_file(const struct hf_folder *folder, const char *path,
-                        const struct hf_folder_file *file, struct stat *about)
+bool hf_folder_find_file(const struct hf_folder *folder, const char *path,
+                         const struct hf_folder_file *file, struct stat *about)
 {
     bool is_there = lstat(path, about) == 0;
     bool is_missing = !is_there && (errno == ENOENT || errno == ENOTDIR);

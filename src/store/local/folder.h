@@ -76,8 +76,8 @@ void hf_folder_note_file(struct hf_folder_file *file);
  * Then the file counts as found while it has a link and was not moved; after
  * chroot() and in another mount namespace, while it has a link.
  * @return true: @p about is filled. */
-bool hf_folder_has_file(const struct hf_folder *folder, const char *path,
-                        const struct hf_folder_file *file, struct stat *about);
+bool hf_folder_find_file(const struct hf_folder *folder, const char *path,
+                         const struct hf_folder_file *file, struct stat *about);
 
 /* The thread has another root folder or mount namespace than when it opened the
  * folder: the folder's path may lead to another store, or nowhere. */

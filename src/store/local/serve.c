@@ -184,7 +184,7 @@ void hf_txn_dequeue(struct hf_txn *txn, const void *owner, size_t owner_len)
     }
 }
 
-bool hf_txn_has_earlier(struct hf_txn *txn)
+bool hf_txn_find_earlier(struct hf_txn *txn)
 {
     struct hf_local_entry head;
     const struct hf_ask *ask = txn->ask;

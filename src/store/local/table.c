@@ -290,8 +290,8 @@ enum hf_status hf_table_open(struct hf_table *table, struct hf_gate *gate,
 bool hf_table_is_intact(const struct hf_table *table)
 {
     struct stat about;
-    return hf_folder_has_file(table->gate->folder, table->gate->data_path,
-                              &table->file, &about) &&
+    return hf_folder_find_file(table->gate->folder, table->gate->data_path,
+                               &table->file, &about) &&
            about.st_size >= (off_t)table->map_bytes;
 }
 

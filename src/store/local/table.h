@@ -48,7 +48,7 @@ enum hf_status hf_table_renew(const struct hf_folder *folder,
                               const char *data_path, uint64_t *map_bytes,
                               struct hf_error *error);
 
-/* The mapped file is still in its place (hf_folder_has_file()), and as long as
+/* The mapped file is still in its place (hf_folder_find_file()), and as long as
  * the map. */
 bool hf_table_is_intact(const struct hf_table *table);
 

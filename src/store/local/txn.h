@@ -208,7 +208,7 @@ void hf_txn_grant(struct hf_txn *txn, struct hf_local_entry *entry);
 void hf_txn_introduce(const struct hf_txn *txn, struct hf_local_entry *out);
 
 /* Is the first live waiter before the asker's ticket? */
-bool hf_txn_has_earlier(struct hf_txn *txn);
+bool hf_txn_find_earlier(struct hf_txn *txn);
 
 /* ---- entries.c: entries in the table ----------------------------------- */
 

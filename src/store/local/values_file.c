@@ -335,8 +335,9 @@ static enum hf_status fail_elsewhere(bool was_open, struct hf_error *error)
 static bool is_at(const struct hf_values *values, const char *path)
 {
     struct stat about;
-    return values->env != NULL && hf_folder_has_file(values->gate->folder, path,
-                                                     &values->file, &about);
+    return values->env != NULL &&
+           hf_folder_find_file(values->gate->folder, path, &values->file,
+                               &about);
 }
 
 enum hf_status hf_values_open(struct hf_values *values, struct hf_gate *gate,

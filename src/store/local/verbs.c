@@ -119,7 +119,7 @@ static void acquire(struct hf_txn *txn, uint64_t hint)
         wait_or_leave(txn);
     }
     if (txn->result.verdict == HF_VERDICT_OK) {
-        txn->result.ahead = hf_txn_has_earlier(txn) ? 1 : 0;
+        txn->result.ahead = hf_txn_find_earlier(txn) ? 1 : 0;
     }
 }
 

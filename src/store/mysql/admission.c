@@ -41,7 +41,7 @@ static void write_engine(const struct hf_my_node *node, char *why, size_t size)
     }
 }
 
-bool hf_my_is_eligible(const struct hf_my_node *node, char *why, size_t size)
+bool hf_my_check_eligible(const struct hf_my_node *node, char *why, size_t size)
 {
     unsigned long least =
         node->is_mariadb ? MARIADB_VERSION_MIN : MYSQL_VERSION_MIN;
@@ -148,7 +148,7 @@ static void go_on(struct hf_my_node *node)
 void hf_my_judge(struct hf_my_node *node)
 {
     char why[HF_STANDING_REASON_MAX];
-    bool is_fit = hf_my_is_eligible(node, why, sizeof(why));
+    bool is_fit = hf_my_check_eligible(node, why, sizeof(why));
     if (hf_sql_node_judge(&node->base, is_fit ? NULL : why)) {
         go_on(node);
     }

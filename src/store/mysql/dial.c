@@ -172,7 +172,7 @@ static void connect_all(struct hf_mysql_dial *dial)
     int waits = hf_mysql_target_connect(&dial->target, dial->sql, NULL,
                                         &dial->login, &made);
     dial->has_settings =
-        waits != 0 && !hf_mysql_target_is_secure(&dial->target, dial->sql);
+        waits != 0 && !hf_mysql_target_secures(&dial->target, dial->sql);
     while (waits != 0 && !dial->has_settings && hold(dial)) {
         waits =
             mysql_real_connect_cont(&made, dial->sql, wait_for(dial, waits));

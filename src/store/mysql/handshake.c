@@ -229,7 +229,7 @@ static void complete(struct hf_my_node *node,
         note_fault(node, reply);
     }
     bool is_usable = node->base.greet_fault == HF_OK &&
-                     hf_my_is_eligible(node, why, sizeof(why));
+                     hf_my_check_eligible(node, why, sizeof(why));
     if (!is_usable || node->base.schema == HF_MY_SCHEMA_VERSION) {
         hf_my_judge(node);
     } else if (node->base.schema < HF_MY_SCHEMA_VERSION &&

@@ -66,7 +66,7 @@ static bool begins(const struct script_line *line, const char *word)
            memcmp(line->at, word, strlen(word)) == 0;
 }
 
-static bool is_delimiter(struct cut *cut, const struct script_line *line)
+static bool read_delimiter(struct cut *cut, const struct script_line *line)
 {
     if (!begins(line, delimiter_word)) {
         return false;
@@ -85,7 +85,7 @@ static bool next_statement(struct cut *cut, struct script_line *out)
     out->at = NULL;
     while (next_line(cut, &line)) {
         if (out->at == NULL && (line.len == 0 || begins(&line, "--") ||
-                                is_delimiter(cut, &line))) {
+                                read_delimiter(cut, &line))) {
             continue; /* between two statements */
         }
         out->at = out->at == NULL ? line.at : out->at;

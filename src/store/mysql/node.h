@@ -196,7 +196,8 @@ void hf_my_install_judge(struct hf_my_node *node);
 /* ---- admission.c --------------------------------------------------------- */
 
 /** Can this server be the node? @return false; `why` has the reason. */
-bool hf_my_is_eligible(const struct hf_my_node *node, char *why, size_t size);
+bool hf_my_check_eligible(const struct hf_my_node *node, char *why,
+                          size_t size);
 
 /* The handshake is complete: decide whether the server votes. */
 void hf_my_judge(struct hf_my_node *node);

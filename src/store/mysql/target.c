@@ -10,7 +10,7 @@
  *               server offers it
  *
  * An option file can contradict the URL, so after it was read the options are
- * compared with what the URL asks for: hf_mysql_target_is_secure(), and
+ * compared with what the URL asks for: hf_mysql_target_secures(), and
  * hf_mysql_target_wants_tls() without TLS. An address with an '@' that is left
  * over is refused without being quoted: what is before it may be a password.
  *
@@ -430,8 +430,8 @@ int hf_mysql_target_connect(const struct hf_mysql_target *target,
         target->socket, CLIENT_MULTI_STATEMENTS);
 }
 
-static bool is_text(struct st_mysql *sql, enum mysql_option option,
-                    const char *want)
+static bool matches_text(struct st_mysql *sql, enum mysql_option option,
+                         const char *want)
 {
     char *text = NULL;
     mysql_get_option(sql, option, &text);
@@ -449,22 +449,23 @@ bool hf_mysql_target_wants_tls(struct st_mysql *sql)
     mysql_get_option(sql, MYSQL_OPT_SSL_ENFORCE, &wants);
     mysql_get_option(sql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verifies);
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        wants |= !is_text(sql, texts[i], NULL);
+        wants |= !matches_text(sql, texts[i], NULL);
     }
     return wants != 0 || verifies != 0;
 }
 
-bool hf_mysql_target_is_secure(const struct hf_mysql_target *target,
-                               struct st_mysql *sql)
+bool hf_mysql_target_secures(const struct hf_mysql_target *target,
+                             struct st_mysql *sql)
 {
     my_bool verifies = 0;
     mysql_get_option(sql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verifies);
-    return verifies != 0 && is_text(sql, MYSQL_OPT_SSL_CA, target->tls_ca) &&
-           is_text(sql, MYSQL_OPT_SSL_CERT, target->tls_cert) &&
-           is_text(sql, MYSQL_OPT_SSL_KEY, target->tls_key) &&
-           is_text(sql, MYSQL_OPT_SSL_CAPATH, target->tls_ca_folder) &&
-           is_text(sql, MYSQL_OPT_SSL_CIPHER, NULL) &&
-           is_text(sql, MARIADB_OPT_TLS_PEER_FP, NULL) &&
-           is_text(sql, MARIADB_OPT_TLS_PEER_FP_LIST, NULL) &&
-           is_text(sql, MARIADB_OPT_TLS_VERSION, TLS_VERSIONS);
+    return verifies != 0 &&
+           matches_text(sql, MYSQL_OPT_SSL_CA, target->tls_ca) &&
+           matches_text(sql, MYSQL_OPT_SSL_CERT, target->tls_cert) &&
+           matches_text(sql, MYSQL_OPT_SSL_KEY, target->tls_key) &&
+           matches_text(sql, MYSQL_OPT_SSL_CAPATH, target->tls_ca_folder) &&
+           matches_text(sql, MYSQL_OPT_SSL_CIPHER, NULL) &&
+           matches_text(sql, MARIADB_OPT_TLS_PEER_FP, NULL) &&
+           matches_text(sql, MARIADB_OPT_TLS_PEER_FP_LIST, NULL) &&
+           matches_text(sql, MARIADB_OPT_TLS_VERSION, TLS_VERSIONS);
 }

@@ -81,7 +81,7 @@ bool hf_mysql_target_wants_tls(struct st_mysql *sql);
 
 /* Whether TLS is as the URL says, and the server verified: an option file may
  * say otherwise. Known at the same time. */
-bool hf_mysql_target_is_secure(const struct hf_mysql_target *target,
-                               struct st_mysql *sql);
+bool hf_mysql_target_secures(const struct hf_mysql_target *target,
+                             struct st_mysql *sql);
 
 #endif

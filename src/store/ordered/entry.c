@@ -299,8 +299,9 @@ static void take_entry(struct hf_ordered *store, struct hf_ordered_seat *seat,
 
 /** Something newer than the request was asked for, or its session has ended, or
  * it was released. @return true: it is dealt with. */
-static bool is_settled(struct hf_ordered *store, struct hf_ordered_seat *seat,
-                       const struct hf_wire_reply *reply, struct hf_instant now)
+static bool finish_early(struct hf_ordered *store, struct hf_ordered_seat *seat,
+                         const struct hf_wire_reply *reply,
+                         struct hf_instant now)
 {
     static const struct hf_wire_reply gone = {.outcome = HF_WIRE_GONE};
     struct hf_ordered_session *session = seat->session;
@@ -349,16 +350,16 @@ static void on_created(struct hf_wire_call *wire_call,
     }
     hf_ordered_call_free(call);
     HF_ASSERT(seat->acquire.is_pending);
-    if (!is_settled(store, seat, reply, now)) {
+    if (!finish_early(store, seat, reply, now)) {
         take_entry(store, seat, reply, now);
     }
 }
 
 /** Of a call that only read: a reply that was lost is none.
  * @return true: the request is dealt with. */
-static bool is_read_settled(struct hf_ordered_call *call,
-                            const struct hf_wire_reply *reply,
-                            struct hf_instant now)
+static bool finish_read_early(struct hf_ordered_call *call,
+                              const struct hf_wire_reply *reply,
+                              struct hf_instant now)
 {
     struct hf_ordered *store = call->store;
     struct hf_ordered_seat *seat = call->seat;
@@ -367,7 +368,7 @@ static bool is_read_settled(struct hf_ordered_call *call,
         read.outcome = HF_WIRE_UNSENT;
     }
     hf_ordered_call_free(call);
-    return is_settled(store, seat, &read, now);
+    return finish_early(store, seat, &read, now);
 }
 
 /* The list before a shared try. It decides as the list of a create does. */
@@ -377,7 +378,7 @@ static void on_listed(struct hf_wire_call *wire_call,
     struct hf_ordered_call *call = (struct hf_ordered_call *)(void *)wire_call;
     struct hf_ordered *store = call->store;
     struct hf_ordered_seat *seat = call->seat;
-    if (!is_read_settled(call, reply, now)) {
+    if (!finish_read_early(call, reply, now)) {
         take_entry(store, seat, reply, now);
     }
 }
@@ -389,7 +390,7 @@ static void on_read(struct hf_wire_call *wire_call,
     struct hf_ordered_call *call = (struct hf_ordered_call *)(void *)wire_call;
     struct hf_ordered *store = call->store;
     struct hf_ordered_seat *seat = call->seat;
-    if (is_read_settled(call, reply, now)) {
+    if (finish_read_early(call, reply, now)) {
         return;
     }
     if (seat->place != NULL && hf_ordered_place_stands(seat, reply)) {

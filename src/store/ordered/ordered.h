@@ -273,11 +273,11 @@ static inline bool hf_ordered_jobs_are_due(const struct hf_ordered *store)
 
 /* ---- seats.c ------------------------------------------------------------- */
 
-struct hf_ordered_name *hf_ordered_name_find(struct hf_ordered *store,
+struct hf_ordered_name *hf_ordered_name_find(const struct hf_ordered *store,
                                              const void *name, size_t len);
 
 /** @return NULL: none. */
-struct hf_ordered_seat *hf_ordered_seat_find(struct hf_ordered *store,
+struct hf_ordered_seat *hf_ordered_seat_find(const struct hf_ordered *store,
                                              const struct hf_ask *ask);
 
 /** The seat, with its name. @return NULL: no memory. */

@@ -170,7 +170,7 @@ static void read_all(struct hf_ordered_call *from, struct hf_instant renewed,
 
 /* From now on the server is asked for half as many at a time as it has refused.
  */
-static bool has_shortened(struct hf_ordered_call *call)
+static bool shorten(struct hf_ordered_call *call)
 {
     uint32_t n = 0;
     const struct hf_ordered_seat *seat = call->seats;
@@ -185,12 +185,12 @@ static bool has_shortened(struct hf_ordered_call *call)
 
 /** Nothing was read, and the same is to be read again: without versions if one
  * of them has changed, to see which, or less at a time. */
-static bool is_read_again(struct hf_ordered_call *call,
-                          const struct hf_wire_reply *reply)
+static bool prepare_reread(struct hf_ordered_call *call,
+                           const struct hf_wire_reply *reply)
 {
     struct hf_ordered_seat *seat = call->seats;
     if (reply->outcome == HF_WIRE_ERROR && reply->is_too_long) {
-        return has_shortened(call);
+        return shorten(call);
     }
     if (reply->outcome != HF_WIRE_DONE || reply->is_unchanged ||
         reply->n_entries > 0) {
@@ -210,7 +210,7 @@ static void on_read(struct hf_wire_call *wire_call,
     struct hf_ordered_seat *seat;
     bool is_done = reply->outcome == HF_WIRE_DONE;
     bool must_renew = false;
-    if (is_read_again(call, reply)) {
+    if (prepare_reread(call, reply)) {
         read_all(call, call->renewed, call->term, now);
     }
     for (size_t i = 0; (seat = pop_proof(call)) != NULL; i++) {

@@ -25,7 +25,7 @@ static size_t bucket_of(const void *name, size_t len)
 
 /* ---- Names --------------------------------------------------------------- */
 
-struct hf_ordered_name *hf_ordered_name_find(struct hf_ordered *store,
+struct hf_ordered_name *hf_ordered_name_find(const struct hf_ordered *store,
                                              const void *name, size_t len)
 {
     struct hf_ordered_name *found = store->names[bucket_of(name, len)];
@@ -95,7 +95,7 @@ void hf_ordered_attempt(struct hf_bytes owner, uint8_t out[HF_OWNER_ID_LEN])
     }
 }
 
-struct hf_ordered_seat *hf_ordered_seat_find(struct hf_ordered *store,
+struct hf_ordered_seat *hf_ordered_seat_find(const struct hf_ordered *store,
                                              const struct hf_ask *ask)
 {
     struct hf_ordered_name *name =

@@ -29,9 +29,10 @@ static bool is_left(const struct hf_ordered_seat *seat, struct hf_instant now)
            (!seat->is_broken || hf_instant_before(stopped, now));
 }
 
-static bool
-is_stranger(struct hf_ordered *store, const struct hf_ordered_session *session,
-            const struct hf_wire_entry *entry, struct hf_instant now)
+static bool is_stranger(const struct hf_ordered *store,
+                        const struct hf_ordered_session *session,
+                        const struct hf_wire_entry *entry,
+                        struct hf_instant now)
 {
     struct hf_ask ask = {.name = entry->name.data,
                          .name_len = entry->name.len,

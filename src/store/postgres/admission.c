@@ -15,7 +15,8 @@
 #define SERVER_VERSION_MIN 120000
 
 /** @return false: this server cannot be the node; `why` has the reason. */
-static bool is_eligible(const struct hf_pg_node *node, char *why, size_t size)
+static bool check_eligible(const struct hf_pg_node *node, char *why,
+                           size_t size)
 {
     if (node->server_version > 0 && node->server_version < SERVER_VERSION_MIN) {
         snprintf(why, size, "is PostgreSQL %s: 12 or later is needed",
@@ -89,7 +90,7 @@ static void go_on(struct hf_pg_node *node)
 void hf_pg_judge(struct hf_pg_node *node)
 {
     char why[HF_STANDING_REASON_MAX];
-    bool is_fit = is_eligible(node, why, sizeof(why));
+    bool is_fit = check_eligible(node, why, sizeof(why));
     if (hf_sql_node_judge(&node->base, is_fit ? NULL : why)) {
         go_on(node);
     }

@@ -48,8 +48,8 @@ static const char *find_twin(const struct hf_redis_node *node)
 
 /** @return false: a server of this kind cannot be a node; `why` has the reason.
  */
-static bool is_eligible(const struct hf_redis_node *node, char *why,
-                        size_t size)
+static bool check_eligible(const struct hf_redis_node *node, char *why,
+                           size_t size)
 {
     const char *twin = find_twin(node);
     if (node->is_sentinel) {
@@ -190,7 +190,7 @@ void hf_redis_judge(struct hf_redis_node *node)
 {
     char why[sizeof(node->standing.reason)];
     bool is_denied = node->greet_fault == HF_DENIED;
-    if (!is_denied && !is_eligible(node, why, sizeof(why))) {
+    if (!is_denied && !check_eligible(node, why, sizeof(why))) {
         refuse(node, HF_CONFIG, why);
         return;
     }

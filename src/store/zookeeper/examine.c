@@ -84,7 +84,7 @@ static void finish(struct hf_zk_op *op, int rc, struct hf_instant now)
 }
 
 /** What is asked next, in `text`. @return false: nothing. */
-static bool has_next(struct hf_zk_op *op, int rc)
+static bool find_next(struct hf_zk_op *op, int rc)
 {
     char *end = strrchr(op->text, '/');
     if (op->is_last) {
@@ -116,7 +116,7 @@ static void on_probed(struct hf_zk_op *op, struct hf_instant now)
                        rc == ZRUNTIMEINCONSISTENCY;
     if (!is_answered || !is_main) {
         hf_zk_op_done(op, now); /* another connection asks again */
-    } else if (has_next(op, rc)) {
+    } else if (find_next(op, rc)) {
         zk->ordered.is_probing = true;
         ask(op);
         hf_zk_op_await(op, on_probed, now);

@@ -144,8 +144,8 @@ void hf_zk_node_changed(struct hf_zk_handle *handle, struct hf_instant now)
     }
 }
 
-bool hf_zk_node_is_same(struct hf_zk *zk, int64_t before, int64_t zxid,
-                        struct hf_instant now)
+bool hf_zk_node_check_zxid(struct hf_zk *zk, int64_t before, int64_t zxid,
+                           struct hf_instant now)
 {
     if (zxid > before || zxid == 0) {
         hf_zk_note_zxid(zk, zxid);

@@ -87,7 +87,7 @@ static void on_node(struct hf_zk_op *op, struct hf_instant now)
         hf_zk_create_folder(op, now);
     } else if (op->create_rc != ZOK && op->create_rc != ZNODEEXISTS) {
         fail_open(op, op->create_rc, now);
-    } else if (!hf_zk_node_is_same(op->zk, op->pzxid, op->czxid, now)) {
+    } else if (!hf_zk_node_check_zxid(op->zk, op->pzxid, op->czxid, now)) {
         op->reply.fault = HF_CONFIG;
         fail_open(op, ZCONNECTIONLOSS, now);
     } else if (count_ms(handle) < op->ttl_ms) {

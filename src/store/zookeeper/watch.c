@@ -151,7 +151,7 @@ static void on_event(zhandle_t *library, int type, int state, const char *path,
 /** An answer leaves the watch set. An error does not end one that was set
  * before: the library keeps it, and sets it again at another server.
  * @return true: the reply is to be taken. */
-static bool is_read(struct hf_zk_watch *watch, int rc)
+static bool note_reply(struct hf_zk_watch *watch, int rc)
 {
     watch->asking--;
     watch->is_set |= rc == ZOK;
@@ -177,7 +177,7 @@ static void on_children(int rc, const struct String_vector *children,
                         const struct Stat *stat, const void *data)
 {
     struct hf_zk_watch *watch = (struct hf_zk_watch *)(uintptr_t)data;
-    if (is_read(watch, rc)) {
+    if (note_reply(watch, rc)) {
         take_list(watch, children, stat, watch->zk->now);
         set_again(watch);
     }
@@ -190,7 +190,7 @@ static void on_data(int rc, const char *value, int len, const struct Stat *stat,
     (void)value;
     (void)len;
     (void)stat;
-    if (!is_read(watch, rc)) {
+    if (!note_reply(watch, rc)) {
         return;
     }
     if (rc == ZNONODE) {

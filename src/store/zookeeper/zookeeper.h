@@ -578,8 +578,8 @@ static inline void hf_zk_note_zxid(struct hf_zk *zk, int64_t zxid)
 
 /** The zxid of a write. @param before  the greatest that was seen when it was
  * asked for. @return false: it went backwards. */
-bool hf_zk_node_is_same(struct hf_zk *zk, int64_t before, int64_t zxid,
-                        struct hf_instant now);
+bool hf_zk_node_check_zxid(struct hf_zk *zk, int64_t before, int64_t zxid,
+                           struct hf_instant now);
 
 /* Connected, and usable for calls. */
 static inline bool hf_zk_is_ready(const struct hf_zk *zk)
