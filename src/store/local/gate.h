@@ -129,12 +129,17 @@ enum hf_status hf_gate_mutex_init(pthread_mutex_t *mutex,
  *         HF_CONFIG: the gate is damaged. On failure @p text has the reason
  *         without the folder, and the mutex is not locked. */
 enum hf_status hf_gate_enter(struct hf_gate *gate, char *text, size_t size);
+
+/* Unlock the mutex, in the thread that has entered. Before any wait, and before
+ * pushes are sent. */
 void hf_gate_leave(struct hf_gate *gate);
 
 /** The same with the mutex of the values' file, and at least 0.2 s in place of
  * node_timeout. The locks' mutex is not locked. */
 enum hf_status hf_gate_enter_values(struct hf_gate *gate, char *text,
                                     size_t size);
+
+/* Unlock the mutex of the values' file, in the thread that has entered. */
 void hf_gate_leave_values(struct hf_gate *gate);
 
 /* The mapped file still has one link and its length: it was not removed, and

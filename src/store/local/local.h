@@ -63,6 +63,9 @@ struct hf_local {
 /* Open the files in the folder @p wanted; NULL: in the default one. local.c */
 enum hf_status hf_local_open(struct hf_local *local, const char *wanted,
                              struct hf_error *error);
+
+/* Close the files, if they are open. The struct stays, and may be opened again.
+ */
 void hf_local_close(struct hf_local *local);
 
 /* A transaction on one name, inside the gate. execute.c */
@@ -105,6 +108,8 @@ hf_watch_fn hf_local_hear;
 /* Bind the socket for pushed grants, unless it has an address. */
 void hf_local_listen(struct hf_local *local);
 
+/* The store's ask(): the request is executed and answered before this returns.
+ */
 void hf_local_ask(struct hf_store *store, const struct hf_ask *ask,
                   struct hf_instant now);
 

@@ -37,6 +37,8 @@ struct hf_table {
 /* Inside the gate. */
 enum hf_status hf_table_open(struct hf_table *table, struct hf_gate *gate,
                              struct hf_error *error);
+
+/* Unmap the file. No transaction may be under way. */
 void hf_table_close(struct hf_table *table);
 
 /* Open an LMDB file. @p map_bytes 0: the size that it says. */
@@ -52,9 +54,19 @@ enum hf_status hf_table_renew(const struct hf_folder *folder,
  * the map. */
 bool hf_table_is_intact(const struct hf_table *table);
 
+/** Begin a transaction that writes, in the gate; first follow a file that
+ * another process has made longer. @return 0, or an error: none has begun. */
 int hf_table_begin(struct hf_table *table);
+
+/** End the transaction: it is there for all processes at once. @return 0, or an
+ * error: nothing has changed. MDB_MAP_FULL: hf_table_grow(), and repeat it. */
 int hf_table_commit(struct hf_table *table);
+
+/* End the transaction, if there is one: nothing has changed. */
 void hf_table_abort(struct hf_table *table);
+
+/** Double the file, in the gate and without a transaction. @return 0;
+ * EOVERFLOW: it is as long as it may be; or an error. */
 int hf_table_grow(struct hf_table *table);
 
 /* The LMDB key of a name under a prefix. names.c */
@@ -68,12 +80,16 @@ struct hf_table_key {
     bool is_cut; /* `bytes` has only the beginning and a digest */
 };
 
+/* The key of a name: as it is, or, of a long one, cut with a hash; @p prefix
+ * and @p name are borrowed. */
 void hf_table_key_init(struct hf_table_key *key, const char *prefix,
                        const void *name, size_t name_len);
 
 /** @return MDB_NOTFOUND: the name has no record. */
 int hf_table_get(struct hf_table *table, const struct hf_table_key *key,
                  struct hf_record *out);
+
+/** Write the record of a name, in a transaction. @return 0, or an error. */
 int hf_table_put(struct hf_table *table, const struct hf_table_key *key,
                  const struct hf_record *record);
 
@@ -99,6 +115,9 @@ int hf_table_walk(struct hf_table *table, struct hf_table_walk *walk,
  * the next one. */
 int hf_table_seek(MDB_cursor *cursor, const unsigned char *at, size_t at_len,
                   MDB_val *key, MDB_val *value);
+
+/** The next name after the cursor's. @return 0; MDB_NOTFOUND: there is none; or
+ * an error. */
 int hf_table_next(MDB_cursor *cursor, MDB_val *key, MDB_val *value);
 
 /* Remove idle names among the next @p most, and expired entries. In a

@@ -102,15 +102,29 @@ struct hf_txn {
 
 /* ---- verbs.c, release.c: the verbs ------------------------------------- */
 
+/* ACQUIRE: grant the name, or refuse it, or queue the asker. */
 void hf_txn_acquire(struct hf_txn *txn);
+
+/* YIELD: return the grant of the request's counter, then ACQUIRE with its
+ * ticket. */
 void hf_txn_yield(struct hf_txn *txn);
+
+/* CONFIRM: extend the lease, and raise the counter to the request's, T. */
 void hf_txn_confirm(struct hf_txn *txn);
 
+/* RELEASE: end the asker's lease, and its place in the queue; serve the next
+ * waiter. */
 void hf_txn_release(struct hf_txn *txn);
+
+/* BREAK: the breaker takes the rest of the holder's lease, or returns it. */
 void hf_txn_break(struct hf_txn *txn);
+
+/* INSPECT: the holder, or the mark of a free name. Changes nothing. */
 void hf_txn_inspect(struct hf_txn *txn);
 
-/* mark.c */
+/* ---- mark.c ------------------------------------------------------------ */
+
+/* MARK: write, move or remove the mark of the name, or read it. */
 void hf_txn_mark(struct hf_txn *txn);
 
 /* Set the result of INSPECT for a free name: its mark, or no owner. */
@@ -125,14 +139,19 @@ size_t hf_txn_emit_ended(const struct hf_txn *txn,
  * waiter. */
 void hf_txn_revoke(struct hf_txn *txn, const struct hf_grant *grant);
 
-/* ---- moves.c: the parts of the verbs ----------------------------------- */
+/* ---- ownership.c: the owner in the record; the result ------------------ */
 
+/* The greater of both. */
 static inline uint64_t hf_txn_max_u64(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
 
+/* Whether the name has an owner whose lease is live. */
 bool hf_txn_is_taken(const struct hf_txn *txn);
+
+/* Whether the record's owner, or its last one, is this one; the lease may have
+ * ended. */
 bool hf_txn_is_owner(const struct hf_txn *txn, const void *owner,
                      size_t owner_len);
 bool hf_txn_is_mine(const struct hf_txn *txn); /* the asker owns it */
@@ -142,10 +161,14 @@ uint64_t hf_txn_bound(const struct hf_txn *txn);
 
 /* When a lease of @p ms (or of the request's ttl_ms) ends that begins now. */
 int64_t hf_txn_after_ms(const struct hf_txn *txn, int64_t ms);
+
+/* When the lease that the request asks for ends, if it begins now. */
 int64_t hf_txn_asked_until(const struct hf_txn *txn);
 
 /* Set the result to REFUSED, with the owner that the name has now. */
 void hf_txn_describe(struct hf_txn *txn);
+
+/* Set the result to OK at @p counter. The record is to be written. */
 void hf_txn_succeed(struct hf_txn *txn, uint64_t counter);
 
 /* Extend the lease. No request may shorten it: an older, shorter one may arrive
@@ -163,6 +186,7 @@ void hf_txn_vacate(struct hf_txn *txn);
 
 /* ---- group.c: sharers -------------------------------------------------- */
 
+/* Whether a group of sharers owns the name, with a live lease. */
 bool hf_txn_is_group(const struct hf_txn *txn);
 
 /* Find a sharer of the group that owns the name, if its lease is live. */
@@ -212,18 +236,27 @@ bool hf_txn_find_earlier(struct hf_txn *txn);
 
 /* ---- entries.c: entries in the table ----------------------------------- */
 
+/** Find a sharer by its owner, live or not. @return false: there is none. */
 bool hf_entries_find_sharer(struct hf_txn *txn, const void *owner,
                             size_t owner_len, struct hf_local_entry *out);
+
+/** Find a waiter by its owner, live or not. @return false: there is none. */
 bool hf_entries_find_waiter(struct hf_txn *txn, const void *owner,
                             size_t owner_len, struct hf_local_entry *out);
 
-/* Insert or overwrite. */
+/* Insert a sharer, or overwrite it. */
 void hf_entries_put_sharer(struct hf_txn *txn,
                            const struct hf_local_entry *one);
+
+/* The same of a waiter, at its ticket. */
 void hf_entries_put_waiter(struct hf_txn *txn,
                            const struct hf_local_entry *one);
+
+/* Remove a sharer, which must be there. */
 void hf_entries_drop_sharer(struct hf_txn *txn,
                             const struct hf_local_entry *one);
+
+/* Remove a waiter, which must be there. */
 void hf_entries_drop_waiter(struct hf_txn *txn,
                             const struct hf_local_entry *one);
 
@@ -242,6 +275,7 @@ enum hf_scan_step { HF_SCAN_ON, HF_SCAN_DROP, HF_SCAN_STOP };
 typedef enum hf_scan_step hf_entries_fn(void *user,
                                         const struct hf_local_entry *one);
 
+/* Call @p each with the entries of this kind, until it stops. */
 void hf_entries_each(struct hf_txn *txn, enum hf_entry_kind kind,
                      hf_entries_fn *each, void *user);
 

@@ -32,6 +32,8 @@ struct hf_values {
  * @return HF_OK, or a status with a text. */
 enum hf_status hf_values_open(struct hf_values *values, struct hf_gate *gate,
                               struct hf_error *error);
+
+/* Unmap the file, if it is open. No transaction may be under way. */
 void hf_values_close(struct hf_values *values);
 
 /** @param flags  MDB_RDONLY, or 0. */

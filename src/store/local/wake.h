@@ -43,12 +43,16 @@ struct hf_wake {
     uint64_t space; /* inode of our network namespace; 0: unknown */
 };
 
+/** Without a socket, which is made when it is first needed. @param ready  of
+ * that socket. */
 void hf_wake_init(struct hf_wake *wake, hf_watch_fn *ready);
 
 /** Bind the socket, and watch it in the loop. @return false with errno set: it
  * failed, and the socket is closed. */
 bool hf_wake_listen(struct hf_wake *wake, struct hf_loop *loop);
 
+/* Send up to HF_WAKE_NOTES_MAX grants to one client, in one datagram. Never
+ * blocks. */
 enum hf_wake_result
 hf_wake_send(struct hf_wake *wake, const struct hf_wake_address *to,
              const struct hf_wake_note *notes, size_t n_notes);

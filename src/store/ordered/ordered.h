@@ -218,6 +218,8 @@ struct hf_ordered_call {
 
 /* ---- The owner's part ---------------------------------------------------- */
 
+/** Begin without a server. @param ops  of the client.
+ * @param wire_ops  borrowed, as @p wire is: both outlive the store. */
 void hf_ordered_init(struct hf_ordered *store, const struct hf_store_ops *ops,
                      struct hf_wire *wire, const struct hf_wire_ops *wire_ops,
                      const struct hf_store_env *env);
@@ -225,6 +227,9 @@ void hf_ordered_init(struct hf_ordered *store, const struct hf_store_ops *ops,
 /* Close the sessions that hold nothing, without waiting for it; not in a forked
  * child. The wire is closed next, and frees its watches. */
 void hf_ordered_close(struct hf_ordered *store, struct hf_instant now);
+
+/* Free all calls, tasks, names and sessions, without an answer. After the wire
+ * was closed: it may do a call until then. */
 void hf_ordered_fini(struct hf_ordered *store);
 
 /* The wire has a server that executes calls. */
@@ -238,24 +243,33 @@ void hf_ordered_down(struct hf_ordered *store, bool is_connecting,
 void hf_ordered_lose_all(struct hf_ordered *store, const char *reason,
                          struct hf_instant now);
 
+/* Begin a request of the client. It is answered once, before this returns or
+ * from the loop, but not if the store closes. */
 void hf_ordered_ask(struct hf_ordered *store, const struct hf_ask *ask,
                     struct hf_instant now);
+
+/* Make the calls that requests wait for, such as the renewals of their
+ * sessions, and free sessions that are over. After the requests of a turn of
+ * the loop. */
 void hf_ordered_flush(struct hf_ordered *store, struct hf_instant now);
 
 /** An entry of the name has ended, at or before @p revision; 0: that is not
  * known. @p number  0: it is not known which, or whether. */
 void hf_ordered_ended(struct hf_ordered *store, void *user, uint64_t number,
                       uint64_t revision, struct hf_instant now);
+
+/** A watch has failed, and is freed. @param user  as it was given to the wire:
+ * the name. Its waiters list once more, and watch again. */
 void hf_ordered_unwatched(struct hf_ordered *store, void *user,
                           struct hf_instant now);
 
 /* ---- store.c ------------------------------------------------------------- */
 
-/* Operations of each table. */
-void hf_ordered_store_ask(struct hf_store *base, const struct hf_ask *ask,
-                          struct hf_instant now);
-void hf_ordered_store_flush(struct hf_store *base, struct hf_instant now);
-void hf_ordered_store_job_cancel(struct hf_store *base);
+/* Operations of each store's table, as store.h says of each. The first two
+ * assert the invariants. */
+hf_store_ask_fn hf_ordered_store_ask;
+hf_store_flush_fn hf_ordered_store_flush;
+hf_store_job_cancel_fn hf_ordered_store_job_cancel;
 
 /** Fill in @p out. @param address  of the server in use. */
 void hf_ordered_describe(const struct hf_ordered *store, const char *address,
@@ -273,6 +287,7 @@ static inline bool hf_ordered_jobs_are_due(const struct hf_ordered *store)
 
 /* ---- seats.c ------------------------------------------------------------- */
 
+/** @return the name, if this client has a lock or a waiter of it; else NULL. */
 struct hf_ordered_name *hf_ordered_name_find(const struct hf_ordered *store,
                                              const void *name, size_t len);
 
@@ -298,6 +313,8 @@ void hf_ordered_seat_detach(struct hf_ordered_seat *seat);
 void hf_ordered_seat_broken(struct hf_ordered_seat *seat,
                             struct hf_instant now);
 
+/* The key of the seat's entry, which must be in a session. It borrows the
+ * seat's texts. */
 struct hf_wire_key hf_ordered_key(const struct hf_ordered_seat *seat);
 
 /* The text of its holder: the note, if it has one. */
@@ -307,6 +324,7 @@ hf_ordered_holder(const struct hf_wire_entry *entry)
     return entry->note.len > 0 ? entry->note : entry->owner;
 }
 
+/* Whether both have the same bytes. */
 static inline bool hf_ordered_is_text(struct hf_bytes text, const void *bytes,
                                       size_t len)
 {
@@ -358,10 +376,13 @@ static inline bool hf_ordered_is_of_term(uint64_t term,
 
 /* Have the seat's request wait for the next renewal. */
 void hf_ordered_session_asks(struct hf_ordered_seat *seat);
+
+/* Have its CONFIRM be proven by the next renewal of its session. */
 void hf_ordered_session_proves(struct hf_ordered_seat *seat);
+
+/* Take it out of both lists: its request was answered, or its session is gone.
+ */
 void hf_ordered_seat_unlist(struct hf_ordered_seat *seat);
-struct hf_ordered_seat *
-hf_ordered_session_next_proof(struct hf_ordered_session *session);
 
 /* ---- proof.c ------------------------------------------------------------- */
 
@@ -412,6 +433,8 @@ void hf_ordered_place_keep(struct hf_ordered *store,
                            struct hf_ordered_seat *seat,
                            const struct hf_wire_entry *own,
                            const struct hf_wire_entry *before, uint32_t ahead);
+
+/* The seat waits no more: its next heartbeat lists. */
 void hf_ordered_place_free(struct hf_ordered_seat *seat);
 
 /** A heartbeat. @return false: list. Else its own entry and the one before it
@@ -445,6 +468,8 @@ void hf_ordered_answer_fault(struct hf_ordered *store,
                              struct hf_ordered_seat *seat, enum hf_verb verb,
                              enum hf_verdict verdict, enum hf_status fault,
                              const char *reason);
+
+/* Refuse the request: not ours. Without a counter or a holder. */
 void hf_ordered_answer_refusal(struct hf_ordered *store,
                                struct hf_ordered_seat *seat, enum hf_verb verb);
 
@@ -460,6 +485,8 @@ void hf_ordered_answer_undone(struct hf_ordered *store,
 
 /* ---- release.c ----------------------------------------------------------- */
 
+/* Remove the entry of the seat, which has no request but this one from now on.
+ * Answered at once if there is no entry. */
 void hf_ordered_release(struct hf_ordered *store, struct hf_ordered_seat *seat,
                         const struct hf_ask *ask, struct hf_instant now);
 
@@ -486,10 +513,13 @@ void hf_ordered_watch(struct hf_ordered *store,
 void hf_ordered_watch_held(struct hf_ordered *store,
                            struct hf_ordered_name *name, uint64_t revision,
                            struct hf_instant now);
+
+/* Drop the watch of the name, if it has one. */
 void hf_ordered_unwatch(struct hf_ordered *store, struct hf_ordered_name *name);
 
 /* ---- look.c -------------------------------------------------------------- */
 
+/* Begin an INSPECT or a QUEUE: list the name, and answer what is held. */
 void hf_ordered_look(struct hf_ordered *store, const struct hf_ask *ask,
                      struct hf_instant now);
 
@@ -498,12 +528,18 @@ size_t hf_ordered_look_sort(const struct hf_wire_reply *reply);
 
 /* ---- scan.c -------------------------------------------------------------- */
 
+/* Begin a SCAN, or go on with one: its counter is that of the last page, and 0
+ * of the first. */
 void hf_ordered_scan(struct hf_ordered *store, const struct hf_ask *ask,
                      struct hf_instant now);
+
+/* Free the places at which SCANs go on: the store closes. */
 void hf_ordered_scans_free(struct hf_ordered *store);
 
 /* ---- break.c, release_owner.c, move.c ------------------------------------ */
 
+/* Begin a BREAK, or the undoing of one: list the name, and put the note of the
+ * breaker on what holds it. */
 void hf_ordered_break(struct hf_ordered *store, const struct hf_ask *ask,
                       struct hf_instant now);
 
@@ -533,6 +569,8 @@ void hf_ordered_mark(struct hf_ordered *store, const struct hf_ask *ask,
  * @param seed  which of them are looked at. */
 void hf_ordered_sweep(struct hf_ordered *store, uint64_t seed,
                       struct hf_instant now);
+
+/* Free a sweep that is under way: the store closes. */
 void hf_ordered_sweep_free(struct hf_ordered *store);
 
 /* ---- value.c ------------------------------------------------------------- */

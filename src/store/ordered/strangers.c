@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* STRANGERS
+/* STRANGERS: ENTRIES THAT ARE IN A SESSION OF OURS AND THAT NO LOCK HAS
  *
- * While a session is doubtful, each renewal also lists all its entries. Those
- * of no seat were created after their release; they are removed, by owner: a
- * number is not known of an entry that is still being created. Only while they
- * are this session's: one that was reserved since is another one's. One that
- * was broken is removed when its owner must have stopped.
+ * A CREATE whose reply was lost may be executed later, when its lock has been
+ * released already. The entry would block all others for as long as the session
+ * is renewed, and only this client knows that it is not in use. So while a
+ * session is doubtful, each renewal of it also lists its entries, and removes
+ * those that no seat has, or whose seat has been released.
+ *
+ * Safe: an entry is removed by the session and the owner of its creation, since
+ * an entry that is still being created has no known number, and only while it
+ * is under this session (`under`): a reservation may have moved it to another
+ * one. The entry of a lock that was broken stays until its ttl has passed since
+ * the release: its owner must have stopped by then.
  *
  * Cost: nothing as long as no request was lost. From then on one list of all
  * entries of that session with each of its renewals, and one remove for each

@@ -72,8 +72,12 @@ struct hf_ordered_task {
     char name[];
 };
 
-/* Answer it, and free it: what `done` and `undone` end with. */
+/* Give the answer that `plan` has filled in, and free the task: what `done`
+ * ends with. */
 void hf_ordered_task_done(struct hf_ordered_task *task, struct hf_instant now);
+
+/* Answer it as the reply says, UNKNOWN if a change may have been made, and free
+ * it: what `undone` ends with. */
 void hf_ordered_task_undone(struct hf_ordered_task *task,
                             const struct hf_wire_reply *reply,
                             struct hf_instant now);
@@ -87,6 +91,8 @@ struct hf_ordered_task *hf_ordered_task_new(struct hf_ordered *store,
 void hf_ordered_task_fail(struct hf_ordered_task *task,
                           enum hf_wire_outcome outcome, enum hf_status fault,
                           const char *reason, struct hf_instant now);
+
+/* The same, for want of memory. */
 void hf_ordered_task_fail_memory(struct hf_ordered_task *task,
                                  struct hf_instant now);
 
@@ -118,8 +124,13 @@ void hf_ordered_task_begin(struct hf_ordered_task *task, struct hf_instant now);
 struct hf_ordered_change *
 hf_ordered_task_change(struct hf_ordered_task *task,
                        const struct hf_wire_entry *entry, bool removes);
+
+/* The change puts a note on the entry: HF_ORDERED_NOTE_MAX bytes at most, which
+ * are copied. */
 void hf_ordered_change_note(struct hf_ordered_change *change, const void *text,
                             size_t len);
+
+/* Take it out of the store's list, and free it without an answer. */
 void hf_ordered_task_free(struct hf_ordered_task *task);
 
 /* ---- mark.c -------------------------------------------------------------- */

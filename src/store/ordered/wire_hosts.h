@@ -50,6 +50,8 @@ enum hf_status hf_wire_login_read(struct hf_wire_login *out,
                                   const struct hf_wire_address *address,
                                   const struct hf_url *url, bool supplies,
                                   const char *scheme, struct hf_error *error);
+
+/* Free the user, and erase the password. */
 void hf_wire_login_fini(struct hf_wire_login *login);
 
 /** Read a list. @param port  of a host without one. @param usage  the message
@@ -59,6 +61,8 @@ enum hf_status hf_wire_hosts_read(struct hf_wire_host hosts[HF_WIRE_HOSTS_MAX],
                                   unsigned *n, struct hf_piece list,
                                   uint16_t port, const char *usage,
                                   struct hf_error *error);
+
+/* Free the names of @p n hosts, not the array. */
 void hf_wire_hosts_fini(struct hf_wire_host *hosts, unsigned n);
 
 #endif

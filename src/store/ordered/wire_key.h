@@ -20,10 +20,11 @@ struct hf_wire_escape {
 /* All printable ASCII but '/' and '%', so that other programs show it. */
 extern const struct hf_wire_escape hf_wire_escape_printable;
 
+/* Append bytes, escaped. */
 void hf_wire_escape_add(const struct hf_wire_escape *escape,
                         struct hf_wire_text *text, struct hf_bytes bytes);
 
-/** In place. @return the length. */
+/** Unescape a text in place. @return the length. */
 size_t hf_wire_escape_read(const struct hf_wire_escape *escape, char *text,
                            size_t len);
 
@@ -43,7 +44,10 @@ void hf_wire_key_foreign(const char *text, size_t len,
 
 /* ---- Sessions whose id is a number of 64 bits ---------------------------- */
 
+/* The number that is the id of the session: its first 8 bytes. */
 uint64_t hf_wire_id_of(const uint8_t session[HF_SESSION_ID_LEN]);
+
+/* The session whose id is a number: the other bytes are zero. */
 void hf_wire_session_of(uint64_t id, uint8_t out[HF_SESSION_ID_LEN]);
 
 /* In hex digits. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts that grow: bodies, paths and keys of wires. */
+/* Texts that grow: bodies, paths and keys of wires. If memory is short,
+ * `has_failed` stays set and all further calls do nothing: the caller looks
+ * once, before the text is used. All zeros: empty. */
 #ifndef HF_ORDERED_WIRE_TEXT_H
 #define HF_ORDERED_WIRE_TEXT_H
 
@@ -14,9 +16,16 @@ struct hf_wire_text {
     bool has_failed;
 };
 
+/* Free its memory. It is empty, and may be used again. */
 void hf_wire_text_fini(struct hf_wire_text *text);
+
+/* Append bytes. */
 void hf_wire_text_add(struct hf_wire_text *text, const void *bytes, size_t len);
+
+/* Append a string, without its NUL. */
 void hf_wire_text_say(struct hf_wire_text *text, const char *string);
+
+/* Append a number, in decimal. */
 void hf_wire_text_number(struct hf_wire_text *text, uint64_t number);
 
 /** Its bytes as a string, which the caller frees. @return NULL: no memory. */

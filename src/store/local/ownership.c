@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of the verbs; txn.h says why they are sound. */
+/* THE OWNER IN THE RECORD OF A NAME: READ, INSTALLED, EXTENDED, CLEARED
+ *
+ * The verbs change an owner through these functions only, which are moves (a)
+ * and (b) of txn.h, so the invariants of fences are kept here: no move lowers
+ * the counter (I1, asserted), and one that clears the owner also clears what a
+ * late CONFIRM could install again (has_last), so that no counter gets a second
+ * owner (I2). A lease is extended and never shortened: a request that was
+ * overtaken on its way may ask for less than the holder relies on.
+ *
+ * Cost: none but copies within the record, which the transaction writes once at
+ * its end. An owner that follows a group of sharers removes their entries, one
+ * by one. */
 #include "base/assert.h"
 #include "base/time.h"
 #include "store/local/txn.h"
