@@ -34,11 +34,13 @@ struct hf_span {
 /* Earlier than every reading of the clock. */
 #define HF_LONG_AGO ((struct hf_instant){INT64_MIN})
 
+/* Whether it is HF_NEVER: a timer that is not set, or no limit. */
 static inline bool hf_instant_is_never(struct hf_instant at)
 {
     return at.ns == INT64_MAX;
 }
 
+/* `by` times the span. */
 static inline struct hf_span hf_span_scale(struct hf_span span, int64_t by)
 {
     struct hf_span product;
@@ -107,6 +109,7 @@ static inline struct hf_span hf_span_add(struct hf_span a, struct hf_span b)
     return sum;
 }
 
+/* `by` later. HF_NEVER and HF_LONG_AGO stay what they are. */
 static inline struct hf_instant hf_instant_add(struct hf_instant at,
                                                struct hf_span by)
 {
@@ -120,6 +123,7 @@ static inline struct hf_instant hf_instant_add(struct hf_instant at,
     return sum;
 }
 
+/* `by` earlier. HF_NEVER and HF_LONG_AGO stay what they are. */
 static inline struct hf_instant hf_instant_sub(struct hf_instant at,
                                                struct hf_span by)
 {
@@ -137,6 +141,8 @@ static inline struct hf_span hf_instant_until(struct hf_instant from,
     return diff;
 }
 
+/* Whether `a` is earlier. "Due" is its contrary: !hf_instant_before(now, at).
+ */
 static inline bool hf_instant_before(struct hf_instant a, struct hf_instant b)
 {
     return a.ns < b.ns;

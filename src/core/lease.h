@@ -233,6 +233,7 @@ struct hf_lease {
     struct hf_vote votes[];
 };
 
+/* Bytes of a lease with its votes. */
 static inline size_t hf_lease_size(unsigned n_nodes)
 {
     return sizeof(struct hf_lease) + n_nodes * sizeof(struct hf_vote);
@@ -259,11 +260,14 @@ static inline enum hf_phase hf_lease_phase(const struct hf_lease *lease)
     return (enum hf_phase)lease->phase;
 }
 
+/* What the caller of the library may rely on: HELD, AT_RISK, LOST or released.
+ */
 static inline enum hf_state hf_lease_state(const struct hf_lease *lease)
 {
     return (enum hf_state)lease->state;
 }
 
+/* As last requested: of the attempt, or of its last extension. */
 static inline struct hf_span hf_lease_ttl(const struct hf_lease *lease)
 {
     return lease->ttl;
@@ -275,6 +279,7 @@ static inline struct hf_instant hf_lease_round_at(const struct hf_lease *lease)
     return lease->round_at;
 }
 
+/* T; 0: no attempt has succeeded yet. */
 static inline uint64_t hf_lease_fence(const struct hf_lease *lease)
 {
     return lease->fence;

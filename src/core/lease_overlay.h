@@ -45,6 +45,7 @@ static inline void hf_lease_set_confirmed(struct hf_lease *lease,
     lease->confirmed_or_ticket.confirmed = confirmed;
 }
 
+/* ASKING or WAITING: no majority is there yet, and grants are counted. */
 static inline bool hf_lease_counts_grants(const struct hf_lease *lease)
 {
     return lease->phase == HF_PHASE_ASKING || lease->phase == HF_PHASE_WAITING;
@@ -94,6 +95,8 @@ static inline void hf_vote_set_due(const struct hf_lease *lease,
     vote->due_or_node_time_us.due = due;
 }
 
+/* Whether the vote has the time of its node's clock, by which a ticket is
+ * computed. */
 static inline bool hf_vote_has_node_time(const struct hf_lease *lease,
                                          const struct hf_vote *vote)
 {
@@ -116,6 +119,7 @@ static inline void hf_vote_set_node_time_us(const struct hf_lease *lease,
     vote->due_or_node_time_us.node_time_us = time_us;
 }
 
+/* Whether the last reply names a rival. */
 static inline bool hf_vote_is_refusal(const struct hf_vote *vote)
 {
     return vote->said == HF_SAID_NOT_YOURS || vote->said == HF_SAID_QUEUED;

@@ -69,17 +69,20 @@ static inline struct hf_span hf_lease_place(const struct hf_lease *lease)
                           (lease->flags & HF_LEASE_PLACE_STAYS) != 0);
 }
 
+/* The node's bit in a mask of nodes. */
 static inline uint16_t hf_node_bit(unsigned node)
 {
     return (uint16_t)(1U << node);
 }
 
+/* Whether the nodes of @p mask are a quorum. */
 static inline bool hf_step_is_majority(const struct hf_step *step,
                                        uint16_t mask)
 {
     return __builtin_popcount(mask) >= step->nodes->quorum;
 }
 
+/* Whether a request of this verb has no reply yet, in time or not. */
 static inline bool hf_vote_is_pending(const struct hf_vote *vote,
                                       enum hf_verb verb)
 {
@@ -140,6 +143,8 @@ static inline uint16_t hf_vote_old(enum hf_verb verb)
 
 /* lease_grant.c. Record a reply in the node's vote: "yours", "not yours". */
 void hf_grant_reply(struct hf_step *step, struct hf_vote *vote);
+
+/* The same of "not yours" and "queued". */
 void hf_grant_refusal(struct hf_step *step, struct hf_vote *vote);
 
 /* Record a pushed grant, if it counts, and let the phase decide. */
@@ -157,14 +162,21 @@ struct hf_held {
     struct hf_instant deadline;
 };
 
+/* The fields of the lease now; without a lease that is held: none. */
 struct hf_held hf_held_of(const struct hf_lease *lease);
 
 /* Assert all invariants of the lease and of the requests of this step. */
 void hf_check_step(const struct hf_step *step, const struct hf_held *before);
 
-/* lease_ask.c */
+/* lease_ask.c. Enter ASKING: send ACQUIRE to the nodes. */
 void hf_ask_begin(struct hf_step *step);
+
+/* The reply to an ACQUIRE or a raise while ASKING: count it, and decide.
+ * "queued" begins to wait. */
 void hf_ask_answer(struct hf_step *step);
+
+/* A node has connected, or its status has changed: send ACQUIRE there, and
+ * decide. */
 void hf_ask_node(struct hf_step *step);
 
 /** Decide by the votes: held, failed, or undecided. Held or failed enters the
@@ -203,12 +215,32 @@ bool hf_wait_has_ticket(const struct hf_step *step);
 /* The clock readings contradict each other: another one is worth waiting for.
  */
 bool hf_wait_needs_reading(const struct hf_step *step);
+
+/* Enter WAITING, with a ticket: enqueue at all nodes, those that granted too,
+ * to learn whether an earlier ticket waits there. */
 void hf_wait_begin(struct hf_step *step);
+
+/* A reply while WAITING: count it, decide, and yield a grant if an earlier
+ * ticket waits. */
 void hf_wait_answer(struct hf_step *step);
+
+/* A pushed grant was recorded: decide. While ASKING it counts only with the
+ * reply that names our place. */
 void hf_wait_granted(struct hf_step *step);
+
+/* The status of a node has changed: enqueue there again, with the same ticket.
+ */
 void hf_wait_node(struct hf_step *step);
+
+/* A node can push again, or no more: ask it once, since a grant from before may
+ * wait there. */
 void hf_wait_listen(struct hf_step *step);
+
+/* Send the heartbeats that are due. */
 void hf_wait_timer(struct hf_step *step);
+
+/* Renew the votes of @p voters that expire too soon to begin a lease with, and
+ * only those. */
 void hf_wait_refresh(struct hf_step *step, uint16_t voters);
 
 /* A claim that expires at `until` is too short to be reported as held. */
@@ -223,6 +255,8 @@ void hf_renew_begin(struct hf_step *step);
 /* CONFIRM(T) to the nodes that have not confirmed in this round, or to one node
  * if none is pending there. */
 void hf_renew_missing(struct hf_step *step);
+
+/* CONFIRM(T) to one node, if it is up and none is pending there. */
 void hf_renew_node(struct hf_step *step, unsigned node);
 
 /* The node has confirmed T in this round. */
@@ -240,24 +274,57 @@ void hf_renew_done(struct hf_step *step, uint16_t voters);
 
 /* lease_lost.c. Decide by the votes of the round and by the clock. */
 void hf_lost_judge(struct hf_step *step);
+
+/* LOST, which is final: report it. */
 void hf_lost_report(struct hf_step *step);
 
-/* lease_hold.c: HOLDING, and ADOPTING which is its first round */
+/* lease_hold.c: HOLDING, and ADOPTING which is its first round. Enter HOLDING
+ * with the full lease: `voters`, a majority, have granted one T. */
 void hf_hold_begin(struct hf_step *step, uint16_t voters);
+
+/* Enter HOLDING from WAITING, with a lease of Q: pushed grants last so long.
+ * The first renewal makes it the full lease. */
 void hf_hold_claim(struct hf_step *step, uint16_t voters);
+
+/* Enter ADOPTING: CONFIRM(T) to all nodes. A majority makes it HOLDING. */
 void hf_hold_adopt(struct hf_step *step);
+
+/* A node reports that the lock may have ended: renew now, to learn it. */
 void hf_hold_doubt(struct hf_step *step);
+
+/** A node outside of the first majority has pushed its grant: raise it to T.
+ * @param is_new  the grant was recorded. */
 void hf_hold_granted(struct hf_step *step, bool is_new);
+
+/* A reply while ADOPTING or HOLDING: count it, and decide. */
 void hf_hold_answer(struct hf_step *step);
+
+/* A node has connected: confirm there too, unless it is in this round. */
 void hf_hold_node(struct hf_step *step);
+
+/* Begin the renewal that is due, retry, or judge the end of the lease. */
 void hf_hold_timer(struct hf_step *step);
+
+/* A caller wants the full lease, or another ttl, from now on: begin a round
+ * that reports EXTENDED. */
 void hf_hold_extend(struct hf_step *step);
 
-/* lease_release.c. `reports`: a caller waits for the outcome. */
+/* lease_release.c. Enter RELEASING: send RELEASE to each node that may hold
+ * this owner. `reports`: a caller waits for the outcome. */
 void hf_release_begin(struct hf_step *step, bool reports);
+
+/* Release a lock of another attempt's owner, from its text and fence, at all
+ * nodes but those spared. */
 void hf_release_foreign(struct hf_step *step);
+
+/* A reply while RELEASING: done if no node can hold the owner any more. */
 void hf_release_answer(struct hf_step *step);
+
+/* Send the RELEASEs that are due again, or end without them when every lease
+ * has expired. */
 void hf_release_timer(struct hf_step *step);
+
+/* A node has connected: send the RELEASE that it still must get. */
 void hf_release_node(struct hf_step *step);
 
 /* End the lease: DONE. */

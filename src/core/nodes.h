@@ -64,6 +64,8 @@ struct hf_nodes_event {
 /* The only way to change struct hf_nodes. */
 void hf_nodes_step(struct hf_nodes *nodes, const struct hf_nodes_event *event);
 
+/** @return the status that the leases know: the store may have reported a newer
+ * one (client/answer.c). */
 enum hf_node_status hf_nodes_status(const struct hf_nodes *nodes,
                                     unsigned node);
 
@@ -81,6 +83,7 @@ struct hf_span hf_nodes_timeout(const struct hf_nodes *nodes, unsigned node,
 struct hf_span hf_nodes_patience(const struct hf_nodes *nodes,
                                  struct hf_span ttl);
 
+/* The mask of all nodes, whatever their status. */
 static inline uint16_t hf_nodes_all(const struct hf_nodes *nodes)
 {
     return (uint16_t)((1U << nodes->count) - 1U);
