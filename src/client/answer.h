@@ -10,12 +10,10 @@
 
 #include "client/client.h"
 
-void hf_client_on_answer(void *user, const struct hf_answer *answer);
-void hf_client_on_status(void *user, unsigned node, enum hf_node_status status,
-                         bool is_reset, enum hf_status fault,
-                         const char *reason);
-void hf_client_on_push(void *user, unsigned node, uint64_t cookie,
-                       uint64_t counter);
-void hf_client_on_listen(void *user, unsigned node, bool is_listening);
+/* As the type of each says. */
+hf_store_answer_fn hf_client_on_answer;
+hf_store_status_fn hf_client_on_status;
+hf_store_push_fn hf_client_on_push;
+hf_store_listen_fn hf_client_on_listen;
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A break of a lock, as a sequence of steps.
  *
- * break_call.c: hf_break_begin() with the first step, FIND_MARK, which the
- * inbox continues by hf_break_go_on() until it returns true. A blocking call
- * that is interrupted calls hf_break_interrupt() once, and goes on. break.c has
- * the order of the steps, and why. */
+ * break_call.c: hf_break_begin() with the first step, FIND_MARK; then, as
+ * op->report, hf_break_go_on() each time that a step is done, until it returns
+ * true. A blocking call runs that itself after its wait, hf_client_process()
+ * does for an operation. A blocking call that is interrupted calls
+ * hf_break_interrupt() once, and goes on. break.c has the order of the steps,
+ * and why. */
 #ifndef HF_CLIENT_BREAK_H
 #define HF_CLIENT_BREAK_H
 
@@ -38,6 +40,7 @@ struct hf_break {
     struct hf_seizure *seizure; /* ours; it has an owner of its own */
 };
 
+/* The break that this operation is. */
 static inline struct hf_break *hf_break_of(struct hf_op *op)
 {
     return (struct hf_break *)(void *)op;

@@ -51,6 +51,7 @@ struct hf_broadcast {
     void *user;
 };
 
+/* The broadcast that this item of the tables is. */
 static inline struct hf_broadcast *hf_broadcast_of(struct hf_item *item)
 {
     return (struct hf_broadcast *)item;

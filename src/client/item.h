@@ -59,11 +59,17 @@ struct hf_item_table {
     uint32_t n_used;
 };
 
+/* Without items, and without memory. */
 void hf_item_table_init(struct hf_item_table *table);
+
+/* Free the cells; the items are the caller's. Without items again. */
 void hf_item_table_fini(struct hf_item_table *table);
 
 /** @return false: no memory. */
 bool hf_item_table_add(struct hf_item_table *table, struct hf_item *item);
+
+/* Take the item out: its cookie finds nothing from now on, also when another
+ * item has its cell. */
 void hf_item_table_remove(struct hf_item_table *table, struct hf_item *item);
 
 uint64_t hf_item_table_cookie(const struct hf_item_table *table,
@@ -94,12 +100,17 @@ struct hf_timer_heap {
     uint32_t n_positions;
 };
 
+/* Without items, and without memory. */
 void hf_timer_heap_init(struct hf_timer_heap *heap);
+
+/* Free the arrays. Without items again. */
 void hf_timer_heap_fini(struct hf_timer_heap *heap);
 
 /** Reserve room for `item`, which has its index. @return false: no memory. */
 bool hf_timer_heap_reserve(struct hf_timer_heap *heap,
                            const struct hf_item *item);
+
+/* Give back the room of one item, which has no due time. */
 void hf_timer_heap_unreserve(struct hf_timer_heap *heap);
 
 /* Set the due time of the item; HF_NEVER removes it. */

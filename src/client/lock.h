@@ -110,6 +110,7 @@ struct hf_order {
 struct hf_lock *hf_lock_new(struct hf_client *client,
                             const struct hf_order *order);
 
+/* The lease of the attempt: it lies behind the struct, in one allocation. */
 static inline struct hf_lease *hf_lock_lease(struct hf_lock *lock)
 {
     return (struct hf_lease *)(lock + 1);
@@ -138,6 +139,7 @@ struct hf_instant hf_lock_reserve_until(const struct hf_lock *lock);
 void hf_lock_set_done(struct hf_lock *lock, hf_op_fn *done, void *user);
 hf_op_fn *hf_lock_done(const struct hf_lock *lock, void **user);
 
+/* The name, which ends with a NUL; valid as long as the lock. */
 const char *hf_lock_name_bytes(const struct hf_lock *lock);
 
 /** Write its owner as the nodes store it. @return the length; no NUL is
@@ -151,6 +153,7 @@ void hf_lock_mirror(struct hf_lock *lock);
 /* check.c: assert CL-1 to CL-4, after each step. */
 void hf_lock_check(const struct hf_lock *lock);
 
+/* The lock that this item of the tables is: its kind is HF_ITEM_LOCK. */
 static inline struct hf_lock *hf_lock_of(struct hf_item *item)
 {
     return (struct hf_lock *)item;

@@ -15,6 +15,7 @@
 #include "client/lock.h"
 #include "client/op.h"
 
+/* Whether the user has a log: without one, no text is composed. */
 static inline bool hf_log_is_on(const struct hf_client *client)
 {
     return client->options.log != NULL;

@@ -43,27 +43,32 @@ struct hf_bundle {
     uint8_t given[HF_NAMES_MAX]; /* index of each part in the user's order */
 };
 
+/* The bundle that this operation is. */
 static inline struct hf_bundle *hf_bundle_of(struct hf_op *op)
 {
     HF_ASSERT(op->kind == HF_OP_BUNDLE);
     return (struct hf_bundle *)(void *)op;
 }
 
+/* Whether any one of its parts suffices; else all of them are needed. */
 static inline bool hf_bundle_is_semaphore(const struct hf_bundle *bundle)
 {
     return bundle->op.order.n_slots > 0;
 }
 
+/* Whether its attempt is under way. */
 static inline bool hf_member_is_asking(const struct hf_member *member)
 {
     return member->is_begun && !member->op.is_done;
 }
 
+/* Whether its attempt has ended without a lock. */
 static inline bool hf_member_has_failed(const struct hf_member *member)
 {
     return member->is_begun && member->op.is_done && member->op.status != HF_OK;
 }
 
+/* Whether its attempt has ended with a lock. */
 static inline bool hf_member_is_held(const struct hf_member *member)
 {
     return member->is_begun && member->op.is_done && member->op.status == HF_OK;

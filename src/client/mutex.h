@@ -34,6 +34,7 @@ static inline void hf_client_lock(struct hf_client *client)
     client->cancel_state = before;
 }
 
+/* The end of a public call: the thread may be cancelled again, as before it. */
 static inline void hf_client_unlock(struct hf_client *client)
 {
     int before = client->cancel_state;
@@ -50,6 +51,8 @@ static inline int hf_client_pause_lock(struct hf_client *client)
     return before;
 }
 
+/** @param before  what hf_client_pause_lock() has returned, in the same call.
+ */
 static inline void hf_client_resume_lock(struct hf_client *client, int before)
 {
     pthread_mutex_lock(&client->mutex);

@@ -46,6 +46,7 @@ struct hf_reader {
     struct hf_reader *next;
 };
 
+/* Without handles. */
 void hf_notify_init(struct hf_notifier *notifier);
 
 /* Append a handle with a changed state to the queue; remove it. */
