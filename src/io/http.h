@@ -118,6 +118,8 @@ void hf_http_fini(struct hf_http *http, bool quiet);
 void hf_http_start(struct hf_http *http, const struct hf_socket_target *target,
                    struct hf_span timeout, struct hf_instant now);
 
+/** @return the state of the connection; OPEN from before `opened` is called
+ * until it is CLOSED. */
 enum hf_http_state hf_http_state(const struct hf_http *http);
 
 /** Send a request, or queue it while OPENING.

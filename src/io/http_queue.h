@@ -54,7 +54,11 @@ struct hf_http_queue {
     size_t count;
 };
 
+/* Without a request. */
 void hf_http_queue_init(struct hf_http_queue *queue);
+
+/* Free its memory, and erase it: requests have passwords. Without a request
+ * again. */
 void hf_http_queue_fini(struct hf_http_queue *queue);
 
 /* Drop all, for a new connection. */

@@ -71,6 +71,8 @@ struct hf_http_parser {
 void hf_http_parser_init(struct hf_http_parser *parser,
                          const char *const *names, size_t head_max,
                          size_t body_max);
+
+/* Free the body. The parser may be used again. */
 void hf_http_parser_fini(struct hf_http_parser *parser);
 
 /* Drop all bytes, for a new connection. The body of `reply` stays readable. */

@@ -47,6 +47,8 @@ struct hf_watch {
 
 /** @return NULL with errno set. */
 struct hf_loop *hf_loop_new(void);
+
+/* NULL is fine. Nothing may be watched, and no timer registered. */
 void hf_loop_free(struct hf_loop *loop);
 
 /* The epoll descriptor: readable if a descriptor is ready, at times for
@@ -72,6 +74,8 @@ void hf_loop_watch_output(struct hf_loop *loop, struct hf_watch *watch,
  * then. */
 void hf_loop_rearm(struct hf_loop *loop, struct hf_watch *watch);
 
+/* Stop to watch; nothing happens if it is not watched. Before the descriptor is
+ * closed. Events of it that were read already are not reported. */
 void hf_loop_unwatch(struct hf_loop *loop, struct hf_watch *watch);
 
 /* The same for a descriptor that a library has closed: the kernel no longer
@@ -80,6 +84,9 @@ void hf_loop_unwatch_closed(struct hf_loop *loop, struct hf_watch *watch);
 
 /* Register a timer, once; hf_timer_set() then changes its time. */
 void hf_loop_add_timer(struct hf_loop *loop, struct hf_timer *timer);
+
+/* Take the timer out, before its memory is freed; nothing happens if it is not
+ * registered. In a handler too. */
 void hf_loop_drop_timer(struct hf_loop *loop, struct hf_timer *timer);
 
 /* The earliest timer; HF_NEVER if none. */

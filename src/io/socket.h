@@ -71,6 +71,8 @@ struct hf_socket {
     char reason[HF_SOCKET_REASON_MAX];
 };
 
+/** CLOSED, without a descriptor. @param event  called for each event of the
+ * socket, from hf_loop_dispatch(). */
 void hf_socket_init(struct hf_socket *socket, struct hf_loop *loop,
                     hf_socket_fn *event);
 

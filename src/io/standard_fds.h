@@ -24,6 +24,8 @@ struct hf_standard_fds {
     int fds[3];
 };
 
+/* Occupy those of 0 to 2 that are closed, so that no file that is opened next
+ * gets one of these numbers: a program may write its messages there. */
 void hf_standard_fds_cover(struct hf_standard_fds *fds);
 
 /* errno is kept. */

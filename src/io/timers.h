@@ -19,12 +19,16 @@ struct hf_timer {
     struct hf_timer *next;
 };
 
+/* Set when it is due; HF_NEVER: not at all. In the list or not. */
 static inline void hf_timer_set(struct hf_timer *timer, struct hf_instant at)
 {
     timer->at = at;
 }
 
+/* Add a timer, with its function. It must not be in a list. */
 void hf_timers_add(struct hf_timer **list, struct hf_timer *timer);
+
+/* Take it out of the list, if it is there. */
 void hf_timers_remove(struct hf_timer **list, struct hf_timer *timer);
 
 /* The earliest; HF_NEVER if none. */

@@ -137,6 +137,7 @@ bool hf_tls_find(void);
 /* NULL is fine. All its connections must be closed. */
 void hf_tls_free(struct hf_tls *tls);
 
+/* The functions of the module, for connections of hf_tls_open(). */
 const struct hf_tls_ops *hf_tls_ops(const struct hf_tls *tls);
 
 /** Begin a connection, as the module's open(). Files that have been replaced

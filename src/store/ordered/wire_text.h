@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts that grow: bodies, paths and keys of wires. If memory is short,
- * `has_failed` stays set and all further calls do nothing: the caller looks
- * once, before the text is used. All zeros: empty. */
+ * a part is missing and `has_failed` stays set: the caller looks once, before
+ * the text is used. All zeros: empty. */
 #ifndef HF_ORDERED_WIRE_TEXT_H
 #define HF_ORDERED_WIRE_TEXT_H
 

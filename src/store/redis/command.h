@@ -25,8 +25,12 @@ struct hf_redis_command {
 /* Begin a command, without any argument. */
 void hf_redis_command_begin(struct hf_redis_command *command);
 
+/* Add an argument of any bytes, borrowed until the command is sent:
+ * HF_REDIS_ARGS_MAX in all. */
 void hf_redis_command_add(struct hf_redis_command *command, const void *data,
                           size_t len);
+
+/* Add a number as an argument: HF_REDIS_NUMBERS_MAX at most. */
 void hf_redis_command_add_number(struct hf_redis_command *command,
                                  uint64_t number);
 

@@ -166,7 +166,13 @@ struct hf_redis {
 
 /* ---- node.c: the connection -------------------------------------------- */
 
+/* Make both connections, and arm the timer: the node connects from the loop.
+ * Its endpoint and store are set by then. */
 void hf_redis_node_open(struct hf_redis_node *node, struct hf_instant now);
+
+/** Free both connections, after a last flush; pending requests are not
+ * answered. Also of a node that was never opened. @param forked  true in a
+ * forked child: send nothing to the server. */
 void hf_redis_node_close(struct hf_redis_node *node, bool forked);
 
 /* If a timer was due and could not run (the program did not poll), do its work
@@ -247,8 +253,12 @@ void hf_redis_quarantine_text(const struct hf_redis_node *node, char *out,
 
 /* ---- ask.c: requests to commands, replies to answers -------------------- */
 
+/* Send a request of the client, or answer it at once if the node is not READY.
+ * Its answer comes once, also if the connection breaks. */
 void hf_redis_ask(struct hf_redis_node *node, const struct hf_ask *ask,
                   struct hf_instant now);
+
+/* Answer the request of the client to which connection.reply is the reply. */
 void hf_redis_answer(struct hf_redis_node *node,
                      const struct hf_pending *pending, struct hf_instant now);
 
@@ -262,7 +272,8 @@ void hf_redis_answer_none(struct hf_redis_node *node,
 
 /* ---- listen.c: the second connection ------------------------------------ */
 
-/* Called when the node is opened and closed. */
+/* Without a connection until a lock waits. The node calls both, when it is
+ * opened and closed. */
 void hf_redis_listen_open(struct hf_redis_node *node);
 void hf_redis_listen_close(struct hf_redis_node *node, bool forked);
 
@@ -284,6 +295,9 @@ void hf_redis_listen_resume(struct hf_redis_node *node, struct hf_instant now);
 
 /* The handshake is complete and the node is READY: begin the pending jobs. */
 void hf_redis_examine(struct hf_redis_node *node, struct hf_instant now);
+
+/* The reply to a request of the examination, in connection.reply. After the
+ * last one the findings are reported, and the jobs end. */
 void hf_redis_examined(struct hf_redis_node *node,
                        const struct hf_pending *pending, struct hf_instant now);
 
@@ -302,10 +316,15 @@ void hf_redis_examine_push(struct hf_redis_node *node, const char *words);
 void hf_redis_rights_push(struct hf_redis_node *node,
                           const struct hf_redis_keys *keys,
                           struct hf_instant now);
+
+/* The reply to one of these requests, in connection.reply: note the right that
+ * a refusal demands. */
 void hf_redis_rights_take(struct hf_redis_node *node, uint8_t request);
 
 /* Note the right, or the command, that a refusal in these words demands. */
 void hf_redis_rights_lack(struct hf_redis_node *node, const char *words);
+
+/* All have been answered: report the rights that are lacking. */
 void hf_redis_rights_find(struct hf_redis_node *node);
 
 /* ---- survey.c: which keys are there? ------------------------------------ */
@@ -313,6 +332,9 @@ void hf_redis_rights_find(struct hf_redis_node *node);
 /* The handshake is complete and `job` is pending: LOOK, COUNT or LOWER. */
 void hf_redis_survey(struct hf_redis_node *node, enum hf_job job,
                      struct hf_instant now);
+
+/* The reply to a request of the survey, in connection.reply: send the next one,
+ * or end the job. Ignored if no survey is under way. */
 void hf_redis_surveyed(struct hf_redis_node *node,
                        const struct hf_pending *pending, struct hf_instant now);
 

@@ -56,6 +56,8 @@ struct hf_reply {
 
 /** @return false: no memory. */
 bool hf_reply_init(struct hf_reply *reply);
+
+/* Free its memory. All zeros again: hf_reply_init() may follow. */
 void hf_reply_fini(struct hf_reply *reply);
 
 /** Drop all bytes, for a new connection. @return false: no memory. */
