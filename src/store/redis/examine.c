@@ -242,6 +242,19 @@ static void find_time(struct hf_redis_node *node)
     hf_findings_clock(&node->jobs, node->time_ms);
 }
 
+static void find_push(struct hf_redis_node *node)
+{
+    const char *fault = node->examination.push_fault;
+    if (fault[0] != '\0' && node->listener.is_elsewhere) {
+        hf_jobs_find(&node->jobs, HF_FINDING_ERROR, "%s", fault);
+    } else if (fault[0] != '\0') {
+        hf_jobs_find(&node->jobs, HF_FINDING_WARNING,
+                     "the second connection to it failed (%s): a released lock "
+                     "is not handed over: waiters poll",
+                     fault);
+    }
+}
+
 static void find_all(struct hf_redis_node *node, struct hf_instant now)
 {
     find_identity(node);
@@ -257,6 +270,7 @@ static void find_all(struct hf_redis_node *node, struct hf_instant now)
                      "+config|get");
     }
     hf_redis_rights_find(node);
+    find_push(node);
     if (node->examination.lacking[0] == '\0' &&
         node->examination.unknown[0] == '\0') {
         hf_findings_probe(&node->jobs, node->examination.fault);
@@ -275,7 +289,10 @@ void hf_redis_examine_push(struct hf_redis_node *node, const char *words)
     if (!node->examination.awaits_push) {
         return;
     }
-    hf_redis_rights_lack(node, words);
+    if (!hf_redis_rights_lack(node, words)) {
+        snprintf(node->examination.push_fault,
+                 sizeof(node->examination.push_fault), "%s", words);
+    }
     node->examination.awaits_push = false;
     node->examination.is_under_way = false;
     find_all(node, node->connection.heard_at);

@@ -8,7 +8,9 @@
  *
  * The run id in the INFO reply must be that of the node's first connection: one
  * address may lead to two servers, an old one that keeps its connections and a
- * new one. If the run id is unknown on either connection, this is not checked.
+ * new one, or those behind a load balancer. Each would grant the same name, so
+ * the first connection ends as well: the next one shows which server counts. If
+ * the run id is unknown on either connection, this is not checked.
  *
  * A lost push does no harm: the waiter's heartbeat finds the grant. The PING
  * detects a half-open connection sooner than the kernel's keepalive.
@@ -115,6 +117,7 @@ static void shut(struct hf_redis_listener *listener)
     bool was_listening = listener->phase == HF_REDIS_LISTENING;
     listener->phase = HF_REDIS_OFF;
     listener->is_refused = false;
+    listener->is_elsewhere = false;
     hf_redis_connection_shut(&listener->connection);
     hf_redis_wire_reset(&listener->connection.wire);
     hf_redis_wire_wipe(&listener->connection.wire);
@@ -237,6 +240,16 @@ static bool is_same_server(const struct hf_redis_listener *listener)
     return at == NULL || len == 0 || strncmp(at + 7, expected, len) == 0;
 }
 
+/* Neither connection counts: other clients may hold locks at either server. */
+static void break_both(struct hf_redis_listener *listener)
+{
+    static const char words[] = "another server answers at this address: the "
+                                "URL must lead to one server";
+    listener->is_elsewhere = true;
+    hf_redis_connection_break(&listener->connection, words);
+    hf_redis_connection_break(&listener->node->connection, words);
+}
+
 static void take_error(struct hf_redis_listener *listener, uint8_t asked)
 {
     const char *text = hf_reply_text(&listener->connection.reply, 0);
@@ -282,8 +295,7 @@ static void on_replied(struct hf_redis_connection *connection,
     if (reply->items[0].type == HF_REPLY_ERROR) {
         take_error(listener, asked);
     } else if (asked == ASKED_INFO && !is_same_server(listener)) {
-        hf_redis_connection_break(&listener->connection,
-                                  "another server answers at this address");
+        break_both(listener);
     } else if (asked == ASKED_SUBSCRIBE) {
         begin_to_listen(listener, now);
     }

@@ -41,6 +41,7 @@ struct hf_redis_listener {
     enum hf_redis_listening phase;
     struct hf_instant wanted_at; /* last hf_redis_listen_want(), or LONG_AGO */
     bool is_refused;             /* the server refused AUTH or SUBSCRIBE */
+    bool is_elsewhere;           /* it led to another server than the first */
     bool has_warned;
 };
 

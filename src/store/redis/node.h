@@ -113,10 +113,12 @@ struct hf_redis_node {
         int64_t maxmemory;
         int64_t min_replicas;
         char policy[HF_TEXT_WORD];
-        bool awaits_push;           /* only the reply to SUBSCRIBE is missing */
-        char lacking[HF_TEXT_LIST]; /* missing rights, separated by blanks */
-        char unknown[HF_TEXT_LIST]; /* commands that the server does not have,
-                              as rights */
+        bool awaits_push; /* only the reply to SUBSCRIBE is missing */
+        char push_fault[HF_TEXT_CLAUSE]; /* of the second connection, for
+                                            another reason than a right */
+        char lacking[HF_TEXT_LIST];   /* missing rights, separated by blanks */
+        char unknown[HF_TEXT_LIST];   /* commands that the server does not have,
+                                as rights */
         char fault[HF_TEXT_SENTENCE]; /* error of acquiring and releasing a
                                          lock; empty */
     } examination;
@@ -321,8 +323,9 @@ void hf_redis_rights_push(struct hf_redis_node *node,
  * a refusal demands. */
 void hf_redis_rights_take(struct hf_redis_node *node, uint8_t request);
 
-/* Note the right, or the command, that a refusal in these words demands. */
-void hf_redis_rights_lack(struct hf_redis_node *node, const char *words);
+/** Note the right, or the command, that a refusal in these words demands.
+ * @return false: they name none. */
+bool hf_redis_rights_lack(struct hf_redis_node *node, const char *words);
 
 /* All have been answered: report the rights that are lacking. */
 void hf_redis_rights_find(struct hf_redis_node *node);

@@ -80,13 +80,15 @@ static bool note_unknown(struct hf_redis_node *node, const char *text)
     return true;
 }
 
-void hf_redis_rights_lack(struct hf_redis_node *node, const char *words)
+bool hf_redis_rights_lack(struct hf_redis_node *node, const char *words)
 {
     char right[HF_TEXT_WORD];
-    if (!note_unknown(node, words)) {
-        hf_redis_right(words, NULL, "", right, sizeof(right));
-        add(node->examination.lacking, right);
+    if (note_unknown(node, words)) {
+        return true;
     }
+    hf_redis_right(words, NULL, "", right, sizeof(right));
+    add(node->examination.lacking, right);
+    return right[0] != '\0';
 }
 
 /* ---- Asking ------------------------------------------------------------ */
