@@ -261,6 +261,7 @@ static enum hf_status renew(struct hf_gate *gate, const char *boot,
     page->granted_max = granted_max;
     page->floor_least = granted_max == 0 ? 0 : granted_max + 1;
     page->table_txn = 0;
+    page->table_committing = 0;
     page->n_writes = 0;
     page->n_entries = 0;
     page->queue_last = 0;

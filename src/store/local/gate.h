@@ -79,6 +79,7 @@ struct hf_gate_page {
      * empties the file after a boot, leaves both as they are. */
     uint64_t table_txn;
     char table_boot[HF_GATE_BOOT_MAX];
+    uint64_t table_committing; /* of a transaction whose commit has begun; 0 */
 };
 
 struct hf_gate {

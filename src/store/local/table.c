@@ -15,8 +15,13 @@
  * next transaction.
  *
  * A killed writer: LMDB changes no page that the last commit refers to. It
- * commits by writing the older of two meta pages, with its number last. So the
- * next process finds the last commit intact.
+ * commits by writing the older of two meta pages, and the one with the greater
+ * number counts. In memory the compiler decides in which order: Debian's 0.9.24
+ * for x86-64 writes the number before the root of the records. A writer that
+ * was killed between the two instructions would leave the records of the last
+ * commit but one, and a list of free pages of which some are in use. So the
+ * gate's page says which commit has begun, and the next process undoes one that
+ * has not ended, complete or not: its writer has told the result to no one.
  *
  * A copy that is put back over the file (a restored backup, `cp`) would be
  * taken for the present: locks that were granted since would be free. LMDB
@@ -34,6 +39,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,6 +54,30 @@
 #define ENV_FLAGS                                                              \
     (MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC | MDB_NOMETASYNC | MDB_NOTLS |     \
      MDB_WRITEMAP | MDB_NOMEMINIT)
+
+/* LMDB's meta page, as in lmdb.h's versions 0.9: MDB_page, then MDB_meta. The
+ * first two pages of the file are one each; a transaction writes that of its
+ * number modulo 2. */
+struct meta_page {
+    size_t page_number;
+    uint16_t page_words[4];
+    uint32_t magic;
+    uint32_t version;
+    void *address;
+    size_t map_bytes;
+    struct {
+        uint32_t page_bytes;
+        uint16_t flags, depth;
+        size_t sizes[4];
+        size_t root;
+    } trees[2]; /* free pages; records */
+    size_t last_page;
+    size_t txn;
+};
+
+/* mdb.c: MDB_MAGIC, MDB_DATA_VERSION. */
+#define META_MAGIC 0xBEEFC0DEU
+#define META_VERSION 1
 
 /* Of a begin: the file is an older copy. No function of LMDB returns it. */
 #define OLDER ESTALE
@@ -329,9 +359,59 @@ static int follow(struct hf_table *table, uint64_t map_bytes)
     return number;
 }
 
+/* Make the transaction's meta page count no more: that of the one before does,
+ * whose pages are unchanged. */
+static int drop_meta(const struct hf_table *table, uint64_t txn)
+{
+    MDB_stat about;
+    int number = mdb_env_stat(table->env, &about);
+    if (number != 0) {
+        return number;
+    }
+    size_t size = (size_t)2 * about.ms_psize;
+    char *pages =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, table->file.fd, 0);
+    if (pages == MAP_FAILED) {
+        return errno;
+    }
+    struct meta_page *meta =
+        (void *)(pages + (txn % 2 == 0 ? 0 : about.ms_psize));
+    bool is_known = meta->magic == META_MAGIC &&
+                    meta->version == META_VERSION && meta->txn == txn;
+    if (is_known) {
+        __atomic_store_n(&meta->txn, 0, __ATOMIC_RELEASE);
+    }
+    munmap(pages, size);
+    return is_known ? 0 : MDB_CORRUPTED;
+}
+
+/* A process was killed in a commit. If it has not written its number, nothing
+ * was committed. */
+static int undo_commit(struct hf_table *table)
+{
+    struct hf_gate_page *page = table->gate->page;
+    MDB_envinfo info;
+    int number = mdb_env_info(table->env, &info);
+    bool is_written = info.me_last_txnid == page->table_committing &&
+                      last_txn(page) < page->table_committing;
+    if (number == 0 && is_written) {
+        number = drop_meta(table, page->table_committing);
+    }
+    if (number == 0) {
+        page->table_committing = 0;
+    }
+    return number;
+}
+
 int hf_table_begin(struct hf_table *table)
 {
     HF_ASSERT(table->mdb_txn == NULL);
+    if (table->gate->page->table_committing != 0) {
+        int number = undo_commit(table);
+        if (number != 0) {
+            return number;
+        }
+    }
     uint64_t map_bytes = table->gate->page->map_bytes;
     if (map_bytes != table->map_bytes) {
         int number = follow(table, map_bytes);
@@ -348,19 +428,21 @@ int hf_table_begin(struct hf_table *table)
     return number;
 }
 
-/* A process that is killed before it has noted the transaction leaves a lower
- * number, which refuses nothing. */
+/* Killed before the note, the commit is undone; after it, it counts. */
 int hf_table_commit(struct hf_table *table)
 {
     MDB_txn *txn = table->mdb_txn;
+    struct hf_gate_page *page = table->gate->page;
     MDB_envinfo info;
     HF_ASSERT(txn != NULL);
     table->mdb_txn = NULL;
+    page->table_committing = mdb_txn_id(txn);
     int number = mdb_txn_commit(txn);
     if (number == 0) { /* one that has written nothing has no number */
         mdb_env_info(table->env, &info);
-        note_txn(table->gate->page, info.me_last_txnid);
+        note_txn(page, info.me_last_txnid);
     }
+    page->table_committing = 0;
     return number;
 }
 

@@ -54,8 +54,9 @@ enum hf_status hf_table_renew(const struct hf_folder *folder,
  * the map. */
 bool hf_table_is_intact(const struct hf_table *table);
 
-/** Begin a transaction that writes, in the gate; first follow a file that
- * another process has made longer. @return 0, or an error: none has begun. */
+/** Begin a transaction that writes, in the gate; first undo the commit of a
+ * process that was killed in it, and follow a file that another process has
+ * made longer. @return 0, or an error: none has begun. */
 int hf_table_begin(struct hf_table *table);
 
 /** End the transaction: it is there for all processes at once. @return 0, or an
