@@ -195,6 +195,24 @@ ok 'quarantine: and that it is over' wait_until 40 said few '\(complete\)$'
 ok 'quarantine: in JSON' wait_until 10 has_event complete
 is "$(grep -c '(incomplete' "$W/few")" 1 'quarantine: once'
 end_runs
+# A server that is emptied, and keeps its connections: that is said before the locks
+# seem to have ended.
+server_start emptied
+export HOLDFAST_URL="${SERVER_URL[emptied]}?node_timeout=1s&max_ttl=60s"
+servers_declare "$HOLDFAST_URL"
+follow list
+pids[list]=${pids[follow]}
+follow name --name job
+run A -t 60 job
+says list 'job +(acquired|held) by' 'emptied: followed before'
+says name 'job +(acquired|held) by' 'emptied: the name, too'
+server_cli emptied flushall >/dev/null
+for which in list name; do
+    says $which 'job +released by' "emptied, $which: its locks seem to have ended"
+    like "$(grep -B1 'released by' "$W/$which" | head -n 1)" \
+        '\(incomplete: too few servers count \(.*\)$' "emptied, $which: said before"
+done
+end_runs
 HOLDFAST_URL=redis+unix://$W/absent follow never
 says never '\(unreachable: .+\)$' 'never reached: said, and goes on'
 ok 'never reached: still there' kill -0 "${pids[follow]}"

@@ -22,6 +22,9 @@
  * before it is used: a request into a connection that the server has closed
  * would be UNKNOWN, and an UNKNOWN costs a RELEASE and often the attempt.
  *
+ * INSPECT, QUEUE and SCAN compare no marker: of a server that was emptied they
+ * show what it has. So the marker is read before them, in the same write.
+ *
  * Cost: one round trip for each request. All requests of a turn share one
  * write; composing one needs no heap. SCAN costs one for each 1000 keys of the
  * server, twice: locks, then marks. */
@@ -124,6 +127,26 @@ static void ask_script(struct hf_redis_node *node, const struct hf_ask *ask,
     push(node, ask, &command, script, now);
 }
 
+static bool only_reads(enum hf_verb verb)
+{
+    return verb == HF_VERB_INSPECT || verb == HF_VERB_QUEUE ||
+           verb == HF_VERB_SCAN;
+}
+
+static void ask_ready(struct hf_redis_node *node, const struct hf_ask *ask,
+                      struct hf_instant now)
+{
+    /* Of the requests that are pending together, the first. */
+    if (only_reads(ask->verb) && node->connection.wire.count == 0) {
+        hf_redis_peek(node, now);
+    }
+    if (ask->verb == HF_VERB_SCAN) {
+        ask_scan(node, ask, now);
+    } else {
+        ask_script(node, ask, now);
+    }
+}
+
 void hf_redis_ask(struct hf_redis_node *node, const struct hf_ask *ask,
                   struct hf_instant now)
 {
@@ -144,10 +167,8 @@ void hf_redis_ask(struct hf_redis_node *node, const struct hf_ask *ask,
                node->standing.status != HF_NODE_STATUS_VOTING) {
         answer_at_once(node, ask, HF_VERDICT_UNSENT, HF_QUARANTINED,
                        node->standing.reason, now);
-    } else if (ask->verb == HF_VERB_SCAN) {
-        ask_scan(node, ask, now);
     } else {
-        ask_script(node, ask, now);
+        ask_ready(node, ask, now);
     }
 }
 

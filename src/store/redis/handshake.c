@@ -18,7 +18,8 @@
  *
  * Cost: one write and one round trip for seven commands, and AUTH and SELECT if
  * they are needed. Each write of the marker is one more: none at a server that
- * is known, two at a new one. In quarantine the marker is read every 500 ms. */
+ * is known, two at a new one. In quarantine the marker is read every 500 ms,
+ * and with requests that only read (ask.c). */
 #include "base/assert.h"
 #include "base/fail.h"
 #include "store/marker.h"
@@ -106,7 +107,7 @@ void hf_redis_peek(struct hf_redis_node *node, struct hf_instant now)
     node->peek_at = hf_instant_add(now, hf_span_ms(HF_REDIS_PEEK_MS));
     push(node, HF_REDIS_PEEK, 2,
          (const char *[]){"HGETALL", HF_REDIS_MARKER_KEY}, now);
-    hf_redis_connection_flush(&node->connection);
+    hf_redis_node_arm(node);
 }
 
 /* ---- Parsing the replies ------------------------------------------------ */

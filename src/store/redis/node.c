@@ -242,6 +242,7 @@ static void check_quarantine(struct hf_redis_node *node, struct hf_instant now)
         hf_redis_handshake(node, false, now); /* it may vote from now on */
     } else if (!hf_instant_before(now, node->peek_at)) {
         hf_redis_peek(node, now);
+        hf_redis_connection_flush(&node->connection);
     }
 }
 

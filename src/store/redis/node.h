@@ -217,8 +217,9 @@ bool hf_redis_log_in(struct hf_redis_node *node,
 void hf_redis_reidentify(struct hf_redis_node *node, const char *why,
                          struct hf_instant now);
 
-/* In quarantine: read the marker, to see whether another client ended the
- * quarantine (doctor --init). */
+/* Read the marker, with the next flush: in quarantine, to see whether another
+ * client ended it (doctor --init); before locks are only read, to see whether
+ * the server was emptied. */
 void hf_redis_peek(struct hf_redis_node *node, struct hf_instant now);
 
 /* Handle a reply to the handshake, to the marker script or to a peek. */
