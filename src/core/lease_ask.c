@@ -217,6 +217,37 @@ static void end_without_majority(struct hf_step *step, uint16_t granted,
     }
 }
 
+/* It goes on until a grant, or a rival's release. */
+static void judge_waiting(struct hf_step *step, uint16_t granted)
+{
+    HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
+    if (hf_step_is_majority(step, granted)) {
+        hf_raise_begin(step, granted);
+    } else {
+        step->lease->raises = 0;
+    }
+    if (hf_raise_is_spoiled(step, granted)) {
+        give_up(step, HF_OUT_SPLIT);
+    }
+}
+
+static void judge_asking(struct hf_step *step, uint16_t granted)
+{
+    HF_ASSERT(step->lease->phase == HF_PHASE_ASKING);
+    if (hf_step_is_majority(step, granted)) {
+        hf_raise_begin(step, granted);
+    }
+    uint16_t coming =
+        (uint16_t)((hf_votes_awaited(step) & step->nodes->voting) |
+                   awaited_connections(step));
+    if (hf_step_is_majority(step, coming) ||
+        hf_raise_target(step, unspent(step, granted), coming) != 0 ||
+        may_become_taken(step)) {
+        return;
+    }
+    end_without_majority(step, granted, coming);
+}
+
 static void judge(struct hf_step *step)
 {
     HF_ASSERT(hf_lease_counts_grants(step->lease));
@@ -231,26 +262,11 @@ static void judge(struct hf_step *step)
                                  step->event->now);
     }
     granted &= step->nodes->voting;
-    if (hf_step_is_majority(step, granted)) {
-        hf_raise_begin(step, granted);
-    } else if (step->lease->phase == HF_PHASE_WAITING) {
-        step->lease->raises = 0;
-    }
     if (step->lease->phase == HF_PHASE_WAITING) {
-        if (hf_raise_is_spoiled(step, granted)) {
-            give_up(step, HF_OUT_SPLIT);
-        }
-        return; /* until a grant, or a rival's release */
+        judge_waiting(step, granted);
+    } else {
+        judge_asking(step, granted);
     }
-    uint16_t coming =
-        (uint16_t)((hf_votes_awaited(step) & step->nodes->voting) |
-                   awaited_connections(step));
-    if (hf_step_is_majority(step, coming) ||
-        hf_raise_target(step, unspent(step, granted), coming) != 0 ||
-        may_become_taken(step)) {
-        return;
-    }
-    end_without_majority(step, granted, coming);
 }
 
 bool hf_ask_judge(struct hf_step *step)
@@ -263,38 +279,42 @@ bool hf_ask_judge(struct hf_step *step)
 
 /* ---- Events ------------------------------------------------------------ */
 
+/* The reply shows that the node does not store our owner: it refused, or it did
+ * not execute the only ACQUIRE that it was sent. */
+static bool disproves(const struct hf_event *event, const struct hf_vote *vote)
+{
+    HF_ASSERT(event->kind == HF_EV_ANSWER);
+    bool is_unexecuted = event->verdict == HF_VERDICT_UNSENT ||
+                         event->verdict == HF_VERDICT_ERROR;
+    return event->verb == HF_VERB_ACQUIRE &&
+           (event->verdict == HF_VERDICT_REFUSED ||
+            (is_unexecuted && vote->said == HF_SAID_NOTHING));
+}
+
 static void note(struct hf_step *step)
 {
     HF_ASSERT(step->lease->phase == HF_PHASE_ASKING);
     const struct hf_event *event = step->event;
     struct hf_vote *vote = &step->lease->votes[event->node];
     HF_ASSERT(event->verdict <= HF_VERDICT_ERROR);
+    if (disproves(event, vote)) {
+        vote->flags &= (uint16_t)~HF_VOTE_MAY_HOLD;
+    }
     switch (event->verdict) {
     case HF_VERDICT_OK:
         hf_raise_note(step, vote);
         break;
     case HF_VERDICT_REFUSED:
-        hf_grant_refusal(step, vote);
-        if (event->verb == HF_VERB_ACQUIRE) {
-            vote->flags &= (uint16_t)~HF_VOTE_MAY_HOLD;
-        }
-        break;
     case HF_VERDICT_QUEUED:
         hf_grant_refusal(step, vote);
         break;
     case HF_VERDICT_UNSENT:
-        if (event->verb == HF_VERB_ACQUIRE && vote->said == HF_SAID_NOTHING) {
-            vote->flags &= (uint16_t)~HF_VOTE_MAY_HOLD;
-        }
         break;
     case HF_VERDICT_UNKNOWN:
         vote->said = HF_SAID_UNKNOWN;
         break;
     case HF_VERDICT_ERROR:
     default:
-        if (event->verb == HF_VERB_ACQUIRE && vote->said == HF_SAID_NOTHING) {
-            vote->flags &= (uint16_t)~HF_VOTE_MAY_HOLD;
-        }
         vote->said = HF_SAID_ERROR;
         break;
     }

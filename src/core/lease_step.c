@@ -274,6 +274,17 @@ static void on_doubt(struct hf_step *step)
     }
 }
 
+static void on_listen(struct hf_step *step)
+{
+    HF_ASSERT(step->event->kind == HF_EV_LISTEN);
+    HF_ASSERT(step->event->node < step->lease->n_nodes);
+    if (step->lease->phase == HF_PHASE_WAITING) {
+        hf_wait_listen(step);
+    } else {
+        on_timer(step); /* nothing to do, but the deadline may have passed */
+    }
+}
+
 static void dispatch(struct hf_step *step)
 {
     HF_ASSERT(step->event->kind <= HF_EV_DETACH);
@@ -297,12 +308,7 @@ static void dispatch(struct hf_step *step)
         on_doubt(step);
         break;
     case HF_EV_LISTEN:
-        if (step->lease->phase == HF_PHASE_WAITING) {
-            hf_wait_listen(step);
-        } else {
-            on_timer(step); /* nothing to do, but the deadline may have passed
-                             */
-        }
+        on_listen(step);
         break;
     case HF_EV_TIMER:
         on_timer(step);
