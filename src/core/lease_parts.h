@@ -3,8 +3,9 @@
  * else includes them. lease_step.c dispatches events. Each phase has a file:
  * lease_ask.c, lease_wait.c, lease_hold.c, lease_release.c. lease_grant.c
  * decides which grants count, lease_votes.c counts votes, lease_raise.c makes
- * the nodes' counters equal, lease_renew.c sends renewals, lease_lost.c judges
- * the replies to them, lease_check.c asserts the invariants.
+ * the nodes' counters equal, lease_renew.c sends renewals, lease_extend.c
+ * begins one that a caller waits for, lease_lost.c judges the replies to them,
+ * lease_check.c asserts the invariants.
  *
  *     hf_lease_step()             one event, in lease_step.c
  *       hf_ask_begin(&step)       the handler of the event in this phase
@@ -305,9 +306,9 @@ void hf_hold_node(struct hf_step *step);
 /* Begin the renewal that is due, retry, or judge the end of the lease. */
 void hf_hold_timer(struct hf_step *step);
 
-/* A caller wants the full lease, or another ttl, from now on: begin a round
- * that reports EXTENDED. */
-void hf_hold_extend(struct hf_step *step);
+/* lease_extend.c. A caller wants the full lease, or another ttl, from now on:
+ * begin a round that reports EXTENDED. */
+void hf_extend_begin(struct hf_step *step);
 
 /* lease_release.c. Enter RELEASING: send RELEASE to each node that may hold
  * this owner. `reports`: a caller waits for the outcome. */

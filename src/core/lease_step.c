@@ -320,7 +320,7 @@ static void dispatch(struct hf_step *step)
         on_node_reset(step);
         break;
     case HF_EV_EXTEND:
-        hf_hold_extend(step);
+        hf_extend_begin(step);
         break;
     case HF_EV_RELEASE:
         on_release(step);
