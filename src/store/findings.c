@@ -52,26 +52,26 @@ void hf_probe_set_release(struct hf_probe *probe)
 void hf_findings_probe(struct hf_jobs *jobs, const char *fault)
 {
     if (fault[0] != '\0') {
-        hf_jobs_find(jobs, HF_FINDING_ERROR,
-                     "a lock could not be taken and given back: %s", fault);
+        hf_jobs_report(jobs, HF_FINDING_ERROR,
+                       "a lock could not be taken and given back: %s", fault);
     }
 }
 
 void hf_findings_unguarded(struct hf_jobs *jobs)
 {
-    hf_jobs_find(jobs, HF_FINDING_WARNING,
-                 "quarantine=off: after a restart that loses data it grants "
-                 "locks that are still held; remove it from the URL");
+    hf_jobs_report(jobs, HF_FINDING_WARNING,
+                   "quarantine=off: after a restart that loses data it grants "
+                   "locks that are still held; remove it from the URL");
 }
 
 void hf_findings_clock(struct hf_jobs *jobs, int64_t server_ms)
 {
     int64_t off_s = server_ms / 1000 - hf_clock_wall_s();
     if (off_s > CLOCKS_APART_S || off_s < -CLOCKS_APART_S) {
-        hf_jobs_find(jobs, HF_FINDING_WARNING,
-                     "its clock is %" PRId64 " s %s ours: run NTP on both",
-                     off_s < 0 ? -off_s : off_s,
-                     off_s < 0 ? "behind" : "ahead of");
+        hf_jobs_report(jobs, HF_FINDING_WARNING,
+                       "its clock is %" PRId64 " s %s ours: run NTP on both",
+                       off_s < 0 ? -off_s : off_s,
+                       off_s < 0 ? "behind" : "ahead of");
     }
 }
 
@@ -81,7 +81,7 @@ void hf_findings_quarantine(struct hf_jobs *jobs,
 {
     int64_t left_ms =
         hf_span_ms_ceil(hf_instant_until(now, admission->quarantined_until));
-    hf_jobs_find(
+    hf_jobs_report(
         jobs, HF_FINDING_WARNING,
         "%s, so it counts in %" PRId64
         " s (a new server, or no client is running: holdfast doctor --init)",
@@ -93,16 +93,17 @@ void hf_findings_quarantine(struct hf_jobs *jobs,
 void hf_findings_declared(struct hf_jobs *jobs, struct hf_admission *admission)
 {
     if (hf_jobs_has(jobs, HF_JOB_INIT)) {
-        hf_jobs_find(jobs, HF_FINDING_OK, "%s",
-                     admission->has_declared
-                         ? "declared: it has no locks from before, and counts"
-                         : "counts already: nothing to declare");
+        hf_jobs_report(jobs, HF_FINDING_OK, "%s",
+                       admission->has_declared
+                           ? "declared: it has no locks from before, and counts"
+                           : "counts already: nothing to declare");
     }
     if (hf_jobs_has(jobs, HF_JOB_QUARANTINE)) {
-        hf_jobs_find(jobs, HF_FINDING_OK,
-                     "declared to have lost data: it has no vote until a host "
-                     "has watched it for %" PRId64 " s",
-                     hf_admission_quarantine_s(admission));
+        hf_jobs_report(
+            jobs, HF_FINDING_OK,
+            "declared to have lost data: it has no vote until a host "
+            "has watched it for %" PRId64 " s",
+            hf_admission_quarantine_s(admission));
     }
     admission->is_declared = false;
 }
@@ -139,18 +140,18 @@ enum hf_status hf_findings_look(struct hf_jobs *jobs,
     why[0] = '\0';
     if (admission->ruling.trust == HF_TRUST_MISMATCH) {
         hf_admission_mismatch_text(admission, why, size);
-        hf_jobs_find(jobs, HF_FINDING_ERROR, "%s", why);
+        hf_jobs_report(jobs, HF_FINDING_ERROR, "%s", why);
         status = HF_CONFIG;
     }
     if (look->waited > 0) {
         snprintf(why, size, "%" PRId64 " %s", look->waited,
                  look->waited == 1 ? "name has waiters" : "names have waiters");
-        hf_jobs_find(jobs, HF_FINDING_ERROR, "%s", why);
+        hf_jobs_report(jobs, HF_FINDING_ERROR, "%s", why);
         status = HF_BUSY;
     }
     if (look->held > 0) {
         write_held(look, prefix, why, size);
-        hf_jobs_find(jobs, HF_FINDING_ERROR, "%s", why);
+        hf_jobs_report(jobs, HF_FINDING_ERROR, "%s", why);
         status = HF_BUSY;
     }
     return status;
@@ -167,9 +168,10 @@ enum hf_status hf_findings_counters(struct hf_jobs *jobs, enum hf_job job,
     if (job != HF_JOB_LOWER) {
         return n > 0 ? HF_BUSY : HF_OK;
     }
-    hf_jobs_find(jobs, HF_FINDING_OK,
-                 "%" PRId64 " counters were beyond its clock and are set back "
-                 "to a value that a node accepts",
-                 n);
+    hf_jobs_report(jobs, HF_FINDING_OK,
+                   "%" PRId64
+                   " counters were beyond its clock and are set back "
+                   "to a value that a node accepts",
+                   n);
     return HF_OK;
 }

@@ -22,8 +22,8 @@ void hf_jobs_add(struct hf_jobs *jobs, unsigned node, enum hf_job job,
 /* Bytes of a finding: three lines of a terminal, and a list of names. */
 #define FINDING_MAX 512
 
-void hf_jobs_find(struct hf_jobs *jobs, enum hf_severity severity,
-                  const char *format, ...)
+void hf_jobs_report(struct hf_jobs *jobs, enum hf_severity severity,
+                    const char *format, ...)
 {
     char text[FINDING_MAX];
     va_list args;

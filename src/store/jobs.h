@@ -33,8 +33,8 @@ static inline bool hf_jobs_declare(const struct hf_jobs *jobs)
 }
 
 /* Report one finding. */
-void hf_jobs_find(struct hf_jobs *jobs, enum hf_severity severity,
-                  const char *format, ...)
+void hf_jobs_report(struct hf_jobs *jobs, enum hf_severity severity,
+                    const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /** End all that are pending. @param reason  as of hf_job_done_fn. */

@@ -92,14 +92,14 @@ void hf_advisory_examine(struct hf_session *session)
     snprintf(text, sizeof(text),
              "PostgreSQL %s, database %s, role %s: advisory locks of a session",
              store->version, store->database, store->role);
-    hf_jobs_find(&session->jobs, HF_FINDING_OK, "%s", text);
-    hf_jobs_find(
+    hf_jobs_report(&session->jobs, HF_FINDING_OK, "%s", text);
+    hf_jobs_report(
         &session->jobs, HF_FINDING_OK,
         "no fences, queue, permits or marks; a restart of the server, or the "
         "end of a session, frees its locks at once, also while their holder "
         "is cut off: without lock=advisory they would wait for the lease");
     if (!store->has_watch) {
-        hf_jobs_find(
+        hf_jobs_report(
             &session->jobs, HF_FINDING_WARNING,
             "before PostgreSQL 14 a busy session does not notice that its "
             "client is dead: its locks stay until its statement has ended");

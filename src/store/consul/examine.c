@@ -35,14 +35,14 @@ static void describe_sessions(struct hf_consul *consul)
     int64_t ms = consul->shown_min_ms;
     hf_duration_emit(least, ms);
     if (ms > consul->ttl_min_s * 1000) {
-        hf_jobs_find(
+        hf_jobs_report(
             &consul->node.ordered.jobs, HF_FINDING_WARNING,
             "no session may be shorter than %s here: a lock with a shorter "
             "--ttl is refused, exit 78; use a longer one, or lower Consul's "
             "setting session_ttl_min",
             least);
     } else if (ms > 0 && ms < consul->ttl_min_s * 1000) {
-        hf_jobs_find(
+        hf_jobs_report(
             &consul->node.ordered.jobs, HF_FINDING_OK,
             "sessions may be as short as %s here: with session_ttl_min=%llds "
             "in the URL the lock of a client that died is free sooner",
@@ -59,15 +59,15 @@ static void describe(struct hf_consul *consul)
              consul->node.n == 1 ? "" : "s",
              consul->node.tls == NULL ? "without" : "over",
              consul->headers == NULL ? "without a token" : "with a token");
-    hf_jobs_find(&consul->node.ordered.jobs, HF_FINDING_OK, "%s", text);
-    hf_jobs_find(
+    hf_jobs_report(&consul->node.ordered.jobs, HF_FINDING_OK, "%s", text);
+    hf_jobs_report(
         &consul->node.ordered.jobs, HF_FINDING_OK,
         "an entry lives as long as its session: the ttl, %lld s at least; the "
         "leader ends it up to twice that after its client's death",
         (long long)consul->ttl_min_s);
     describe_sessions(consul);
     if (consul->is_client) {
-        hf_jobs_find(
+        hf_jobs_report(
             &consul->node.ordered.jobs, HF_FINDING_OK,
             "this agent is a client: when it leaves the cluster, as it does "
             "on SIGTERM by default, Consul ends its sessions at once, before "
@@ -75,7 +75,7 @@ static void describe(struct hf_consul *consul)
             "false");
     }
     if (consul->node.n == 1) {
-        hf_jobs_find(
+        hf_jobs_report(
             &consul->node.ordered.jobs, HF_FINDING_OK,
             "one endpoint is named: of a cluster, name several, so that the "
             "next one is used when it fails");
@@ -180,18 +180,20 @@ static void find_fault(struct hf_consul *consul, enum hf_consul_step step,
         return;
     }
     if (is_denied && step == HF_CONSUL_ASK_PROBE_VALUES) {
-        hf_jobs_find(jobs, HF_FINDING_OK,
-                     "no value can be read or written, %s: get, put and update "
-                     "need one rule more, key_prefix \"" HF_CONSUL_VALUE_ROOT
-                     "%.40s\" { policy = \"write\" }",
-                     by, consul->prefix);
+        hf_jobs_report(
+            jobs, HF_FINDING_OK,
+            "no value can be read or written, %s: get, put and update "
+            "need one rule more, key_prefix \"" HF_CONSUL_VALUE_ROOT
+            "%.40s\" { policy = \"write\" }",
+            by, consul->prefix);
     } else if (is_denied && step == HF_CONSUL_ASK_PROBE_SESSION) {
-        hf_jobs_find(jobs, HF_FINDING_ERROR,
-                     "no session can be created, %s: locks need one rule more, "
-                     "session_prefix \"\" { policy = \"write\" }",
-                     by);
+        hf_jobs_report(
+            jobs, HF_FINDING_ERROR,
+            "no session can be created, %s: locks need one rule more, "
+            "session_prefix \"\" { policy = \"write\" }",
+            by);
     } else {
-        hf_jobs_find(jobs, HF_FINDING_ERROR, "%s", consul->node.why);
+        hf_jobs_report(jobs, HF_FINDING_ERROR, "%s", consul->node.why);
     }
 }
 

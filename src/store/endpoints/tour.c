@@ -28,8 +28,9 @@ static void find(struct hf_endpoints_tour *tour, enum hf_severity severity,
 {
     tour->has_found = true;
     if (severity != HF_FINDING_OK) {
-        hf_jobs_find(&tour->node->ordered.jobs, severity, "endpoint %.100s %s",
-                     tour->node->list[tour->at].shown, what);
+        hf_jobs_report(&tour->node->ordered.jobs, severity,
+                       "endpoint %.100s %s", tour->node->list[tour->at].shown,
+                       what);
     }
 }
 

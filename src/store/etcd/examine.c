@@ -30,7 +30,7 @@ static void describe_version(struct hf_etcd *etcd)
     unsigned long patch = *end == '.' ? strtoul(end + 1, &end, 10) : 0;
     if (major == 3 && (minor < 4 || (minor == 4 && patch < 31) ||
                        (minor == 5 && patch < 13))) {
-        hf_jobs_find(
+        hf_jobs_report(
             &etcd->node.ordered.jobs,
             etcd->node.n > 1 ? HF_FINDING_WARNING : HF_FINDING_OK,
             "in a cluster, this version may revoke leases that were renewed, "
@@ -40,7 +40,7 @@ static void describe_version(struct hf_etcd *etcd)
             "3.6");
     }
     if (major == 3 && minor < 5) {
-        hf_jobs_find(
+        hf_jobs_report(
             &etcd->node.ordered.jobs, HF_FINDING_OK,
             "if the leader's wall clock is set back, this version frees the "
             "locks of dead holders later by as much (etcd issue 12291), or "
@@ -60,14 +60,14 @@ static void describe(struct hf_etcd *etcd)
              etcd->node.tls == NULL ? "without" : "over",
              has_login ? "as user " : "without a login",
              has_login ? etcd->user_shown : "");
-    hf_jobs_find(&etcd->node.ordered.jobs, HF_FINDING_OK, "%s", text);
-    hf_jobs_find(
+    hf_jobs_report(&etcd->node.ordered.jobs, HF_FINDING_OK, "%s", text);
+    hf_jobs_report(
         &etcd->node.ordered.jobs, HF_FINDING_OK,
         "an entry lives as long as its lease, whole seconds, at least two by "
         "default; a new leader extends all leases");
     describe_version(etcd);
     if (etcd->node.n == 1) {
-        hf_jobs_find(
+        hf_jobs_report(
             &etcd->node.ordered.jobs, HF_FINDING_OK,
             "one endpoint is named: of a cluster, name all members, so that "
             "the next one is used when it fails");
@@ -117,8 +117,8 @@ void hf_etcd_examined(struct hf_etcd *etcd, const struct hf_wire_reply *reply,
     if (reply->outcome == HF_WIRE_DONE || reply->outcome == HF_WIRE_ERROR) {
         describe(etcd);
         if (reply->outcome == HF_WIRE_ERROR) {
-            hf_jobs_find(&etcd->node.ordered.jobs, HF_FINDING_ERROR, "%s",
-                         etcd->node.why);
+            hf_jobs_report(&etcd->node.ordered.jobs, HF_FINDING_ERROR, "%s",
+                           etcd->node.why);
         }
         hf_endpoints_tour_begin(&etcd->node, now);
     } /* else: another connection, or another login, asks again */

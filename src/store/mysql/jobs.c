@@ -53,16 +53,16 @@ static void take_survey(struct hf_my_node *node,
 
 static void find_server(struct hf_my_node *node)
 {
-    hf_jobs_find(&node->base.jobs, HF_FINDING_OK,
-                 "%s %s%s, account %s, schema version %" PRId64
-                 ", round trip %" PRId64 " us",
-                 node->is_mariadb ? "MariaDB" : "MySQL", node->version,
-                 hf_mysql_target_tls(&node->store->target), node->role,
-                 node->base.schema, hf_span_us_floor(node->base.rtt));
+    hf_jobs_report(&node->base.jobs, HF_FINDING_OK,
+                   "%s %s%s, account %s, schema version %" PRId64
+                   ", round trip %" PRId64 " us",
+                   node->is_mariadb ? "MariaDB" : "MySQL", node->version,
+                   hf_mysql_target_tls(&node->store->target), node->role,
+                   node->base.schema, hf_span_us_floor(node->base.rtt));
     if (!node->is_mariadb && node->server_version / 100 != MYSQL_TESTED) {
-        hf_jobs_find(&node->base.jobs, HF_FINDING_WARNING,
-                     "MySQL: the procedures were tested on 9.7, and on no "
-                     "other version of it");
+        hf_jobs_report(&node->base.jobs, HF_FINDING_WARNING,
+                       "MySQL: the procedures were tested on 9.7, and on no "
+                       "other version of it");
     }
 }
 
@@ -72,7 +72,7 @@ static void find_all(struct hf_my_node *node, struct hf_instant now)
     hf_sql_find_durability(
         &node->base, "innodb_flush_log_at_trx_commit or sync_binlog is not 1, "
                      "or no doublewrite");
-    hf_jobs_find(
+    hf_jobs_report(
         &node->base.jobs, HF_FINDING_OK,
         "a failover to a replica can lose locks, so a promoted one does not "
         "count for %" PRId64 " s",

@@ -92,8 +92,8 @@ void hf_named_examine(struct hf_session *session)
              "%s %s%s, account %s: named locks of a session",
              store->is_mariadb ? "MariaDB" : "MySQL", store->version,
              hf_mysql_target_tls(&store->target), store->role);
-    hf_jobs_find(&session->jobs, HF_FINDING_OK, "%s", text);
-    hf_jobs_find(
+    hf_jobs_report(&session->jobs, HF_FINDING_OK, "%s", text);
+    hf_jobs_report(
         &session->jobs, HF_FINDING_OK,
         "no fences, queue, sharers, permits or marks; a restart of the "
         "server, or the end of a session, frees its locks at once, also while "

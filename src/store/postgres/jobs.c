@@ -65,13 +65,14 @@ static void take_survey(struct hf_pg_node *node,
 
 static void find_all(struct hf_pg_node *node, struct hf_instant now)
 {
-    hf_jobs_find(&node->base.jobs, HF_FINDING_OK,
-                 "PostgreSQL %s, database %s, role %s, schema version %" PRId64
-                 ", round trip %" PRId64 " us",
-                 node->version, node->database, node->role, node->base.schema,
-                 hf_span_us_floor(node->base.rtt));
+    hf_jobs_report(
+        &node->base.jobs, HF_FINDING_OK,
+        "PostgreSQL %s, database %s, role %s, schema version %" PRId64
+        ", round trip %" PRId64 " us",
+        node->version, node->database, node->role, node->base.schema,
+        hf_span_us_floor(node->base.rtt));
     if (node->is_pooled) {
-        hf_jobs_find(
+        hf_jobs_report(
             &node->base.jobs, HF_FINDING_OK,
             "reached through a pooler: no grant is pushed, so the first "
             "waiter polls (40 ms), the others every 2 s, and each request is "
@@ -81,7 +82,7 @@ static void find_all(struct hf_pg_node *node, struct hf_instant now)
         &node->base, "fsync, full_page_writes or synchronous_commit is off, "
                      "or a table is UNLOGGED");
     if (!node->is_synchronous) {
-        hf_jobs_find(
+        hf_jobs_report(
             &node->base.jobs, HF_FINDING_OK,
             "no synchronous standby: a failover can lose locks, so a promoted "
             "standby does not count for %" PRId64 " s",
@@ -120,7 +121,7 @@ static void find_bloat(struct hf_pg_node *node, const struct pg_result *rows)
                  " s",
                  open_s);
     }
-    hf_jobs_find(
+    hf_jobs_report(
         &node->base.jobs, HF_FINDING_WARNING,
         "%" PRId64 " old versions of %" PRId64
         " rows cannot be removed and slow down each request: %s; end it "

@@ -114,16 +114,16 @@ static void find_identity(struct hf_redis_node *node)
     const char *number = strchr(node->version, ' ');
     int64_t major = number == NULL ? 0 : strtoll(number + 1, NULL, 10);
     if (major > 0 && major < VERSION_MIN) {
-        hf_jobs_find(&node->jobs, HF_FINDING_ERROR,
-                     "is %s: Holdfast needs Redis 6 or later, or Valkey",
-                     node->version);
+        hf_jobs_report(&node->jobs, HF_FINDING_ERROR,
+                       "is %s: Holdfast needs Redis 6 or later, or Valkey",
+                       node->version);
         return;
     }
-    hf_jobs_find(&node->jobs, HF_FINDING_OK,
-                 "%s, up for %" PRId64 " s, round trip %" PRId64 " us",
-                 node->version[0] == '\0' ? "a server that hides its version"
-                                          : node->version,
-                 node->uptime_ms / 1000, hf_span_us_floor(node->rtt));
+    hf_jobs_report(&node->jobs, HF_FINDING_OK,
+                   "%s, up for %" PRId64 " s, round trip %" PRId64 " us",
+                   node->version[0] == '\0' ? "a server that hides its version"
+                                            : node->version,
+                   node->uptime_ms / 1000, hf_span_us_floor(node->rtt));
 }
 
 static void find_memory(struct hf_redis_node *node)
@@ -132,13 +132,13 @@ static void find_memory(struct hf_redis_node *node)
     bool can_evict =
         seen->policy[0] != '\0' && strcmp(seen->policy, "noeviction") != 0;
     if (can_evict && seen->maxmemory > 0) {
-        hf_jobs_find(
+        hf_jobs_report(
             &node->jobs, HF_FINDING_ERROR,
             "evicts keys when memory is short (maxmemory-policy %s), locks "
             "too: set maxmemory-policy noeviction",
             seen->policy);
     } else if (can_evict) {
-        hf_jobs_find(
+        hf_jobs_report(
             &node->jobs, HF_FINDING_WARNING,
             "would evict locks if it ever got a maxmemory (maxmemory-policy "
             "%s): set maxmemory-policy noeviction",
@@ -152,23 +152,24 @@ static void find_durability(struct hf_redis_node *node)
     if (!node->store->strict) {
         hf_findings_unguarded(&node->jobs);
     } else if (!node->admission.identity.knows_durability) {
-        hf_jobs_find(
+        hf_jobs_report(
             &node->jobs, HF_FINDING_WARNING,
             "does not let us ask whether its data survive a restart: after "
             "each it does not count for %" PRId64
             " s (allow CONFIG GET: +config|get)",
             wait_s);
     } else if (node->admission.identity.is_durable) {
-        hf_jobs_find(&node->jobs, HF_FINDING_OK,
-                     "appendfsync always: a restart loses nothing");
+        hf_jobs_report(&node->jobs, HF_FINDING_OK,
+                       "appendfsync always: a restart loses nothing");
     } else if (hf_redis_is_synced(node)) {
-        hf_jobs_find(&node->jobs, HF_FINDING_OK,
-                     "after a restart it does not count for %" PRId64
-                     " s: it has replicas, whose data could be started as its "
-                     "own",
-                     wait_s);
+        hf_jobs_report(
+            &node->jobs, HF_FINDING_OK,
+            "after a restart it does not count for %" PRId64
+            " s: it has replicas, whose data could be started as its "
+            "own",
+            wait_s);
     } else {
-        hf_jobs_find(
+        hf_jobs_report(
             &node->jobs, HF_FINDING_OK,
             "after a restart it does not count for %" PRId64
             " s (with appendonly yes, appendfsync always and "
@@ -184,7 +185,7 @@ static void find_once(struct hf_redis_node *node)
     bool is_durable = node->admission.identity.knows_durability &&
                       node->admission.identity.is_durable;
     if (node->store->base.n_nodes == 1 && !is_durable) {
-        hf_jobs_find(
+        hf_jobs_report(
             &node->jobs, HF_FINDING_OK,
             "a restart that loses data may cost a second run of what --once "
             "has started");
@@ -194,7 +195,7 @@ static void find_once(struct hf_redis_node *node)
 static void find_replicas(struct hf_redis_node *node)
 {
     if (node->replicas > 0 && node->examination.min_replicas < 1) {
-        hf_jobs_find(
+        hf_jobs_report(
             &node->jobs, HF_FINDING_WARNING,
             "has replicas, but min-replicas-to-write is 0: a failover can "
             "lose locks and leave two primaries; set min-replicas-to-write 1 "
@@ -217,7 +218,7 @@ static void find_skew(struct hf_redis_node *node)
         int64_t apart_ms =
             node->time_ms - other->time_ms - later_ms + earlier_ms;
         if (apart_ms > SKEW_MS_MAX || apart_ms < -SKEW_MS_MAX) {
-            hf_jobs_find(
+            hf_jobs_report(
                 &node->jobs, HF_FINDING_WARNING,
                 "its clock is %" PRId64 " ms %s that of %s: fences that "
                 "survive lost data need clocks that agree; run NTP on both",
@@ -230,7 +231,7 @@ static void find_skew(struct hf_redis_node *node)
 static void find_time(struct hf_redis_node *node)
 {
     if (node->rtt.ns > node->store->node_timeout.ns) {
-        hf_jobs_find(
+        hf_jobs_report(
             &node->jobs, HF_FINDING_WARNING,
             "takes %" PRId64 " us to answer, more than node_timeout (%" PRId64
             " ms): set node_timeout to three round trips, and use leases of "
@@ -246,12 +247,13 @@ static void find_push(struct hf_redis_node *node)
 {
     const char *fault = node->examination.push_fault;
     if (fault[0] != '\0' && node->listener.is_elsewhere) {
-        hf_jobs_find(&node->jobs, HF_FINDING_ERROR, "%s", fault);
+        hf_jobs_report(&node->jobs, HF_FINDING_ERROR, "%s", fault);
     } else if (fault[0] != '\0') {
-        hf_jobs_find(&node->jobs, HF_FINDING_WARNING,
-                     "the second connection to it failed (%s): a released lock "
-                     "is not handed over: waiters poll",
-                     fault);
+        hf_jobs_report(
+            &node->jobs, HF_FINDING_WARNING,
+            "the second connection to it failed (%s): a released lock "
+            "is not handed over: waiters poll",
+            fault);
     }
 }
 
@@ -264,10 +266,11 @@ static void find_all(struct hf_redis_node *node, struct hf_instant now)
     find_replicas(node);
     find_time(node);
     if (!node->examination.knows_config) {
-        hf_jobs_find(&node->jobs, HF_FINDING_WARNING,
-                     "does not let us ask for maxmemory-policy and "
-                     "min-replicas-to-write: make sure of noeviction, or allow "
-                     "+config|get");
+        hf_jobs_report(
+            &node->jobs, HF_FINDING_WARNING,
+            "does not let us ask for maxmemory-policy and "
+            "min-replicas-to-write: make sure of noeviction, or allow "
+            "+config|get");
     }
     hf_redis_rights_find(node);
     find_push(node);

@@ -224,9 +224,9 @@ static void find_unknown(struct hf_redis_node *node)
     char *list = node->examination.unknown;
     for (unsigned i = 0; i < N_OPTIONAL; i++) {
         if (remove_right(list, optional[i].right)) {
-            hf_jobs_find(&node->jobs, HF_FINDING_WARNING,
-                         "has no command %s (renamed or disabled): %s",
-                         optional[i].right + 1, optional[i].without);
+            hf_jobs_report(&node->jobs, HF_FINDING_WARNING,
+                           "has no command %s (renamed or disabled): %s",
+                           optional[i].right + 1, optional[i].without);
         }
     }
     if (list[0] != '\0') {
@@ -238,11 +238,12 @@ static void find_unknown(struct hf_redis_node *node)
             }
         }
         names[len] = '\0';
-        hf_jobs_find(&node->jobs, HF_FINDING_ERROR,
-                     "has no command %s (renamed or disabled): no lock is safe "
-                     "to use without (remove rename-command from its "
-                     "configuration)",
-                     names);
+        hf_jobs_report(
+            &node->jobs, HF_FINDING_ERROR,
+            "has no command %s (renamed or disabled): no lock is safe "
+            "to use without (remove rename-command from its "
+            "configuration)",
+            names);
     }
 }
 
@@ -254,16 +255,16 @@ void hf_redis_rights_find(struct hf_redis_node *node)
     }
     for (unsigned i = 0; i < N_OPTIONAL; i++) {
         if (remove_right(list, optional[i].right)) {
-            hf_jobs_find(&node->jobs, HF_FINDING_WARNING,
-                         "its user lacks %s: %s", optional[i].right,
-                         optional[i].without);
+            hf_jobs_report(&node->jobs, HF_FINDING_WARNING,
+                           "its user lacks %s: %s", optional[i].right,
+                           optional[i].without);
         }
     }
     find_unknown(node);
     if (list[0] != '\0') {
-        hf_jobs_find(&node->jobs, HF_FINDING_ERROR,
-                     "its user lacks %s: no lock is safe to use without "
-                     "(docs/stores.md has the whole list)",
-                     list);
+        hf_jobs_report(&node->jobs, HF_FINDING_ERROR,
+                       "its user lacks %s: no lock is safe to use without "
+                       "(docs/stores.md has the whole list)",
+                       list);
     }
 }

@@ -224,7 +224,7 @@ static void find_all(struct hf_redis_node *node, struct hf_instant now)
     char text[HF_TEXT_LIST];
     if (node->admission.ruling.trust == HF_TRUST_MISMATCH) {
         hf_admission_mismatch_text(&node->admission, text, sizeof(text));
-        hf_jobs_find(&node->jobs, HF_FINDING_ERROR, "%s", text);
+        hf_jobs_report(&node->jobs, HF_FINDING_ERROR, "%s", text);
         status = HF_CONFIG;
         snprintf(why, sizeof(why), "%.*s", (int)sizeof(why) - 1, text);
     }
@@ -232,21 +232,21 @@ static void find_all(struct hf_redis_node *node, struct hf_instant now)
         snprintf(text, sizeof(text), "not all its locks can be looked at%s",
                  seen->is_hidden ? ": this user has no right to read some"
                                  : " within 15 s");
-        hf_jobs_find(&node->jobs, HF_FINDING_ERROR, "%s", text);
+        hf_jobs_report(&node->jobs, HF_FINDING_ERROR, "%s", text);
         status = HF_BUSY;
         snprintf(why, sizeof(why), "%.*s", (int)sizeof(why) - 1, text);
     }
     if (seen->waited.n > 0) {
         write_found(&seen->waited, "name has waiters", "names have waiters",
                     text, sizeof(text));
-        hf_jobs_find(&node->jobs, HF_FINDING_ERROR, "%s", text);
+        hf_jobs_report(&node->jobs, HF_FINDING_ERROR, "%s", text);
         status = HF_BUSY;
         snprintf(why, sizeof(why), "%.*s", (int)sizeof(why) - 1, text);
     }
     if (seen->held.n > 0) {
         write_found(&seen->held, "lock is held", "locks are held", text,
                     sizeof(text));
-        hf_jobs_find(&node->jobs, HF_FINDING_ERROR, "%s", text);
+        hf_jobs_report(&node->jobs, HF_FINDING_ERROR, "%s", text);
         status = HF_BUSY;
         snprintf(why, sizeof(why), "%.*s", (int)sizeof(why) - 1, text);
     }

@@ -59,15 +59,16 @@ void hf_sql_find_durability(struct hf_sql_node *node, const char *settings)
     if (!node->store->strict) {
         hf_findings_unguarded(&node->jobs);
     } else if (node->admission.identity.is_durable) {
-        hf_jobs_find(
+        hf_jobs_report(
             &node->jobs, HF_FINDING_OK,
             "commits are on disk before their replies: a restart loses "
             "nothing");
     } else {
-        hf_jobs_find(&node->jobs, HF_FINDING_WARNING,
-                     "commits may be lost in a crash (%s): after each restart "
-                     "it does not count for %" PRId64 " s",
-                     settings, hf_admission_quarantine_s(&node->admission));
+        hf_jobs_report(
+            &node->jobs, HF_FINDING_WARNING,
+            "commits may be lost in a crash (%s): after each restart "
+            "it does not count for %" PRId64 " s",
+            settings, hf_admission_quarantine_s(&node->admission));
     }
 }
 

@@ -41,13 +41,13 @@ static void describe(struct hf_zk *zk)
              (unsigned long long)zk->main->id,
              zk->login == NULL ? "without a login" : "with a digest login");
     hf_error_make_plain(text);
-    hf_jobs_find(&zk->ordered.jobs, HF_FINDING_OK, "%s", text);
-    hf_jobs_find(
+    hf_jobs_report(&zk->ordered.jobs, HF_FINDING_OK, "%s", text);
+    hf_jobs_report(
         &zk->ordered.jobs, HF_FINDING_OK,
         "an entry lives as long as its session, half as long again as the "
         "ttl; the servers limit that to 2 to 20 of their ticks by default");
     if (zk->n_servers == 1) {
-        hf_jobs_find(
+        hf_jobs_report(
             &zk->ordered.jobs, HF_FINDING_OK,
             "one server is named: of an ensemble, name all, so that the next "
             "one is used when it fails");
@@ -61,11 +61,11 @@ static void finish(struct hf_zk_op *op, int rc, struct hf_instant now)
     struct hf_zk *zk = op->zk;
     describe(zk);
     if (op->is_alone && zk->n_servers > 1) {
-        hf_jobs_find(&zk->ordered.jobs, HF_FINDING_ERROR,
-                     "it runs standalone, but the URL names %u servers: each "
-                     "such server grants locks that the others have granted. "
-                     "Name it alone, or make them an ensemble",
-                     zk->n_servers);
+        hf_jobs_report(&zk->ordered.jobs, HF_FINDING_ERROR,
+                       "it runs standalone, but the URL names %u servers: each "
+                       "such server grants locks that the others have granted. "
+                       "Name it alone, or make them an ensemble",
+                       zk->n_servers);
     }
     if (rc == ZNOAUTH) {
         char where[HF_TEXT_CLAUSE];
@@ -73,11 +73,11 @@ static void finish(struct hf_zk_op *op, int rc, struct hf_instant now)
         snprintf(where, sizeof(where), "%.*s", len == 0 ? 1 : (int)len,
                  op->text);
         hf_error_make_plain(where);
-        hf_jobs_find(&zk->ordered.jobs, HF_FINDING_ERROR,
-                     "the user has no right to create nodes in %s", where);
+        hf_jobs_report(&zk->ordered.jobs, HF_FINDING_ERROR,
+                       "the user has no right to create nodes in %s", where);
     } else if (rc == HF_ZK_QUOTA_EXCEEDED) {
-        hf_jobs_find(&zk->ordered.jobs, HF_FINDING_ERROR,
-                     "no node can be created: %s", hf_zk_op_reason(rc));
+        hf_jobs_report(&zk->ordered.jobs, HF_FINDING_ERROR,
+                       "no node can be created: %s", hf_zk_op_reason(rc));
     }
     hf_jobs_finish(&zk->ordered.jobs, HF_OK, NULL);
     hf_zk_op_done(op, now);
