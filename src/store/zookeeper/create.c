@@ -113,9 +113,9 @@ static void finish(struct hf_zk_op *op, struct hf_instant now)
     bool is_new = op->reply.has_changed && own != NULL &&
                   hf_zk_list_may_hold(op, op->mode, op->permits);
     if (is_new) {
-        hf_zk_list_done(op, now);
+        hf_zk_list_reply(op, now);
     } else {
-        hf_zk_list_notes(op, hf_zk_list_done, now);
+        hf_zk_list_notes(op, hf_zk_list_reply, now);
     }
 }
 

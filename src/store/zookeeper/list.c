@@ -217,19 +217,19 @@ static void take_note(const struct hf_zk_item *item,
 }
 
 /* Of ours it is deleted by its client, and holds nothing (create.c). */
-static bool is_refused(const struct hf_zk_item *item,
-                       const struct hf_wire_entry *entry)
+static bool has_last_sequence(const struct hf_zk_item *item,
+                              const struct hf_wire_entry *entry)
 {
     return entry->born_ttl_s > 0 && hf_zk_key_is_last(item->sequence);
 }
 
 /* In place: an entry moves to the front only, over one that is left out. */
-static void list_reply(struct hf_zk_op *op)
+static void take_entries(struct hf_zk_op *op)
 {
     size_t n = 0;
     for (size_t i = 0; i < op->n_items; i++) {
         if (!op->items[i].is_gone &&
-            !is_refused(&op->items[i], &op->entries[i])) {
+            !has_last_sequence(&op->items[i], &op->entries[i])) {
             op->entries[n] = op->entries[i];
             take_note(&op->items[i], &op->entries[n++]);
         }
@@ -239,26 +239,32 @@ static void list_reply(struct hf_zk_op *op)
     op->reply.revision = op->has_folder ? (uint64_t)op->pzxid : 0;
 }
 
-void hf_zk_list_done(struct hf_zk_op *op, struct hf_instant now)
+/** @return false: something was not read, and the op has failed. */
+static bool check_read(struct hf_zk_op *op, struct hf_instant now)
 {
     if (op->rc != ZOK) {
         hf_zk_op_fail(op, op->rc, now);
-    } else if (op->has_failed) {
+        return false;
+    }
+    if (op->has_failed) {
         hf_zk_op_fail_memory(op, now);
-    } else {
-        list_reply(op);
+        return false;
+    }
+    return true;
+}
+
+void hf_zk_list_reply(struct hf_zk_op *op, struct hf_instant now)
+{
+    if (check_read(op, now)) {
+        take_entries(op);
         hf_zk_op_done(op, now);
     }
 }
 
-void hf_zk_list_finish(struct hf_zk_op *op, struct hf_instant now)
+void hf_zk_list_reply_with_notes(struct hf_zk_op *op, struct hf_instant now)
 {
-    if (op->rc != ZOK) {
-        hf_zk_op_fail(op, op->rc, now);
-    } else if (op->has_failed) {
-        hf_zk_op_fail_memory(op, now);
-    } else {
-        hf_zk_list_notes(op, hf_zk_list_done, now);
+    if (check_read(op, now)) {
+        hf_zk_list_notes(op, hf_zk_list_reply, now);
     }
 }
 
@@ -275,5 +281,5 @@ bool hf_zk_call_list(struct hf_wire *wire, struct hf_bytes name,
     if (op->folder != NULL) {
         hf_zk_list(op, true);
     }
-    return hf_zk_op_begin(op, hf_zk_list_finish);
+    return hf_zk_op_begin(op, hf_zk_list_reply_with_notes);
 }

@@ -390,8 +390,8 @@ void hf_zk_list(struct hf_zk_op *op, bool is_synced);
 void hf_zk_list_notes(struct hf_zk_op *op, hf_zk_step_fn *then,
                       struct hf_instant now);
 
-/* The step after hf_zk_list(): reply with the entries, and their notes. */
-void hf_zk_list_finish(struct hf_zk_op *op, struct hf_instant now);
+/* The step after hf_zk_list(): read the notes, then reply with the entries. */
+void hf_zk_list_reply_with_notes(struct hf_zk_op *op, struct hf_instant now);
 
 /** The op's own entry. @return NULL: it is not listed. */
 struct hf_zk_item *hf_zk_list_own(struct hf_zk_op *op);
@@ -401,7 +401,7 @@ bool hf_zk_list_may_hold(struct hf_zk_op *op, enum hf_mode mode,
                          uint16_t permits);
 
 /* Reply with the items as entries. */
-void hf_zk_list_done(struct hf_zk_op *op, struct hf_instant now);
+void hf_zk_list_reply(struct hf_zk_op *op, struct hf_instant now);
 void hf_zk_list_reset(struct hf_zk_op *op);
 
 bool hf_zk_call_list(struct hf_wire *wire, struct hf_bytes name,
