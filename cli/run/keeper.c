@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One run: open the store, acquire, start the command, watch, release. After
- * every event the deadline is checked first (keeper_end.c).
+ * every event the deadline is checked first (keeper_deadline.c).
  *
  * Cost: while the command runs, the keeper sleeps in one poll(). A renewal
  * wakes it, and costs it one timerfd_settime() of its own, and one of the

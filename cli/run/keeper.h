@@ -98,24 +98,25 @@ int cli_keeper_again(struct cli_keeper *keeper);
  * exit code. */
 int cli_keeper_round(struct cli_keeper *keeper);
 
-/* keeper_end.c: the lock was acquired for @p ttl_ms (or there is none). */
+/* keeper_deadline.c: the lock was acquired for @p ttl_ms (or there is none). */
 void cli_keeper_begin(struct cli_keeper *keeper, int64_t ttl_ms);
 
-/* keeper_end.c: write the last event of a lock: "lost" or "released". */
+/* keeper_deadline.c: write the last event of a lock: "lost" or "released". */
 void cli_keeper_say_end(struct cli_keeper *keeper, const char *event);
 
-/* keeper_end.c: read the lock's state after the client has run. */
+/* keeper_deadline.c: read the lock's state after the client has run. */
 void cli_keeper_look(struct cli_keeper *keeper);
 
-/* keeper_end.c: report the command's process group to the store. After an error
- * it is reported again with the next renewal. */
+/* keeper_deadline.c: report the command's process group to the store. After an
+ * error it is reported again with the next renewal. */
 void cli_keeper_cover(struct cli_keeper *keeper);
 
-/* keeper_end.c: send the signals that are due; called first after every wait.
+/* keeper_deadline.c: send the signals that are due; called first after every
+ * wait.
  * @return true when all processes were killed. */
 bool cli_keeper_enforce(struct cli_keeper *keeper);
 
-/* keeper_end.c: when cli_keeper_enforce() must be called next. */
+/* keeper_deadline.c: when cli_keeper_enforce() must be called next. */
 int64_t cli_keeper_next(const struct cli_keeper *keeper);
 
 /* keeper_drain.c: the command has ended. @return true while the lock must be
@@ -153,10 +154,10 @@ void cli_keeper_own_hand_on(struct cli_keeper *keeper, int64_t now_ns);
  * on: the command may have had the same signal itself. */
 void cli_keeper_own_end(struct cli_keeper *keeper);
 
-/* keeper_end.c: send SIGTERM to the command. */
+/* keeper_deadline.c: send SIGTERM to the command. */
 void cli_keeper_end(struct cli_keeper *keeper, enum cli_why why);
 
-/* keeper_end.c: kill all descendants, and wait until they have ended. */
+/* keeper_deadline.c: kill all descendants, and wait until they have ended. */
 void cli_keeper_kill(struct cli_keeper *keeper);
 
 /* keeper_code.c: @return the exit code, after a line on stderr if it needs one.

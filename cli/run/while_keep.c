@@ -26,7 +26,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* The grace is a quarter of the lease, and never more, as in keeper_end.c. */
+/* The grace is a quarter of the lease, and never more, as in keeper_deadline.c.
+ */
 #define GRACE_MS_MAX 10000
 
 /* A release takes node_timeout at most; the rest is for a busy machine. */
