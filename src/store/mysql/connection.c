@@ -22,8 +22,8 @@
 #include "store/mysql/connection.h"
 #include "base/assert.h"
 #include "base/fail.h"
-#include "store/mysql/guard.h"
 #include "store/mysql/opening.h"
+#include "store/mysql/tls_scope.h"
 
 #include <errmsg.h>
 #include <errno.h>
@@ -212,11 +212,11 @@ static int continue_call(struct hf_mysql_connection *connection, int events)
 
 static int step_call(struct hf_mysql_connection *connection, int events)
 {
-    struct hf_mysql_guard guard;
-    hf_mysql_guard_enter(&guard, connection->target->tls);
+    struct hf_mysql_tls_scope scope;
+    hf_mysql_tls_scope_begin(&scope, connection->target->tls);
     int waits = events == 0 ? begin_call(connection)
                             : continue_call(connection, events);
-    hf_mysql_guard_leave(&guard);
+    hf_mysql_tls_scope_end(&scope);
     return waits;
 }
 

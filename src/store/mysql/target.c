@@ -21,7 +21,7 @@
 #include "base/nearest.h"
 #include "base/secret.h"
 #include "io/tls.h"
-#include "store/mysql/guard.h"
+#include "store/mysql/tls_scope.h"
 #include "store/session/key.h"
 #include "store/url_parts.h"
 
@@ -396,11 +396,11 @@ struct st_mysql *hf_mysql_target_new(const struct hf_mysql_target *target)
 void hf_mysql_target_close(const struct hf_mysql_target *target,
                            struct st_mysql *sql)
 {
-    struct hf_mysql_guard guard;
+    struct hf_mysql_tls_scope scope;
     if (sql != NULL) {
-        hf_mysql_guard_enter(&guard, target->tls);
+        hf_mysql_tls_scope_begin(&scope, target->tls);
         mysql_close(sql);
-        hf_mysql_guard_leave(&guard);
+        hf_mysql_tls_scope_end(&scope);
     }
 }
 

@@ -22,8 +22,8 @@ struct hf_mysql_target {
     char *password;
     char *database;
     char *defaults_file;          /* NULL: none is read */
-    const struct hf_tls_ops *tls; /* for guard.h. NULL: no TLS; else over TCP,
-                                     and dial.h connects */
+    const struct hf_tls_ops *tls; /* for tls_scope.h. NULL: no TLS; else over
+                                     TCP, and dial.h connects */
     char *tls_ca;                 /* file; NULL: none */
     char *tls_ca_folder;          /* the system's authorities; NULL: tls_ca */
     char *tls_cert, *tls_key;     /* files; NULL: none */

@@ -8,24 +8,24 @@
  * finds there for the error of its own call, so that each later connection of
  * the thread would end, too. The queue is emptied before, and after, for the
  * program's own use of OpenSSL. */
-#ifndef HF_MYSQL_GUARD_H
-#define HF_MYSQL_GUARD_H
+#ifndef HF_MYSQL_TLS_SCOPE_H
+#define HF_MYSQL_TLS_SCOPE_H
 
 #include "io/signal_hold.h"
 #include "io/tls.h"
 
 struct st_mysql; /* MYSQL */
 
-struct hf_mysql_guard {
+struct hf_mysql_tls_scope {
     const struct hf_tls_ops *tls;
     struct hf_signal_hold hold;
 };
 
 /** @param tls  NULL: without TLS, nothing is done. */
-void hf_mysql_guard_enter(struct hf_mysql_guard *guard,
-                          const struct hf_tls_ops *tls);
+void hf_mysql_tls_scope_begin(struct hf_mysql_tls_scope *scope,
+                              const struct hf_tls_ops *tls);
 
-/* The end of what hf_mysql_guard_enter() began, in the same thread. */
-void hf_mysql_guard_leave(const struct hf_mysql_guard *guard);
+/* The end of what hf_mysql_tls_scope_begin() began, in the same thread. */
+void hf_mysql_tls_scope_end(const struct hf_mysql_tls_scope *scope);
 
 #endif
