@@ -23,12 +23,12 @@
  *     target.c    the URL
  *     token.c     where the token comes from
  *     key.c       names, owners and sessions as keys
- *     entries.c   lists of keys as entries
+ *     key_list.c  lists of keys as entries
  *     calls.c     calls to jobs, and their first requests
  *     mark.c      marks: calls, requests and replies
  *     requests.c  paths and bodies
  *     replies.c   replies to jobs, and their next requests
- *     reads.c     those of a READ
+ *     read_keys.c those of a READ
  *     refusals.c  replies that are refusals
  *     doubts.c    keys that an UNDO may still delete
  *     node.c      the greeting, how another cluster is known
@@ -81,7 +81,7 @@ void hf_consul_session_show(const uint8_t session[HF_SESSION_ID_LEN],
 /** @param text  HF_CONSUL_SESSION_LEN bytes. @return false: it is none. */
 bool hf_consul_session_read(const char *text, uint8_t out[HF_SESSION_ID_LEN]);
 
-/* ---- entries.c ----------------------------------------------------------- */
+/* ---- key_list.c ---------------------------------------------------------- */
 
 struct hf_consul_list {
     struct hf_wire_entry *entries;
@@ -432,7 +432,7 @@ void hf_consul_take_lost(struct hf_consul *consul,
 /** The index of a reply, from its header; 0: none. */
 uint64_t hf_consul_index(const struct hf_http_reply *http);
 
-/* ---- reads.c ------------------------------------------------------------- */
+/* ---- read_keys.c --------------------------------------------------------- */
 
 /** The reply to a request of a READ; the next one is sent.
  * @return false: it cannot be read, or no memory. */

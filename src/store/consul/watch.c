@@ -15,7 +15,7 @@
  * less than that of the list before the watch: the query goes on from this. If
  * the key is gone, the index is that of all keys, which is no moment of a list:
  * none is reported. A key that its session has left has ended too, and one of
- * another program with each change (entries.c).
+ * another program with each change (key_list.c).
  *
  * The answer is the leader's, but not confirmed by a majority: the machine
  * lists before it believes. A watch that fails is reported once; the machine

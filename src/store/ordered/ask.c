@@ -6,8 +6,8 @@
  * its create does not wait for the renewal, and two for a shared try, which
  * lists first; two for a CONFIRM, a renewal and a read, which up to 128 locks
  * share (proof.c); one for a RELEASE. A session that must be opened first is
- * one more. Others: look.c, scan.c, task.c, mark.c and value.c. The files of a
- * wire say how many round trips a call is. */
+ * one more. Others: inspect.c, scan.c, task.c, mark.c and value.c. The files of
+ * a wire say how many round trips a call is. */
 #include "store/ordered/task.h"
 
 #include "base/assert.h"
@@ -188,7 +188,7 @@ void hf_ordered_ask(struct hf_ordered *store, const struct hf_ask *ask,
         return;
     case HF_VERB_INSPECT:
     case HF_VERB_QUEUE:
-        hf_ordered_look(store, ask, now);
+        hf_ordered_inspect(store, ask, now);
         return;
     case HF_VERB_BREAK:
         hf_ordered_break(store, ask, now);

@@ -94,7 +94,7 @@ static bool plan_break(struct hf_ordered_task *task,
                        const struct hf_wire_reply *reply)
 {
     struct hf_answer *answer = &task->answer;
-    size_t holders = hf_ordered_look_sort(reply);
+    size_t holders = hf_ordered_inspect_sort(reply);
     answer->verdict = HF_VERDICT_OK;
     answer->holder_kind = HF_HOLDER_NONE;
     answer->left_ms = 0;

@@ -33,7 +33,7 @@
  *     answer.c         answers
  *     release.c        RELEASE, also of an entry that may not exist yet
  *     watch.c          what a waiter waits for, and a holder may lose; pushes
- *     look.c           INSPECT and QUEUE
+ *     inspect.c        INSPECT and QUEUE
  *     scan.c           SCAN
  *     task.c           list, then replace: what is done with entries of others
  *     break.c          BREAK, and its undoing
@@ -517,14 +517,14 @@ void hf_ordered_watch_held(struct hf_ordered *store,
 /* Drop the watch of the name, if it has one. */
 void hf_ordered_unwatch(struct hf_ordered *store, struct hf_ordered_name *name);
 
-/* ---- look.c -------------------------------------------------------------- */
+/* ---- inspect.c ----------------------------------------------------------- */
 
 /* Begin an INSPECT or a QUEUE: list the name, and answer what is held. */
-void hf_ordered_look(struct hf_ordered *store, const struct hf_ask *ask,
-                     struct hf_instant now);
+void hf_ordered_inspect(struct hf_ordered *store, const struct hf_ask *ask,
+                        struct hf_instant now);
 
 /** Entries in order of their numbers. @return how many of the first hold. */
-size_t hf_ordered_look_sort(const struct hf_wire_reply *reply);
+size_t hf_ordered_inspect_sort(const struct hf_wire_reply *reply);
 
 /* ---- scan.c -------------------------------------------------------------- */
 

@@ -48,7 +48,7 @@ static uint64_t ticket_of(const struct hf_wire_entry *entry)
 
 /* In order of numbers, an entry holds if it is the first, or all up to it share
  * by the same terms. */
-size_t hf_ordered_look_sort(const struct hf_wire_reply *reply)
+size_t hf_ordered_inspect_sort(const struct hf_wire_reply *reply)
 {
     size_t n = 0;
     const struct hf_wire_entry *entries = reply->entries;
@@ -65,7 +65,7 @@ size_t hf_ordered_look_sort(const struct hf_wire_reply *reply)
 static void fill(struct hf_ordered *store, const struct hf_wire_reply *reply,
                  struct hf_answer *answer)
 {
-    size_t holders = hf_ordered_look_sort(reply);
+    size_t holders = hf_ordered_inspect_sort(reply);
     for (size_t i = 0; i < reply->n_entries; i++) {
         const struct hf_wire_entry *entry = &reply->entries[i];
         bool is_shared = entry->entry.mode == HF_SHARED;
@@ -132,8 +132,8 @@ static void on_looked(struct hf_wire_call *wire_call,
     store->env.answer(store->env.client, &answer);
 }
 
-void hf_ordered_look(struct hf_ordered *store, const struct hf_ask *ask,
-                     struct hf_instant now)
+void hf_ordered_inspect(struct hf_ordered *store, const struct hf_ask *ask,
+                        struct hf_instant now)
 {
     struct hf_ask look = *ask;
     struct hf_bytes name = {ask->name, ask->name_len};
