@@ -3,7 +3,7 @@
  *
  * The store is one log. A client opens a session, creates an entry that lives
  * no longer than the session, and gets its order number, which is its fence. It
- * lists the entries and applies the rule of core/entries.h. A waiter watches
+ * lists the entries and applies the rule of core/entry_rule.h. A waiter watches
  * one entry. A client renews its session and proves its entry: first the
  * renewal is answered, then a read that was sent after that shows the entry.
  * Its deadline is the sending of the last such renewal + TTL.

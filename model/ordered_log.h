@@ -2,7 +2,7 @@
 /* ORDERED ENTRIES: THE LOG
  *
  * Of ordered.c: the entries and sessions of the store, the rule of
- * core/entries.h, and which states are alike. */
+ * core/entry_rule.h, and which states are alike. */
 #ifndef MODEL_ORDERED_LOG_H
 #define MODEL_ORDERED_LOG_H
 

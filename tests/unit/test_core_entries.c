@@ -2,7 +2,7 @@
 /* library: holdfast_core */
 /* The rule of ordered entries, on all lists of up to five entries: each choice
  * of modes, each of them live or not, and the list in several orders. */
-#include "core/entries.h"
+#include "core/entry_rule.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,7 +8,8 @@
  *   wait, again     the same; or READ (place.c)    queued as before
  *
  * So a try that fails has left nothing, not for a moment. Each reply has the
- * list at the moment of the create. core/entries.h says what follows from it.
+ * list at the moment of the create. core/entry_rule.h says what follows from
+ * it.
  *
  * The answer counts from the renewal that was sent last before the create, and
  * not before the request (core counts no reply from before its question).

@@ -415,8 +415,8 @@ static inline uint64_t hf_ordered_below(const struct hf_ordered_seat *seat)
     return seat->behind < seat->number ? seat->behind : seat->number - 1;
 }
 
-/** The rule of core/entries.h. Sharers of other terms exclude ours. @param own
- * NULL: it is UNPROVEN. @return false: no memory; UNPROVEN, too. */
+/** The rule of core/entry_rule.h. Sharers of other terms exclude ours.
+ * @param own  NULL: it is UNPROVEN. @return false: no memory; UNPROVEN, too. */
 bool hf_ordered_entry_judge(struct hf_ordered *store,
                             const struct hf_wire_reply *reply,
                             const struct hf_wire_entry *own,

@@ -22,7 +22,7 @@
 #define HF_ORDERED_WIRE_H
 
 #include "base/time.h"
-#include "core/entries.h"
+#include "core/entry_rule.h"
 #include "store/store.h"
 
 #include <stdbool.h>

@@ -25,7 +25,7 @@
  * wakes one writer at most, or the readers between two writers: never all.
  *
  * Cost: no round trip; one pass over the list. */
-#include "core/entries.h"
+#include "core/entry_rule.h"
 
 #include "base/assert.h"
 

@@ -13,8 +13,8 @@
  * watch the entry that is named. When that entry has ended, list and judge
  * again: its end proves nothing else, since an entry that only waited may end
  * too. */
-#ifndef HF_CORE_ENTRIES_H
-#define HF_CORE_ENTRIES_H
+#ifndef HF_CORE_ENTRY_RULE_H
+#define HF_CORE_ENTRY_RULE_H
 
 #include "core/limits.h"
 
