@@ -2,7 +2,7 @@
 /* THE ORACLES: their claims are in ordered_world.h
  *
  * They compare the answers that a client got with the state of the store. Those
- * of marks are in marker.c, those of values in judge_values.c. */
+ * of marks are in once_marks.c, those of values in judge_values.c. */
 #include "parts.h"
 
 /* Milliseconds. In calm, a session is renewed each third of a ttl, and twice

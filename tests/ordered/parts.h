@@ -7,7 +7,7 @@
  *     sim_watch.c      its watches
  *     contender.c      attempts of clients: their requests
  *     forcer.c         breaks
- *     marker.c         marks of --once: the store's, their clients, the oracle
+ *     once_marks.c     marks of --once: the store's, their clients, the oracle
  *     writer.c         values: the store's, their clients
  *     judge.c          the oracles
  *     judge_values.c   those of values */
@@ -449,7 +449,7 @@ void force_step(struct client *client);
 bool force_answer(struct client *client, const struct hf_answer *answer);
 bool force_is_idle(const struct client *client);
 
-/* ---- marker.c ------------------------------------------------------------ */
+/* ---- once_marks.c -------------------------------------------------------- */
 
 /* Milliseconds. Clocks show whole steps, and are wrong by so much at most. */
 #define CLOCK_STEP_MS 1000
