@@ -45,6 +45,15 @@ static struct hf_wire_text *begin(struct hf_etcd *etcd)
     return &etcd->body;
 }
 
+/* "key":"BASE64". */
+static void say_base64_key(struct hf_etcd *etcd, const struct hf_wire_text *key)
+{
+    etcd->body.has_failed |= key->has_failed;
+    hf_wire_text_say(&etcd->body, "\"key\":\"");
+    hf_wire_text_base64(&etcd->body, key->bytes, key->len);
+    hf_wire_text_say(&etcd->body, "\"");
+}
+
 /* "key":"BASE64 OF FOLDER","range_end":"…": the folder, and the key after it.
  */
 static void say_range(struct hf_etcd *etcd, struct hf_bytes name)
@@ -56,9 +65,8 @@ static void say_range(struct hf_etcd *etcd, struct hf_bytes name)
         hf_wire_text_fini(&folder);
         return;
     }
-    hf_wire_text_say(&etcd->body, "\"key\":\"");
-    hf_wire_text_base64(&etcd->body, folder.bytes, folder.len);
-    hf_wire_text_say(&etcd->body, "\",\"range_end\":\"");
+    say_base64_key(etcd, &folder);
+    hf_wire_text_say(&etcd->body, ",\"range_end\":\"");
     folder.bytes[folder.len - 1]++;
     hf_wire_text_base64(&etcd->body, folder.bytes, folder.len);
     hf_wire_text_say(&etcd->body, "\"");
@@ -72,10 +80,7 @@ static void say_id(struct hf_etcd *etcd, struct hf_bytes name,
     struct hf_wire_text key = {0};
     hf_etcd_key_folder(&key, etcd->prefix, name);
     hf_wire_text_add(&key, id.data, id.len);
-    etcd->body.has_failed |= key.has_failed;
-    hf_wire_text_say(&etcd->body, "\"key\":\"");
-    hf_wire_text_base64(&etcd->body, key.bytes, key.len);
-    hf_wire_text_say(&etcd->body, "\"");
+    say_base64_key(etcd, &key);
     hf_wire_text_fini(&key);
 }
 
@@ -87,10 +92,7 @@ static void say_key(struct hf_etcd *etcd, const struct hf_wire_key *key)
         return;
     }
     hf_etcd_key_entry(&entry, etcd->prefix, key);
-    etcd->body.has_failed |= entry.has_failed;
-    hf_wire_text_say(&etcd->body, "\"key\":\"");
-    hf_wire_text_base64(&etcd->body, entry.bytes, entry.len);
-    hf_wire_text_say(&etcd->body, "\"");
+    say_base64_key(etcd, &entry);
     hf_wire_text_fini(&entry);
 }
 
@@ -435,10 +437,7 @@ static void say_beside(struct hf_etcd *etcd, key_fn *key_of,
 {
     struct hf_wire_text key = {0};
     key_of(&key, etcd->prefix, name);
-    etcd->body.has_failed |= key.has_failed;
-    hf_wire_text_say(&etcd->body, "\"key\":\"");
-    hf_wire_text_base64(&etcd->body, key.bytes, key.len);
-    hf_wire_text_say(&etcd->body, "\"");
+    say_base64_key(etcd, &key);
     hf_wire_text_fini(&key);
 }
 
