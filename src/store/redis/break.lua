@@ -40,6 +40,8 @@
 if redis.call('HGET', KEYS[7], 'v') ~= ARGV[3] then
     return -1
 end
+-- A full server refuses SET as the first write of a script, but no HDEL.
+redis.pcall('HDEL', KEYS[7], '')
 local time = redis.call('TIME')
 local us = time[1] * 1000000 + time[2]
 local owner = redis.pcall('GET', KEYS[1])

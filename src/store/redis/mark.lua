@@ -30,6 +30,9 @@ local fence = tonumber(ARGV[2])
 -- Rules: later-write-wins, tombstone-replaced.
 if fence > kept or
     (fence == kept and ARGV[4] == '' and owner ~= '') then
+    if ARGV[4] == '' then -- HDEL goes first: SET may fail on a full server
+        redis.pcall('HDEL', KEYS[7], '')
+    end
     redis.call('SET', KEYS[8], string.format('%016.0f ', fence) .. ARGV[4],
         'PX', ARGV[3])
     kept = fence

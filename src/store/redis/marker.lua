@@ -18,6 +18,9 @@ local value = redis.call('HGET', KEYS[1], 'v') or ''
 if ARGV[1] ~= '*' and value ~= ARGV[1] then
     return 0
 end
+-- HDEL comes first: a full server refuses HSET as the first write of a script,
+-- and without its marker it would not count for its holders.
+redis.pcall('HDEL', KEYS[1], '')
 -- Rule: entry-survives-restart.
 if value ~= ARGV[2] then
     redis.call('DEL', KEYS[1])

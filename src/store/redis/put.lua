@@ -46,7 +46,13 @@ local text = string.format('%016.0f ', new) .. ARGV[2]
 if ARGV[3] == '' then
     redis.call('SET', KEYS[1], text .. ' ' .. ARGV[4])
 else
-    local ms = math.ceil((new - us) / 1000) + ARGV[3]
-    redis.call('SET', KEYS[1], text, 'PX', string.format('%.0f', ms))
+    local ms = string.format('%.0f', math.ceil((new - us) / 1000) + ARGV[3])
+    local fault = redis.pcall('SET', KEYS[1], text, 'PX', ms).err
+    if fault and string.find(fault, 'OOM') then
+        redis.call('DEL', KEYS[1]) -- after a first write no SET is refused
+    end
+    if fault then
+        redis.call('SET', KEYS[1], text, 'PX', ms)
+    end
 end
 return {1, new}

@@ -17,8 +17,9 @@
 -- A release must never fail. So the marker is compared only before a grant, and
 -- before "not yours", which a server that lost its data says of each owner; all
 -- else is done. A T out of bounds is ignored rather than refused. If the
--- server's memory is full, DEL, the first write, still succeeds, and later
--- writes of the script too. If a grant to a waiter fails, its next heartbeat
+-- server's memory is full, DEL, ZREM or HDEL, the first write, still succeeds,
+-- and later writes of the script too; only a counter that the node does not
+-- have is not aligned then. If a grant to a waiter fails, its next heartbeat
 -- repeats it.
 --@include head.lua
 local owner = redis.pcall('GET', KEYS[1])
@@ -88,11 +89,11 @@ local function denied(reply)
     end
     return reply
 end
-if gives then
+if is_mine then
     redis.call('DEL', KEYS[1])
-    owner = false
-elseif is_mine then
-    owner = 'ended:' .. me
+    owner = not gives and 'ended:' .. me
+end
+if is_mine and owner then
     redis.call('SET', KEYS[1], owner, 'PX', ARGV[3])
 end
 local is_ended = owner and owner == 'ended:' .. me
@@ -108,6 +109,9 @@ if not first[1] and
     if owner and not is_mine then
         return is_ended and c or denied({0, c, redis.call('PTTL', KEYS[1]),
             string.sub(owner, 1, TEXT_MAX)})
+    end
+    if fence and not is_mine then
+        redis.pcall('HDEL', KEYS[7], '')
     end
     if T > c then
         local time = redis.call('TIME')
