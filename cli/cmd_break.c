@@ -239,6 +239,18 @@ static enum hf_status call(struct breaking *breaking, struct hf_error *error)
                                       may_wait, breaking, error);
 }
 
+/* The longest that the break will wait. It shortens a lease of Holdfast above
+ * max_ttl, which was granted before the server's clock was set back. */
+static int64_t longest_ms(const struct breaking *breaking)
+{
+    const struct cli_holder *from = &breaking->from;
+    int64_t max_ms = hf_client_max_ttl_ms(breaking->client);
+    bool is_bounded =
+        from->kind == HF_HOLDER_HOLDFAST || from->kind == HF_HOLDER_SHARED;
+    return is_bounded && from->remaining_ms > max_ms ? max_ms
+                                                     : from->remaining_ms;
+}
+
 /* A break takes the name, and returns it if it is cancelled: a renewal between
  * is refused, and sharers do not get their locks back. So one that -n or -w
  * would cancel is not begun. The hundredth is for the drift that the break will
@@ -251,8 +263,8 @@ static bool must_leave(const struct breaking *breaking)
     bool has_limit = args->is_try || args->wait_ms != CLI_UNSET;
     bool is_held = from->kind != HF_HOLDER_NONE &&
                    from->kind != HF_HOLDER_ENDED && from->remaining_ms >= 0;
-    return has_limit && is_held &&
-           from->remaining_ms + from->remaining_ms / 100 + 2 > most_ms;
+    int64_t left_ms = longest_ms(breaking);
+    return has_limit && is_held && left_ms + left_ms / 100 + 2 > most_ms;
 }
 
 /* Near the words of the library, which run and acquire print: in those a
