@@ -2,7 +2,7 @@
 /* When a renewal counts: with contacts of which the leader has heard, not after
  * a pause, and not while their answers are late. */
 /* library: store-zookeeper-objects */
-#include "store/zookeeper/zookeeper.h"
+#include "store/zookeeper/contacts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,6 +4,7 @@
  * left alone. */
 /* library: store-zookeeper-objects */
 #include "io/clock.h"
+#include "store/zookeeper/handle.h"
 #include "store/zookeeper/zookeeper.h"
 
 #include <errno.h>

@@ -5,7 +5,8 @@
  * exclusive entries. */
 /* library: store-zookeeper-objects */
 #include "store/ordered/wire_key.h"
-#include "store/zookeeper/zookeeper.h"
+#include "store/zookeeper/calls.h"
+#include "store/zookeeper/key.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,6 +5,9 @@
 /* library: store-zookeeper-objects */
 /* link: -Wl,--wrap=zoo_awget_children2,--wrap=zoo_awget */
 /* link: -Wl,--wrap=hf_ordered_unwatched,--wrap=hf_ordered_ended */
+#include "store/zookeeper/handle.h"
+#include "store/zookeeper/op_parts.h"
+#include "store/zookeeper/watch.h"
 #include "store/zookeeper/zookeeper.h"
 
 #include <setjmp.h>

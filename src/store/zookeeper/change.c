@@ -13,6 +13,10 @@
  * more, without waiting. A REMOVE of an entry whose create was lost lists
  * first, which is one round trip more. */
 #include "store/ordered/wire_key.h"
+#include "store/zookeeper/calls.h"
+#include "store/zookeeper/handle.h"
+#include "store/zookeeper/key.h"
+#include "store/zookeeper/op_parts.h"
 #include "store/zookeeper/zookeeper.h"
 
 #include <stdlib.h>

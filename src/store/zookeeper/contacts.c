@@ -17,7 +17,7 @@
  *
  * Cost: no request of its own (handle.c makes the contacts); a pass over the
  * HF_ZK_CONTACTS_KEPT latest ones for each renewal. */
-#include "store/zookeeper/zookeeper.h"
+#include "store/zookeeper/contacts.h"
 
 void hf_zk_contacts_begin(struct hf_zk_contacts *contacts, struct hf_instant at)
 {

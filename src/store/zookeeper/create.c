@@ -27,6 +27,10 @@
  * exclusive try lists first: two, also if it is refused. A try that meets
  * another one costs two more. So does a name without a container: that is made,
  * and the entry created again. */
+#include "store/zookeeper/calls.h"
+#include "store/zookeeper/handle.h"
+#include "store/zookeeper/key.h"
+#include "store/zookeeper/op_parts.h"
 #include "store/zookeeper/zookeeper.h"
 
 #include <stdlib.h>

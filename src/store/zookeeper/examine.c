@@ -17,6 +17,9 @@
  * Cost: two round trips; one more for each node of the chroot that is missing,
  * and then none for the sessions. */
 #include "base/fail.h"
+#include "store/zookeeper/handle.h"
+#include "store/zookeeper/key.h"
+#include "store/zookeeper/op_parts.h"
 #include "store/zookeeper/zookeeper.h"
 
 #include <stdio.h>

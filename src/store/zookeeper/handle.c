@@ -23,7 +23,11 @@
  * Cost: one small read at the server for each 24th of the timeout, while the
  * session is in use. Each packet that is read costs a poll(), and each event an
  * fstat(), to see whether the library has replaced its descriptor. */
+#include "store/zookeeper/handle.h"
 #include "store/ordered/wire_key.h"
+#include "store/zookeeper/calls.h"
+#include "store/zookeeper/contacts.h"
+#include "store/zookeeper/op_parts.h"
 #include "store/zookeeper/zookeeper.h"
 
 #include "base/fail.h"

@@ -25,8 +25,8 @@
  * The container begins anew when it was removed: by the server, when its name
  * was unused for a minute, or by hand. Negative ones are read as unsigned: as
  * the latest. */
+#include "store/zookeeper/key.h"
 #include "store/ordered/wire_key.h"
-#include "store/zookeeper/zookeeper.h"
 
 #include <stdio.h>
 #include <stdlib.h>

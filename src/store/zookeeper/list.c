@@ -15,6 +15,10 @@
  * Cost: two round trips, one for a name without entries; one request for each
  * entry that holds, all sent together. The entries are sorted: O(n log n), with
  * two copies of each name on the heap. */
+#include "store/zookeeper/calls.h"
+#include "store/zookeeper/handle.h"
+#include "store/zookeeper/key.h"
+#include "store/zookeeper/op_parts.h"
 #include "store/zookeeper/zookeeper.h"
 
 #include <stdlib.h>

@@ -21,6 +21,10 @@
  *
  * Cost: two round trips to read, of which the second is a transaction, and two
  * more if there is no folder yet; one to write. */
+#include "store/zookeeper/calls.h"
+#include "store/zookeeper/handle.h"
+#include "store/zookeeper/key.h"
+#include "store/zookeeper/op_parts.h"
 #include "store/zookeeper/zookeeper.h"
 
 #include <stdio.h>

@@ -15,6 +15,10 @@
  *
  * Cost: the look-ups, one after the other; TCP, and one round trip for the main
  * session. The check costs none: the numbers are in the replies. */
+#include "store/zookeeper/calls.h"
+#include "store/zookeeper/handle.h"
+#include "store/zookeeper/op_parts.h"
+#include "store/zookeeper/watch.h"
 #include "store/zookeeper/zookeeper.h"
 
 #include "io/clock.h"

@@ -14,6 +14,8 @@
  *
  * Cost: one round trip for each step, however many requests it has; one block
  * on the heap for each call. */
+#include "store/zookeeper/handle.h"
+#include "store/zookeeper/op_parts.h"
 #include "store/zookeeper/zookeeper.h"
 
 #include "base/assert.h"

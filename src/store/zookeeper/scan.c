@@ -9,6 +9,10 @@
  * Cost: two round trips for each page: the names of all containers, again for
  * each page, and one request for each of its PAGE names, all sent together. The
  * names of all marks take one. */
+#include "store/zookeeper/calls.h"
+#include "store/zookeeper/handle.h"
+#include "store/zookeeper/key.h"
+#include "store/zookeeper/op_parts.h"
 #include "store/zookeeper/zookeeper.h"
 
 #include <stdlib.h>

@@ -18,6 +18,10 @@
  * a write. A close waits for none. OWNED is one: a request for each entry whose
  * create or remove was lost. */
 #include "store/ordered/wire_key.h"
+#include "store/zookeeper/calls.h"
+#include "store/zookeeper/handle.h"
+#include "store/zookeeper/key.h"
+#include "store/zookeeper/op_parts.h"
 #include "store/zookeeper/zookeeper.h"
 
 #include <stdio.h>

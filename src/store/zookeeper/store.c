@@ -2,6 +2,9 @@
 /* The entry points for the client. */
 #include "base/fail.h"
 #include "io/clock.h"
+#include "store/zookeeper/calls.h"
+#include "store/zookeeper/handle.h"
+#include "store/zookeeper/watch.h"
 #include "store/zookeeper/zookeeper.h"
 
 #include <stdio.h>

@@ -23,6 +23,10 @@
  * of a store makes the folder: one more, and then it is read and written again.
  */
 #include "store/ordered/wire_text.h"
+#include "store/zookeeper/calls.h"
+#include "store/zookeeper/handle.h"
+#include "store/zookeeper/key.h"
+#include "store/zookeeper/op_parts.h"
 #include "store/zookeeper/zookeeper.h"
 
 #include <stdlib.h>

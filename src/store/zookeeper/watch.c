@@ -26,6 +26,9 @@
  * Cost: one request to begin, and no connection. Of all entries, each change is
  * a list of their names for each client that watches them; of one entry, its
  * end is one message. */
+#include "store/zookeeper/watch.h"
+#include "store/zookeeper/handle.h"
+#include "store/zookeeper/key.h"
 #include "store/zookeeper/zookeeper.h"
 
 #include <stdlib.h>
