@@ -28,15 +28,16 @@ extern "C" {
  * holder, not to sharers. A holder whose renewal was refused in between has
  * lost the lock.
  *
- * @param client    The client.
- * @param name      The name. Borrowed for the call.
- * @param name_len  Bytes.
- * @param frees_now  false: the name stays taken until the holder's lease must
- *                  have expired, and the call waits for that: at most max_ttl,
- *                  or for the expiry of a foreign key. true: free at once.
+ * @param client         The client.
+ * @param name           The name. Borrowed for the call.
+ * @param name_len       Bytes.
+ * @param frees_now      false: the name stays taken until the holder's lease
+ *                       must have expired, and the call waits for that: at most
+ *                       max_ttl, or for the expiry of a foreign key. true: free
+ *                       at once.
  * @param held_until_ms  NULL, or set to the milliseconds from the return for
- *                  which the old holder may be HELD; 0: none; -1: unknown.
- * @param error     The reason of a failure, or NULL.
+ *                       which the old holder may be HELD; 0: none; -1: unknown.
+ * @param error          The reason of a failure, or NULL.
  *
  * @return HF_OK - free now; HF_BUSY - @p frees_now is false and the holder is a
  *         foreign key without expiry; HF_UNKNOWN - the name becomes free, but
@@ -113,15 +114,15 @@ typedef void hf_broken_fn(void *user, int64_t held_until_ms,
  * operation was cancelled, or the client is being closed, the name is returned
  * in the background, or freed if the lease has expired.
  *
- * @param client    The client.
- * @param name      The name. Copied.
- * @param name_len  Bytes.
+ * @param client     The client.
+ * @param name       The name. Copied.
+ * @param name_len   Bytes.
  * @param frees_now  true: free it at once, without calling @p may_wait.
- * @param may_wait  As in hf_client_break_wait(). NULL: wait.
- * @param done      Called with the result.
- * @param user      Passed to both.
- * @param out       For hf_op_cancel(), or NULL.
- * @param error     The reason of a failure to start, or NULL.
+ * @param may_wait   As in hf_client_break_wait(). NULL: wait.
+ * @param done       Called with the result.
+ * @param user       Passed to both.
+ * @param out        For hf_op_cancel(), or NULL.
+ * @param error      The reason of a failure to start, or NULL.
  *
  * @return HF_OK - started; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
  *

@@ -105,13 +105,13 @@ HF_API bool hf_has_tls(void);
  * holder's lock ends with its lease or connection. A call that needs another
  * one that is missing fails with HF_UNSUPPORTED. */
 enum hf_capability {
-    HF_CAP_LIVENESS = (1 << 0), /* notices the end of the holder's process */
-    HF_CAP_QUEUE = (1 << 1),    /* serves waiters in FIFO order */
-    HF_CAP_SHARED = (1 << 2),   /* HF_SHARED */
-    HF_CAP_VALUES = (1 << 3),   /* hf_value_get(), put and update */
-    HF_CAP_RECORDS = (1 << 4), /* a lock is a record of Holdfast's own: permits,
-                                marks, break, list, detach */
-    HF_CAP_FENCES = (1 << 5)   /* hf_lock_fence() */
+    HF_CAP_LIVENESS = (1 << 0), /**< notices the end of the holder's process */
+    HF_CAP_QUEUE = (1 << 1),    /**< serves waiters in FIFO order */
+    HF_CAP_SHARED = (1 << 2),   /**< HF_SHARED */
+    HF_CAP_VALUES = (1 << 3),   /**< hf_value_get(), put and update */
+    HF_CAP_RECORDS = (1 << 4),  /**< a lock is a record of Holdfast's own:
+                                 permits, marks, break, list, detach */
+    HF_CAP_FENCES = (1 << 5)    /**< hf_lock_fence() */
 };
 
 /** The capabilities of the store of a URL, from its code: no server is asked.
