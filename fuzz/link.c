@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages between wrapper and keeper, and the guard. A message arrives as it
- * was sent. Any other bytes end the connection, are never taken for a message,
- * and never block the reader. For every deadline that the guard is set to: only
- * "never" disables it, and a deadline in the past expires at once.
+/* Messages between wrapper and keeper, and the last timer. A message arrives as
+ * it was sent. Any other bytes end the connection, are never taken for a
+ * message, and never block the reader. For every deadline that the timer is set
+ * to: only "never" disables it, and a deadline in the past expires at once.
  *
  * Input: moves, each a byte and its argument. The sockets and the timer are
  * real. */
@@ -25,7 +25,7 @@ static void close_link(struct cli_ipc *link)
             (void)close(link->fds[i]);
         }
     }
-    (void)close(link->guard);
+    (void)close(link->last_timer);
     (void)munmap(link->shared, sizeof(*link->shared));
 }
 
@@ -55,18 +55,18 @@ static void check_bytes(const struct cli_ipc *link, struct fuzz_input *in)
     FUZZ_CHECK(word.kind == CLI_LINK_GONE);
 }
 
-static void check_guard(const struct cli_ipc *link, struct fuzz_input *in)
+static void check_last_timer(const struct cli_ipc *link, struct fuzz_input *in)
 {
     struct itimerspec left;
     uint64_t any = fuzz_u64(in);
     int64_t at_ns = any % 8 == 0 ? CLI_LINK_NEVER : (int64_t)any;
-    cli_ipc_set_guard(link, at_ns);
+    cli_ipc_set_last_timer(link, at_ns);
     bool is_over = at_ns <= cli_time_now_ns();
-    FUZZ_CHECK(timerfd_gettime(link->guard, &left) == 0);
+    FUZZ_CHECK(timerfd_gettime(link->last_timer, &left) == 0);
     bool is_set = left.it_value.tv_sec != 0 || left.it_value.tv_nsec != 0;
     FUZZ_CHECK(left.it_interval.tv_sec == 0 && left.it_interval.tv_nsec == 0);
     FUZZ_CHECK(at_ns == CLI_LINK_NEVER ? !is_set : is_set || is_over);
-    FUZZ_CHECK(cli_ipc_read_guard(link) == is_over);
+    FUZZ_CHECK(cli_ipc_read_last_timer(link) == is_over);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -83,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             check_bytes(&link, &in);
             break;
         default:
-            check_guard(&link, &in);
+            check_last_timer(&link, &in);
             break;
         }
     }

@@ -3,9 +3,9 @@
  * the new process shares our memory until it executes, as with vfork(): a copy
  * of the page tables, and the page faults afterwards, would add a tenth to
  * `holdfast run x -- true`. The keeper does not run until then. That is safe,
- * because the wrapper's guard kills both if it takes until the lease ends (a
- * program on a file server that hangs). On a terminal it is a plain fork: there
- * Ctrl-Z may stop the new process before it executes, and the keeper must
+ * because the wrapper's last timer kills both if it takes until the lease ends
+ * (a program on a file server that hangs). On a terminal it is a plain fork:
+ * there Ctrl-Z may stop the new process before it executes, and the keeper must
  * continue. */
 #include "run/child.h"
 

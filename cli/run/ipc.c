@@ -20,8 +20,9 @@ bool cli_ipc_open(struct cli_ipc *link)
     }
     link->wrapper = getpid();
     link->wrapper_group = getpgrp();
-    link->guard = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (link->guard < 0) {
+    link->last_timer =
+        timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (link->last_timer < 0) {
         return false;
     }
     /* SEQPACKET keeps message boundaries, and has an end of file. */
@@ -29,15 +30,16 @@ bool cli_ipc_open(struct cli_ipc *link)
            0;
 }
 
-void cli_ipc_set_guard(const struct cli_ipc *link, int64_t at_ns)
+void cli_ipc_set_last_timer(const struct cli_ipc *link, int64_t at_ns)
 {
-    cli_time_set_timer(link->guard, at_ns);
+    cli_time_set_timer(link->last_timer, at_ns);
 }
 
-bool cli_ipc_read_guard(const struct cli_ipc *link)
+bool cli_ipc_read_last_timer(const struct cli_ipc *link)
 {
     uint64_t ticks;
-    return read(link->guard, &ticks, sizeof(ticks)) == (ssize_t)sizeof(ticks);
+    return read(link->last_timer, &ticks, sizeof(ticks)) ==
+           (ssize_t)sizeof(ticks);
 }
 
 bool cli_ipc_send(int fd, enum cli_ipc_kind kind, int value)

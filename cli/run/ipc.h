@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Communication of wrapper and keeper: a socket pair for messages, on which end
  * of file means that the other process died; a page of shared memory; and the
- * guard, a timer that the keeper sets and the wrapper polls. The guard is one
+ * last timer, which the keeper sets and the wrapper polls. The timer is one
  * object in the kernel with a descriptor in each process. So the keeper can set
  * it without waking the wrapper, and it expires even if the keeper is stopped.
  *
  *     cli_ipc_open(&link);                     before the fork
  *     close(link.fds[1]);                      in the wrapper
  *     close(link.fds[0]);                      in the keeper
- *     cli_ipc_set_guard(&link, at_ns);         keeper: at each renewal
- *     cli_ipc_read_guard(&link);               wrapper: when it is readable
+ *     cli_ipc_set_last_timer(&link, at_ns);    keeper: at each renewal
+ *     cli_ipc_read_last_timer(&link);          wrapper: when it is readable
  *     cli_ipc_send(fd, CLI_LINK_SIGNAL, n);    either, by its own end
  *     while ((word = cli_ipc_read(fd)).kind != CLI_LINK_NONE && …GONE)
  *
@@ -70,8 +70,8 @@ struct cli_shared {
 };
 
 struct cli_ipc {
-    int fds[2]; /* wrapper's, keeper's; -1 once closed */
-    int guard;  /* timerfd, CLOCK_BOOTTIME */
+    int fds[2];     /* wrapper's, keeper's; -1 once closed */
+    int last_timer; /* timerfd, CLOCK_BOOTTIME */
     struct cli_shared *shared;
     pid_t wrapper;
     pid_t wrapper_group;
@@ -81,13 +81,13 @@ struct cli_ipc {
 bool cli_ipc_open(struct cli_ipc *link);
 
 /* In the keeper: the wrapper ends the command at @p at_ns (CLOCK_BOOTTIME)
- * unless the guard is set again before. CLI_LINK_NEVER: the guard is off. */
+ * unless it is set again before. CLI_LINK_NEVER: it is off. */
 #define CLI_LINK_NEVER INT64_MAX
-void cli_ipc_set_guard(const struct cli_ipc *link, int64_t at_ns);
+void cli_ipc_set_last_timer(const struct cli_ipc *link, int64_t at_ns);
 
-/* In the wrapper: true if the guard has expired. False if the keeper set it
- * again after its descriptor became readable. Never blocks. */
-bool cli_ipc_read_guard(const struct cli_ipc *link);
+/* In the wrapper: true if the last timer has expired. False if the keeper set
+ * it again after its descriptor became readable. Never blocks. */
+bool cli_ipc_read_last_timer(const struct cli_ipc *link);
 
 /** Send a message. Never blocks.
  * @return false: the buffer is full, because the other process is stopped; the

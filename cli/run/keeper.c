@@ -4,8 +4,8 @@
  *
  * Cost: while the command runs, the keeper sleeps in one poll(). A renewal
  * wakes it, and costs it one timerfd_settime() of its own, and one of the
- * guard. Its requests are those of an acquisition, of its renewals and of a
- * release; if the store watches processes, two renewals more, of which the
+ * last timer. Its requests are those of an acquisition, of its renewals and of
+ * a release; if the store watches processes, two renewals more, of which the
  * first delays the start of the command. */
 #include "run/keeper.h"
 
@@ -238,22 +238,25 @@ static void reap(struct cli_keeper *keeper)
     keeper->is_alone = pid < 0 && errno == ECHILD;
 }
 
+/* What the keeper polls. */
+enum { POLLED_TIMER, POLLED_SIGNALS, POLLED_LINK, POLLED_CLIENT, N_POLLED };
+
 static void serve(struct cli_keeper *keeper, struct pollfd *fds)
 {
     uint64_t ticks;
-    if (fds[0].revents != 0) {
+    if (fds[POLLED_TIMER].revents != 0) {
         (void)!read(keeper->timer, &ticks, sizeof(ticks));
         keeper->timer_ns = 0; /* expired: it must be set again */
     }
-    if (fds[1].revents != 0) {
+    if (fds[POLLED_SIGNALS].revents != 0) {
         reap(keeper);
     }
-    if (fds[2].revents != 0 && !cli_keeper_hear(keeper)) {
-        fds[2].fd = -1;
+    if (fds[POLLED_LINK].revents != 0 && !cli_keeper_hear(keeper)) {
+        fds[POLLED_LINK].fd = -1;
         cli_keeper_end(keeper, CLI_WHY_WRAPPER);
     }
     bool is_over = keeper->child.is_over && keeper->drain_ns == 0;
-    if (fds[3].revents != 0 && !is_over) {
+    if (fds[POLLED_CLIENT].revents != 0 && !is_over) {
         hf_client_process(keeper->client);
         cli_keeper_look(keeper);
     }
@@ -261,18 +264,18 @@ static void serve(struct cli_keeper *keeper, struct pollfd *fds)
 
 static void watch(struct cli_keeper *keeper)
 {
-    struct pollfd fds[4] = {
-        {.fd = keeper->timer, .events = POLLIN},
-        {.fd = keeper->signals, .events = POLLIN},
-        {.fd = keeper->link, .events = POLLIN},
-        {.fd = -1, .events = POLLIN},
+    struct pollfd fds[N_POLLED] = {
+        [POLLED_TIMER] = {.fd = keeper->timer, .events = POLLIN},
+        [POLLED_SIGNALS] = {.fd = keeper->signals, .events = POLLIN},
+        [POLLED_LINK] = {.fd = keeper->link, .events = POLLIN},
+        [POLLED_CLIENT] = {.fd = -1, .events = POLLIN},
     };
     if (keeper->client != NULL) { /* else there is no store to hear from */
-        fds[3].fd = hf_client_fd(keeper->client);
+        fds[POLLED_CLIENT].fd = hf_client_fd(keeper->client);
     }
     while (!keeper->child.is_over || cli_keeper_drains(keeper)) {
         set_timer(keeper);
-        int n = poll(fds, 4, -1);
+        int n = poll(fds, N_POLLED, -1);
         if (cli_keeper_enforce(keeper)) {
             return;
         }
@@ -315,7 +318,7 @@ static bool give_back(struct cli_keeper *keeper, bool has_run)
         return true;
     }
     if (keeper->survivor == 0) {
-        cli_ipc_set_guard(&keeper->run->link, CLI_LINK_NEVER);
+        cli_ipc_set_last_timer(&keeper->run->link, CLI_LINK_NEVER);
     }
     cli_keeper_unmark(keeper, has_run);
     keeper->lock = NULL;

@@ -18,7 +18,7 @@
  * margin is for, and a look at the next holder, which ends before (lost_to.c).
  *
  * Cost: the clock is read after each event. A renewal costs one system call:
- * the guard of the wrapper is set again. */
+ * the last timer of the wrapper is set again. */
 #include "clocks.h"
 #include "run/keeper.h"
 
@@ -101,8 +101,8 @@ static void set_deadline(struct cli_keeper *keeper, int64_t deadline_ns)
     HF_ASSERT(deadline_ns > keeper->margin_ns);
     keeper->deadline_ns = deadline_ns;
     if (is_enforced(keeper)) {
-        cli_ipc_set_guard(&keeper->run->link,
-                          deadline_ns - keeper->margin_ns / 2);
+        cli_ipc_set_last_timer(&keeper->run->link,
+                               deadline_ns - keeper->margin_ns / 2);
     }
 }
 
@@ -198,7 +198,7 @@ void cli_keeper_kill(struct cli_keeper *keeper)
         cli_kill_tree_end(&keeper->run->kill_tree, group, 0, until_ns);
     if (keeper->survivor == 0) {
         /* Not before: the keeper may be stopped while it kills. */
-        cli_ipc_set_guard(&keeper->run->link, CLI_LINK_NEVER);
+        cli_ipc_set_last_timer(&keeper->run->link, CLI_LINK_NEVER);
     }
     keeper->child.is_over = true;
     atomic_store(&keeper->run->link.shared->group, 0);

@@ -10,8 +10,8 @@
  * cli_wrapper() opens the other parts, in this order: `kill_tree`, `link`, then
  * `signals`, which blocks them. Then it forks, and the child calls cli_keeper()
  * (keeper.h). From then on wrapper and keeper have a copy each: only
- * `link.shared` and the guard are one object (ipc.h). The passwords in `config`
- * are the keeper's alone.
+ * `link.shared` and the last timer are one object (ipc.h). The passwords in
+ * `config` are the keeper's alone.
  *
  * Owner: the caller of cli_wrapper(); `args` must stay until it returns. The
  * process exits with its code, so nothing is closed. */

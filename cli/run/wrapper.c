@@ -10,7 +10,7 @@
  * If the keeper dies, all descendants become children of the wrapper, a
  * subreaper, and it kills the command. The keeper may also hang: stopped,
  * frozen, traced by a debugger, or in a system call that does not return. For
- * that case there is the guard, a timer that expires between SIGKILL and the
+ * that case there is the last timer, which expires between SIGKILL and the
  * end of the lease. The keeper sets it before the command is started, sets it
  * again at each renewal, and switches it off when no process is left to kill.
  * When it expires, the wrapper kills the keeper and the command. Only the
@@ -135,12 +135,12 @@ static void on_keeper_killed(struct wrapper *wrapper, int number)
     wrapper->code = cli_message_end(&out, CLI_EXIT_INTERNAL);
 }
 
-/* The guard expired: the keeper hangs. Otherwise it would have set the guard
- * again, or killed the command and switched the guard off. */
-static void check_guard(struct wrapper *wrapper)
+/* The last timer expired: the keeper hangs. Otherwise it would have set it
+ * again, or killed the command and switched it off. */
+static void check_last_timer(struct wrapper *wrapper)
 {
     struct cli_out out;
-    if (!cli_ipc_read_guard(&wrapper->run->link)) {
+    if (!cli_ipc_read_last_timer(&wrapper->run->link)) {
         return;
     }
     HF_ASSERT(wrapper->keeper > 1);
@@ -299,23 +299,27 @@ static void read_link(struct wrapper *wrapper, struct pollfd *watched)
     }
 }
 
+/* What the wrapper polls. */
+enum { POLLED_LAST_TIMER, POLLED_SIGNALS, POLLED_LINK, N_POLLED };
+
 static int watch(struct wrapper *wrapper)
 {
-    struct pollfd fds[3] = {
-        {.fd = wrapper->run->link.guard, .events = POLLIN},
-        {.fd = wrapper->signals, .events = POLLIN},
-        {.fd = wrapper->link, .events = POLLIN},
+    struct pollfd fds[N_POLLED] = {
+        [POLLED_LAST_TIMER] = {.fd = wrapper->run->link.last_timer,
+                               .events = POLLIN},
+        [POLLED_SIGNALS] = {.fd = wrapper->signals, .events = POLLIN},
+        [POLLED_LINK] = {.fd = wrapper->link, .events = POLLIN},
     };
     while (wrapper->code < 0) {
-        int n = poll(fds, 3, -1);
-        if (n > 0 && fds[0].revents != 0) {
-            check_guard(wrapper);
+        int n = poll(fds, N_POLLED, -1);
+        if (n > 0 && fds[POLLED_LAST_TIMER].revents != 0) {
+            check_last_timer(wrapper);
         }
-        if (n > 0 && fds[1].revents != 0 && wrapper->code < 0) {
+        if (n > 0 && fds[POLLED_SIGNALS].revents != 0 && wrapper->code < 0) {
             read_signals(wrapper);
         }
-        if (n > 0 && fds[2].revents != 0 && wrapper->code < 0) {
-            read_link(wrapper, &fds[2]);
+        if (n > 0 && fds[POLLED_LINK].revents != 0 && wrapper->code < 0) {
+            read_link(wrapper, &fds[POLLED_LINK]);
         }
     }
     end_wanted(wrapper);
@@ -385,15 +389,15 @@ int cli_wrapper(struct cli_run *run)
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     wrapper.keeper = fork();
     if (wrapper.keeper == 0) {
-        (void)close(run->link.fds[0]);
+        (void)close(run->link.fds[POLLED_LAST_TIMER]);
         cli_keeper(run);
     }
     if (wrapper.keeper < 0) {
         return cli_message_errno(CLI_EXIT_INTERNAL, "fork", errno);
     }
     cli_config_forget(&run->config); /* only the keeper opens the store */
-    (void)close(run->link.fds[1]);
-    wrapper.link = run->link.fds[0];
+    (void)close(run->link.fds[POLLED_SIGNALS]);
+    wrapper.link = run->link.fds[POLLED_LAST_TIMER];
     sigset_t wanted = run->signals.relayed;
     (void)sigaddset(&wanted, SIGCHLD);
     (void)sigaddset(&wanted, SIGTTIN);
