@@ -14,13 +14,16 @@
 #include "guard_relay.h"
 #include "pipe_child.h"
 
-/* Options that are fixed, those of an address, and the program itself. */
+/* Options that are fixed (12 at most), those of an address, the program itself,
+ * and some to spare. */
 #define CLI_GUARD_WORDS_MAX 40
 
-/* An address, and the command line made from it. */
+/* Bytes of an address, and of the command line made from it: room for two paths
+ * of PATH_MAX. */
 #define CLI_GUARD_WORDS_ROOM 8192
 
-/* Room for a state, or for the triggers of a table. */
+/* Bytes of a state, or of the triggers of a table, each with its whole text:
+ * some tens of triggers. */
 #define CLI_GUARD_OUT_ROOM 262144
 
 /* The statement that failed, which mariadb repeats, and the error. */

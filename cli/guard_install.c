@@ -19,7 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of a text with its places filled in. */
+/* Bytes of a text with its places filled in: the longest in cli/guard/, with
+ * the one of the table, has 20 KiB, and each place is a name of some words. */
 #define TEXT_ROOM 65536
 
 /* In place of a version: the database has no guard. 0: one without a number. */

@@ -3,7 +3,8 @@
 #include "story/story_parts.h"
 #include "svg/svg.h"
 
-/* If there are more faults, their begins are not drawn through all lanes. */
+/* If there are more faults, their begins are not drawn through all lanes: so
+ * many lines would hide the holds. */
 #define SINCE_MAX 8
 
 static void say_mask(uint32_t mask, char *text, size_t size)

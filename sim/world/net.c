@@ -29,7 +29,9 @@
 /* The longest delay of a retransmission after a silence. */
 #define RETRANSMIT_NS INT64_C(200000000)
 
-/* A server closes a connection whose peer sends nothing, not even an end. */
+/* A server closes a connection whose peer sends nothing, not even an end.
+ * Longer than any ttl that is drawn (30 s): the old connection outlives the
+ * leases. */
 #define VANISHED_NS INT64_C(40000000000)
 
 #define PPM 1000000 /* parts of a whole */

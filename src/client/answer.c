@@ -21,10 +21,12 @@
  * get it. */
 #define POLL_FOREIGN_MS 40
 
-/* The end of a process is not pushed, only found by polling. */
+/* The end of a process is not pushed, only found by polling: as often as a
+ * waiter polls that has no queue (POLL_MAX_MS in core/lease_wait.c). */
 #define POLL_MORTAL_MS 500
 
-/* A waiter of more names than its store watches at a time. */
+/* A waiter of more names than its store watches at a time: as often as a place
+ * in a queue has a heartbeat, so that this costs a server no more. */
 #define POLL_UNWATCHED_MS 2000
 
 /* The first waiter polls only where the end of the holder is not pushed: a

@@ -35,7 +35,8 @@
  * for its input buffers. */
 #define IN_FLIGHT_MAX 1024
 
-/* The limit for releasing all locks, however many there are. */
+/* The limit for releasing all locks, however many there are: as of any call
+ * that finds no majority. */
 #define CLOSE_MS_MAX 5000
 
 /* For a lock that is being released already: send RELEASE again to each node

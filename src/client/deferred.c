@@ -173,7 +173,8 @@ static void run_timer(struct hf_client *client, struct hf_item *item)
     op->handlers->due(op);
 }
 
-/* The pause of a timer that ran when due, and is still due. */
+/* The pause of a timer that ran when due, and is still due: the shortest wait
+ * that is no busy loop. */
 #define STUCK_PAUSE_MS 1
 
 /* Run all timers if one is due: those that are due, and those that may join. A

@@ -49,7 +49,7 @@ struct hf_item_cell {
     uint32_t next_free;
 };
 
-/* Cells are allocated in blocks, so they never move. */
+/* Cells are allocated in blocks, so they never move. A block has 4 KiB. */
 #define HF_CELLS_PER_BLOCK 256
 
 struct hf_item_table {

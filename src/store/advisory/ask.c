@@ -18,7 +18,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Holders and waiters of a key, in one QUEUE. */
+/* Holders and waiters of a key, in one QUEUE: as many as of a lock of the other
+ * stores (store/sql/call.c). */
 #define QUEUE_MAX "1000"
 
 /* Statements that the connection prepares. Those of keys come in fours: plain

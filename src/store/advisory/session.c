@@ -25,7 +25,9 @@
 /* How soon a busy session notices that its client is dead, in milliseconds. */
 #define WATCH_MS "250"
 
-/* By how much the server's patience exceeds max_ttl, in milliseconds. */
+/* By how much the server's patience exceeds max_ttl, in milliseconds. The claim
+ * ends within max_ttl already; after a client was cut off, others wait this
+ * much longer. */
 #define PATIENCE_MS 5000
 
 /* server_version_num of 12, the least that is tested elsewhere, too. */

@@ -18,7 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The server may have closed a connection that was silent for this long. */
+/* The server may have closed a connection that was silent for this long. Look
+ * before a request is sent: it is then UNSENT instead of UNKNOWN. A busy
+ * connection does without that system call. */
 #define IDLE_MS 1000
 
 static struct hf_endpoints *node_of(struct hf_http *http)

@@ -15,7 +15,8 @@
 
 #include <stdio.h>
 
-/* Milliseconds for all endpoints together. */
+/* Milliseconds for all endpoints together: a job of doctor ends within 5 s, and
+ * the endpoint in use was examined before. */
 #define TOUR_MS 2000
 
 static struct hf_endpoints_tour *tour_of(struct hf_http *http)

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Limit for holders, and again for waiters. */
+/* Limit for holders, and again for waiters: as of the other stores. */
 #define SEATS_MAX 1000
 
 struct seat {

@@ -31,7 +31,8 @@
 /* Records that one write examines: more than the one name that it may add. */
 #define SWEEP_RECORDS 8
 
-/* How often one write may grow the map, which doubles. */
+/* How often one write may grow the map, which doubles: 16 times is from 64 KiB
+ * to the greatest size of the file, 4 GiB. */
 #define GROW_TRIES 16
 
 /* A record: the head, the name if the key has only a digest of it, the data. */

@@ -23,7 +23,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* By how much the server's patience exceeds max_ttl, in seconds. */
+/* By how much the server's patience exceeds max_ttl, in seconds. The claim ends
+ * within max_ttl already, so any excess does; this one also covers a setting in
+ * whole seconds. After a client was cut off, others wait that much longer. */
 #define PATIENCE_S 5
 
 /* The most that wait_timeout may be, in seconds: a year. */

@@ -79,7 +79,8 @@ static const char *shut_socket(const struct pg_conn *pq, const char *why)
                : NULL;
 }
 
-/* Bytes of libpq's message, which may have a line for each address. */
+/* Bytes of libpq's message, which may have a line for each address: those of
+ * some addresses, more than the reason of a status shows (HF_TEXT_REASON). */
 #define ERROR_MAX 600
 
 void hf_pg_connection_fail(struct hf_pg_connection *connection)

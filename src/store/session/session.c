@@ -15,7 +15,9 @@
 #define HANG_MS_MIN 1000
 #define HANG_TIMEOUTS 10
 
-/* The server may have closed a connection that was silent for this long. */
+/* The server may have closed a connection that was silent for this long. Look
+ * before a request is sent: it is then UNSENT instead of UNKNOWN. A busy
+ * connection does without that system call. */
 #define IDLE_MS 1000
 
 /* A turn of the loop, in nanoseconds: the client settles in between. */

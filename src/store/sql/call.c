@@ -7,14 +7,17 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Milliseconds of silence. The server may have closed the connection since. */
+/* The server may have closed a connection that was silent for this long. Look
+ * before a request is sent: it is then UNSENT instead of UNKNOWN. A busy
+ * connection does without that system call. */
 #define IDLE_MS 1000
 
-/* Most holders, and most waiters, in a QUEUE: with the longest owners the reply
- * is about 1 MiB. */
+/* Most holders, and most waiters, in a QUEUE: with the longest owners the
+ * reply, which server and client have in memory as a whole, is about 1 MiB. */
 #define QUEUE_MAX 1000
 
-/* Names of one page of a SCAN: with the longest names the same. */
+/* Names of one page of a SCAN: with the longest names the reply is of the same
+ * size, and a list of 100,000 names takes 100 round trips. */
 #define SCAN_PAGE 1000
 
 /* ---- Can it be sent? ---------------------------------------------------- */
