@@ -66,7 +66,6 @@ static void attempt(struct hf_op *op)
     op->refused = op->refusing;
     op->refusing = 0;
     op->apart = 0;
-    op->has_dropped = false;
     op->leading = 0;
     op->is_queued = false;
     op->has_asked = false;
@@ -329,13 +328,13 @@ static void on_outcome(struct hf_op *op, struct hf_lock *lock,
     }
 }
 
-/* A wait without end gets here only if no majority can be reached, or a reply
- * was dropped: so not HF_BUSY, even if one node named a holder. A try is over
- * within a second: a holder that it has met is the present one. */
+/* A wait without end gets here only if no majority can be reached: so not
+ * HF_BUSY, even if one node named a holder. A try is over within a second: a
+ * holder that it has met is the present one. */
 static bool is_busy(const struct hf_op *op, bool has_answer)
 {
     return (has_answer || !can_be_silent(op)) && op->rival.is_known &&
-           op->order.wait_ms >= 0 && !op->has_dropped;
+           op->order.wait_ms >= 0;
 }
 
 /* Those that have not replied lately are missing now. */
@@ -429,8 +428,7 @@ static void on_due(struct hf_op *op)
     if (op->is_denied && ends_denied(op)) {
         return;
     }
-    bool asks =
-        op->is_queued && !op->has_asked && !is_misfit(op) && !op->has_dropped;
+    bool asks = op->is_queued && !op->has_asked && !is_misfit(op);
     if (asks) {
         ask_again(op);
     } else {

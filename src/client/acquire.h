@@ -16,9 +16,9 @@ extern const struct hf_op_handlers hf_acquire_handlers;
 /** Write the holder that the last refusal named as its error. @return BUSY. */
 enum hf_status hf_acquire_write_busy(struct hf_op *op);
 
-/* End the operation and its attempt, if it has one: the wait is over, a reply
- * was dropped for lack of memory, or the name is a semaphore of another size.
- * multi_name.c ends its members with it. */
+/* End the operation and its attempt, if it has one: the wait is over, or the
+ * name is a semaphore of another size. multi_name.c ends its members with it.
+ */
 void hf_acquire_end(struct hf_op *op);
 
 #endif

@@ -10,7 +10,6 @@
 #include "client/op.h"
 #include "client/step.h"
 
-#include "base/array.h"
 #include "base/assert.h"
 #include "core/owner.h"
 
@@ -107,34 +106,6 @@ static void note_reason(struct hf_client *client,
              answer->reason != NULL ? answer->reason : "");
 }
 
-/* If it is dropped for want of memory, that is as safe as a reply lost in the
- * network. */
-static bool enqueue_event(struct hf_client *client, uint64_t cookie,
-                          const struct hf_event *event)
-{
-    struct hf_queued_event *inbox =
-        hf_array_reserve(client->inbox, &client->inbox_capacity,
-                         client->inbox_count + 1, sizeof(*inbox));
-    if (inbox == NULL) {
-        return false;
-    }
-    client->inbox = inbox;
-    HF_ASSERT(client->inbox_count < client->inbox_capacity);
-    client->inbox[client->inbox_count++] =
-        (struct hf_queued_event){cookie, *event};
-    return true;
-}
-
-/* The request of a dropped reply stays pending for ever, and so might the
- * acquisition: it ends at its timer, which is due now. */
-static void drop_event(struct hf_client *client, struct hf_op *op)
-{
-    op->has_dropped = true;
-    if (op->kind == HF_OP_ACQUIRE) {
-        hf_timer_heap_set(&client->heap, &op->item, client->now);
-    }
-}
-
 /* Step the lock now; queue the event if the store is on the stack or an earlier
  * event is queued. */
 static void deliver(struct hf_client *client, uint64_t cookie,
@@ -142,10 +113,9 @@ static void deliver(struct hf_client *client, uint64_t cookie,
 {
     if (client->in_store > 0 || hf_client_has_news(client) ||
         client->inbox_count > 0) {
-        bool is_kept = enqueue_event(client, cookie, event);
-        if (!is_kept && lock->op != NULL) {
-            drop_event(client, lock->op);
-        }
+        HF_ASSERT(client->inbox_count < client->inbox_capacity); /* step.c */
+        client->inbox[client->inbox_count++] =
+            (struct hf_queued_event){cookie, *event};
     } else if ((lock->flags & HF_LOCK_OVER) == 0) {
         hf_client_step(client, lock, event);
     }
@@ -162,14 +132,16 @@ static void answer_lock(struct hf_client *client, struct hf_lock *lock,
 }
 
 /* A push is unsolicited: if its lock no longer exists, drop it. The RELEASE
- * that ended the lock passes the grant to the next waiter. */
+ * that ended the lock passes the grant to the next waiter. Without memory it is
+ * as if it was lost in the network. */
 void hf_client_on_push(void *user, unsigned node, uint64_t cookie,
                        uint64_t counter)
 {
     struct hf_client *client = user;
     struct hf_item *item = hf_item_table_find(&client->items, cookie);
     if (item == NULL || item->kind != HF_ITEM_LOCK ||
-        counter > hf_fence_counter_max(client)) {
+        counter > hf_fence_counter_max(client) ||
+        !hf_client_reserve_event(client)) {
         return;
     }
     struct hf_event event = {

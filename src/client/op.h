@@ -158,7 +158,6 @@ struct hf_op {
     uint16_t apart;    /* nodes that granted, but with a counter too far
                           from the others': clock_apart.c */
     uint16_t leading;  /* nodes that granted far ahead of their own time */
-    bool has_dropped;  /* a reply was dropped: out of memory */
     bool is_queued;    /* this attempt waits in the nodes' queues */
     bool has_asked;    /* ... and has asked once more before the end */
     bool is_denied;    /* ... and was refused for good by a node since */

@@ -6,8 +6,14 @@
  * threads read it, queues the event of a changed state, reports the outcome to
  * the operation that waits for it, and sets the next timer.
  *
- * Cost: no allocation of its own; at most two requests to a node; O(nodes), and
- * for the timer O(log n) of all timers. */
+ * Why a reply is never lost here: a request is sent only if the inbox has room
+ * for its reply. Otherwise it counts as not sent, and core sends it again
+ * later. So a lock is released also if no memory is left: of many locks that
+ * are released together some later, when others have been answered.
+ *
+ * Cost: no allocation unless more requests are in flight than ever before; at
+ * most two requests to a node; O(nodes), and for the timer O(log n) of all
+ * timers. */
 #include "client/step.h"
 
 #include "client/events.h"
@@ -17,7 +23,10 @@
 #include "client/log.h"
 #include "client/op.h"
 
+#include "base/array.h"
 #include "base/assert.h"
+
+#include <stdio.h>
 
 void hf_client_ask(struct hf_client *client, const struct hf_ask *ask)
 {
@@ -43,8 +52,26 @@ static int64_t reserve_ms(const struct hf_lock *lock)
         hf_instant_until(lock->client->now, hf_lock_reserve_until(lock)));
 }
 
+/* Requests to a node that have room for their replies at first: about those
+ * that a connection of Redis has room for. */
+#define FIRST_PENDING 16
+
+bool hf_client_reserve_event(struct hf_client *client)
+{
+    size_t least = (size_t)client->nodes.count * FIRST_PENDING;
+    size_t need = client->inbox_count + client->n_pending + 1;
+    struct hf_queued_event *inbox =
+        hf_array_reserve(client->inbox, &client->inbox_capacity,
+                         need < least ? least : need, sizeof(*inbox));
+    if (inbox != NULL) {
+        client->inbox = inbox;
+    }
+    return inbox != NULL;
+}
+
+/* What was not sent, for want of memory, remains in `effects`. */
 static void send_all(struct hf_client *client, struct hf_lock *lock,
-                     const struct hf_effects *effects)
+                     struct hf_effects *effects)
 {
     char owner[HF_OWNER_MAX];
     size_t owner_len = hf_lock_emit_owner(lock, owner);
@@ -59,8 +86,14 @@ static void send_all(struct hf_client *client, struct hf_lock *lock,
         .is_unfair = lock->is_unfair,
         .detaches = (lock->flags & HF_LOCK_LEAVES) != 0,
     };
-    for (unsigned i = 0; i < effects->n_sends; i++) {
+    unsigned n_sends = effects->n_sends;
+    effects->n_sends = 0;
+    for (unsigned i = 0; i < n_sends; i++) {
         const struct hf_send *send = &effects->sends[i];
+        if (!hf_client_reserve_event(client)) {
+            effects->sends[effects->n_sends++] = *send;
+            continue;
+        }
         ask.verb = send->verb;
         ask.node = send->node;
         ask.reacquires = send->reacquires;
@@ -86,6 +119,38 @@ static void note_missed(struct hf_client *client, uint16_t missed)
             hf_nodes_step(&client->nodes, &event);
         }
     }
+}
+
+static bool step_once(struct hf_client *client, struct hf_lock *lock,
+                      const struct hf_event *event);
+
+/** Answer the requests that were not sent: core sends them again later.
+ * @return false: as step_once(). */
+static bool answer_unsent(struct hf_client *client, struct hf_lock *lock,
+                          const struct hf_effects *effects)
+{
+    bool is_there = true;
+    for (unsigned i = 0; is_there && i < effects->n_sends; i++) {
+        const struct hf_send *send = &effects->sends[i];
+        struct hf_peer *peer = &client->peers[send->node];
+        struct hf_answer answer = {.node = send->node,
+                                   .verb = send->verb,
+                                   .verdict = HF_VERDICT_UNSENT,
+                                   .fault = HF_NO_MEMORY};
+        struct hf_event event = {.kind = HF_EV_ANSWER,
+                                 .now = client->now,
+                                 .node = send->node,
+                                 .verb = send->verb,
+                                 .verdict = HF_VERDICT_UNSENT,
+                                 .sent = client->now};
+        peer->fault = HF_NO_MEMORY;
+        snprintf(peer->reason, sizeof(peer->reason), "out of memory");
+        if (lock->op != NULL) {
+            hf_op_note(lock->op, &answer, hf_lease_fence(hf_lock_lease(lock)));
+        }
+        is_there = step_once(client, lock, &event);
+    }
+    return is_there;
 }
 
 /** One step. @return false: the lease is done, and the lock must not be used.
@@ -128,7 +193,7 @@ static bool step_once(struct hf_client *client, struct hf_lock *lock,
     hf_timer_heap_set(&client->heap, &lock->item,
                       hf_lease_wake(hf_lock_lease(lock)));
     hf_lock_check(lock);
-    return true;
+    return answer_unsent(client, lock, &effects);
 }
 
 /* The handling of an outcome may decide to cancel the attempt (GIVE_UP). The

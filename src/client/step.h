@@ -22,6 +22,10 @@ enum hf_state hf_lock_state_now(struct hf_lock *lock);
 /* The worst of the handle's locks, each by the clock. */
 enum hf_state hf_lock_group_state_now(struct hf_lock *first);
 
+/** Reserve room for one more queued event, beside the replies to all requests
+ * in flight. @return false: no memory. */
+bool hf_client_reserve_event(struct hf_client *client);
+
 /* Pass one request to the store; `ask` is borrowed until the return. The reply
  * may come before that, to hf_client_on_answer(). */
 void hf_client_ask(struct hf_client *client, const struct hf_ask *ask);

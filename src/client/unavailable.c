@@ -181,7 +181,7 @@ static void write_line(struct hf_op *op)
     const struct hf_nodes *nodes = &op->client->nodes;
     uint16_t missing = missing_of(op);
     uint16_t answered = hf_nodes_all(nodes) & (uint16_t)~missing;
-    if (missing == 0) { /* replies were dropped: out of memory */
+    if (missing == 0) { /* each has answered, some of them too late */
         missing = hf_nodes_all(nodes);
     }
     uint16_t fine = blameless(op, missing);
@@ -227,8 +227,7 @@ enum hf_status hf_unavailable_write(struct hf_op *op)
     enum hf_status status = HF_UNAVAILABLE;
     if (is_of_all(op, missing, HF_DENIED)) {
         status = HF_DENIED;
-    } else if (op->has_dropped ||
-               (lacking > 0 && count(op, missing, HF_NO_MEMORY) >= lacking)) {
+    } else if (lacking > 0 && count(op, missing, HF_NO_MEMORY) >= lacking) {
         status = HF_NO_MEMORY; /* of this process */
     } else if (lacking > 0 && count(op, missing, HF_QUARANTINED) >= lacking) {
         status = HF_QUARANTINED;

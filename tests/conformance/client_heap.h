@@ -33,11 +33,15 @@ void __wrap_free(void *block);
 static atomic_long n_until_failure = -1; /* number until one fails; -1: none
                                             does */
 static atomic_bool has_failed;
-static atomic_long n_live; /* blocks */
+static atomic_bool all_fail; /* from now on */
+static atomic_long n_live;   /* blocks */
 
 static bool fails(void)
 {
     long before = atomic_load(&n_until_failure);
+    if (atomic_load(&all_fail)) {
+        return true;
+    }
     if (before < 0) {
         return false;
     }

@@ -24,7 +24,9 @@
  * - After a login the unused bytes are overwritten: AUTH was in them.
  *
  * Cost: one write() for all requests of a turn. A request allocates nothing
- * unless more are in flight than ever before; both buffers double, so the
+ * unless more are in flight than ever before, and is not sent if that fails. So
+ * the RELEASE of a lock has room if it is the only request; of many at once
+ * some are UNSENT, and core sends them again. Both buffers double, so the
  * copying is amortized. NOSCRIPT costs one round trip, once for each script
  * that a server does not have. */
 #include "store/redis/wire.h"
