@@ -22,23 +22,23 @@ enum hf_status hf_outcome_status(enum hf_outcome outcome)
     return outcome == HF_OUT_LOST ? HF_LOST : HF_UNKNOWN;
 }
 
-enum hf_status hf_status_worse(enum hf_status one, enum hf_status other)
+enum hf_status hf_status_merge(enum hf_status one, enum hf_status other)
 {
     return one == HF_OK || other == HF_LOST ? other : one;
 }
 
 /* A lock with an outcome leaves the group, and hands the worst outcome on. The
  * last one to do so queues the callback. */
-void hf_release_owe(struct hf_lock *lock, enum hf_outcome outcome)
+void hf_lock_note_outcome(struct hf_lock *lock, enum hf_outcome outcome)
 {
     struct hf_client *client = lock->client;
     HF_ASSERT((lock->flags & HF_LOCK_HAS_CALLBACK) == 0);
     HF_ASSERT((lock->flags & HF_LOCK_CALLING) != 0);
-    lock->outcome = (uint8_t)hf_status_worse((enum hf_status)lock->outcome,
+    lock->outcome = (uint8_t)hf_status_merge((enum hf_status)lock->outcome,
                                              hf_outcome_status(outcome));
     struct hf_lock *other = hf_lock_group_leave(lock);
     if (other != NULL) {
-        other->outcome = (uint8_t)hf_status_worse(
+        other->outcome = (uint8_t)hf_status_merge(
             (enum hf_status)other->outcome, (enum hf_status)lock->outcome);
         lock->flags &= (uint8_t)~HF_LOCK_CALLING;
         return;

@@ -9,11 +9,11 @@
 enum hf_status hf_outcome_status(enum hf_outcome outcome);
 
 /* The status of several locks: HF_LOST, else the first error. */
-enum hf_status hf_status_worse(enum hf_status one, enum hf_status other);
+enum hf_status hf_status_merge(enum hf_status one, enum hf_status other);
 
 /* A lock with HF_LOCK_CALLING has its outcome. The last one of the handle
  * queues the callback, with the worst status. */
-void hf_release_owe(struct hf_lock *lock, enum hf_outcome outcome);
+void hf_lock_note_outcome(struct hf_lock *lock, enum hf_outcome outcome);
 
 /** Take its callback from a lock with HF_LOCK_CALLING, also from the queue.
  * Frees the lock if its lease is over. @return the callback, for `user`. */

@@ -45,7 +45,7 @@ void hf_release_outcome(struct hf_op *op, struct hf_lock *lock,
 {
     HF_ASSERT(op->kind == HF_OP_RELEASE || op->kind == HF_OP_RELEASE_FOREIGN);
     enum hf_status status =
-        hf_status_worse(op->worst, hf_outcome_status(outcome));
+        hf_status_merge(op->worst, hf_outcome_status(outcome));
     lock->op = NULL;
     op->lock = hf_lock_group_leave(lock);
     op->worst = status;

@@ -174,7 +174,7 @@ static bool step_once(struct hf_client *client, struct hf_lock *lock,
         if (lock->op != NULL) {
             hf_op_outcome(lock->op, lock, effects.outcome);
         } else if ((lock->flags & HF_LOCK_CALLING) != 0) {
-            hf_release_owe(lock, effects.outcome);
+            hf_lock_note_outcome(lock, effects.outcome);
         }
     }
     if (lock->op != NULL && lock->op->handlers->stepped != NULL) {
