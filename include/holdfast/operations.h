@@ -94,8 +94,10 @@ hf_op_start_acquire(struct hf_client *client, const struct hf_request *request,
  * Start a release. Consumes @p lock at once.
  *
  * @param lock  The lock.
- * @param done  Called with the result in hf_client_process(), or NULL. It gets
- *              HF_UNKNOWN where hf_lock_release() returns HF_DENIED.
+ * @param done  Called with the result in hf_client_process(), or NULL. The lock
+ *              keeps no reason: HF_UNKNOWN also stands for the HF_DENIED of
+ *              hf_lock_release(), after which only the end of the lease frees
+ *              the name.
  * @param user  Passed to @p done.
  *
  * Threads: the lock's. Blocks: briefly.

@@ -247,7 +247,7 @@ in_users 'share; chmod 2770 /var/lib/holdfast; "$hf" doctor --init && try alice'
 is "$out" "alice 0" "--init mends the folder's mode"
 in_users 'share; chmod 666 /var/lib/holdfast/locks.gate; "$hf" doctor --init'
 is "$code" 78 "but takes over no file that every user could write"
-one_line 'may have been written by anybody' "and says so"
+one_line 'may have been written by any user' "and says so"
 in_users 'install -d -m 700 own; u=local://$PWD/own
     "$hf" run -q -u "$u" job -- sh -c "\"$hf\" doctor --init -u \"$u\"; echo \$?"
     stat -c %a own/locks.gate'

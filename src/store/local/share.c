@@ -151,8 +151,8 @@ static enum hf_status check_file(const struct share *share, const char *name,
     if (!S_ISREG(about.st_mode) || about.st_uid != 0 || about.st_nlink != 1 ||
         (about.st_mode & S_IWOTH) != 0) {
         return hf_fail(share->error, HF_CONFIG,
-                       "%s/%s may have been written by anybody (owner %u, mode "
-                       "%04o): %s; then run this again",
+                       "%s/%s may have been written by any user (owner %u, "
+                       "mode %04o): %s; then run this again",
                        share->path, name, (unsigned)about.st_uid,
                        (unsigned)about.st_mode & 07777, hf_folder_remedy(name));
     }
