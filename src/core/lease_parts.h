@@ -260,6 +260,14 @@ void hf_renew_missing(struct hf_step *step);
 /* CONFIRM(T) to one node, if it is up and none is pending there. */
 void hf_renew_node(struct hf_step *step, unsigned node);
 
+/* This lease's share of `most`: from none to all of it. */
+static inline struct hf_span hf_lease_jitter(const struct hf_lease *lease,
+                                             struct hf_span most)
+{
+    HF_ASSERT(most.ns >= 0);
+    return hf_span_scale(hf_span_div(most, UINT8_MAX), lease->jitter);
+}
+
 /* The node has confirmed T in this round. */
 bool hf_renew_includes(const struct hf_lease *lease, unsigned node);
 

@@ -22,8 +22,7 @@ static struct hf_instant renewal_at(const struct hf_lease *lease)
 {
     HF_ASSERT(lease->phase == HF_PHASE_HOLDING);
     struct hf_span period = hf_renewal_period(lease->ttl);
-    struct hf_span early =
-        hf_span_scale(hf_span_div(period, 8 * 255), lease->jitter);
+    struct hf_span early = hf_lease_jitter(lease, hf_span_div(period, 8));
     return hf_instant_add(hf_lease_confirmed(lease),
                           hf_span_sub(period, early));
 }

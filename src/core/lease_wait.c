@@ -84,12 +84,11 @@ static struct hf_span heartbeat_interval(const struct hf_lease *lease)
 {
     HF_ASSERT(lease->phase == HF_PHASE_WAITING);
     struct hf_span period = hf_span_div(hf_lease_place(lease), 3);
-    return hf_span_add(
-        period, hf_span_scale(hf_span_div(period, 16 * 255), lease->jitter));
+    return hf_span_add(period, hf_lease_jitter(lease, hf_span_div(period, 16)));
 }
 
-/* Twice as long after each poll. Jitter makes it shorter, so that the longest
- * is kept to. */
+/* Twice as long after each poll. Jitter makes it up to a quarter shorter, so
+ * that the longest is kept to. */
 static struct hf_span poll_interval(const struct hf_step *step,
                                     const struct hf_vote *vote)
 {
@@ -106,8 +105,8 @@ static struct hf_span poll_interval(const struct hf_step *step,
     if (vote->said == HF_SAID_QUEUED) {
         span = hf_span_scale(span, vote->ahead + 1);
     }
-    span = hf_span_sub(
-        span, hf_span_scale(hf_span_div(span, 4 * 255), step->lease->jitter));
+    span =
+        hf_span_sub(span, hf_lease_jitter(step->lease, hf_span_div(span, 4)));
     HF_ASSERT(span.ns > 0); /* no busy loop */
     return hf_span_min(span, heartbeat_interval(step->lease));
 }

@@ -153,9 +153,12 @@ static void describe_field(const char *text, size_t len, char *out, size_t cap)
     out[at] = '\0';
 }
 
+/* Decimal digits of a number that surely fits an int64_t: 10^18 - 1 does. */
+#define NUMBER_LEN_MAX 18
+
 static bool describe_number(const char *text, size_t len, int64_t *out)
 {
-    if (len == 0 || len > 18) {
+    if (len == 0 || len > NUMBER_LEN_MAX) {
         return false;
     }
     int64_t value = 0;
