@@ -248,10 +248,10 @@ static void free_items(struct hf_client *client)
 
 void hf_client_free(struct hf_client *client)
 {
-    bool forked = client->page != NULL && hf_client_is_forked(client);
-    HF_ASSERT(forked || !client->has_thread);
+    bool is_forked = client->page != NULL && hf_client_is_forked(client);
+    HF_ASSERT(is_forked || !client->has_thread);
     if (client->store != NULL) {
-        client->store->ops->close(client->store, forked);
+        client->store->ops->close(client->store, is_forked);
     }
     free_items(client);
     hf_timer_heap_fini(&client->heap);
@@ -264,7 +264,7 @@ void hf_client_free(struct hf_client *client)
     close_fd(client->poke.fd);
     hf_loop_free(client->loop);
     hf_page_close(client);
-    if (!forked) {
+    if (!is_forked) {
         pthread_mutex_destroy(&client->mutex);
     }
     free(client);

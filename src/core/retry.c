@@ -10,9 +10,9 @@
  *   by the seed and the number of the attempt alone
  *
  * A wait ends at its timeout; a try when the name is taken, or when no missing
- * node can reply (`hopeless`), at the latest after TRY_LIMIT_MS. Both end after
- * TOO_SLOW_MAX attempts that were TOO_SLOW, and a wait without a timeout if no
- * majority has replied for NEVER_REACHED_LIMIT_MS.
+ * node can reply (`is_hopeless`), at the latest after TRY_LIMIT_MS. Both end
+ * after TOO_SLOW_MAX attempts that were TOO_SLOW, and a wait without a timeout
+ * if no majority has replied for NEVER_REACHED_LIMIT_MS.
  *
  * Why it is safe: each attempt has an owner of its own, so a late grant to an
  * earlier attempt is no vote for this one, and its RELEASE frees nothing else.
@@ -43,7 +43,7 @@
 #define TOO_SLOW_MAX 3
 
 void hf_retry_init(struct hf_retry *retry, struct hf_instant now,
-                   struct hf_span wait, bool reached, struct hf_span base,
+                   struct hf_span wait, bool has_reached, struct hf_span base,
                    struct hf_span cap, uint64_t seed)
 {
     HF_ASSERT(base.ns > 0 && cap.ns >= base.ns);
@@ -54,7 +54,7 @@ void hf_retry_init(struct hf_retry *retry, struct hf_instant now,
         .base = base,
         .cap = cap,
         .seed = seed,
-        .has_reached = reached,
+        .has_reached = has_reached,
     };
 }
 
@@ -168,7 +168,7 @@ static bool is_over(const struct hf_retry *retry,
 {
     HF_ASSERT(retry->attempts > 0);
     /* After a split vote every node may have replied: none is missing then. */
-    bool is_out = event->hopeless && event->outcome == HF_OUT_UNREACHED;
+    bool is_out = event->is_hopeless && event->outcome == HF_OUT_UNREACHED;
     if (is_try(retry) && (event->outcome == HF_OUT_TAKEN || is_out)) {
         return true;
     }

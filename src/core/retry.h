@@ -39,7 +39,7 @@ struct hf_retry_event {
                           resolve (a full disk): even a wait without a timeout
                           fails when that has lasted as long as the limit for a
                           store that was never reached */
-    bool hopeless;     /* every missing node has a permanent error: a try that
+    bool is_hopeless;  /* every missing node has a permanent error: a try that
                           was UNREACHED ends */
     struct hf_instant now;
 };
@@ -57,10 +57,10 @@ struct hf_retry_next {
     struct hf_instant at;
 };
 
-/* `wait`: HF_SPAN_MAX: no timeout; 0: a try. `reached`: this client has
+/* `wait`: HF_SPAN_MAX: no timeout; 0: a try. `has_reached`: this client has
  * reached a majority before. `seed`: any random number, for the jitter. */
 void hf_retry_init(struct hf_retry *retry, struct hf_instant now,
-                   struct hf_span wait, bool reached, struct hf_span base,
+                   struct hf_span wait, bool has_reached, struct hf_span base,
                    struct hf_span cap, uint64_t seed);
 
 /* The only way to change a wait: the attempt of `lease` is queued, or failed.

@@ -50,11 +50,11 @@ struct hf_span hf_renewal_retry(struct hf_span ttl)
     return hf_span_max(hf_span_ms(1), hf_span_div(ttl, 30));
 }
 
-struct hf_span hf_queue_lease(struct hf_span ttl, bool stays)
+struct hf_span hf_queue_lease(struct hf_span ttl, bool place_stays)
 {
     HF_ASSERT(ttl.ns > 0);
-    return hf_span_min(
-        ttl, hf_span_ms(stays ? STAYING_LEASE_MS_MAX : QUEUE_LEASE_MS_MAX));
+    return hf_span_min(ttl, hf_span_ms(place_stays ? STAYING_LEASE_MS_MAX
+                                                   : QUEUE_LEASE_MS_MAX));
 }
 
 struct hf_span hf_claim_period(struct hf_span left)

@@ -44,7 +44,7 @@ struct hf_span hf_renewal_retry(struct hf_span ttl);
  * waiter until it is confirmed. A dead waiter delays the others by Q, at most
  * once. If it stays, the node keeps the place for the whole ttl, and a short Q
  * would free nothing earlier: then Q = min(ttl, 30 s). */
-struct hf_span hf_queue_lease(struct hf_span ttl, bool stays);
+struct hf_span hf_queue_lease(struct hf_span ttl, bool place_stays);
 
 /* From a claim of length `left` to its confirmation: an eighth, which leaves
  * time for several retries. */

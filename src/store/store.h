@@ -336,11 +336,12 @@ hf_store_open_fn(const struct hf_url *url, const struct hf_store_env *env,
 /** Free everything. Pending requests are not answered.
  *
  * @param store   Void afterwards.
- * @param forked  True in a forked child: close descriptors, but send nothing.
+ * @param is_forked  True in a forked child: close descriptors, but send
+ * nothing.
  *
  * Owner: consumes @p store. Threads: the last one that has the client; no
  * mutex. Errors: none. */
-typedef void hf_store_close_fn(struct hf_store *store, bool forked);
+typedef void hf_store_close_fn(struct hf_store *store, bool is_forked);
 
 /** Queue one request. May answer before it returns. The embedded store executes
  * it at once: it waits for other processes up to ten times node_timeout, and a

@@ -230,10 +230,10 @@ static enum hf_status open_store(const struct hf_url *url,
 }
 
 /* The names stay: other clients, and later ones, have them too. */
-static void close_store(struct hf_store *store, bool forked)
+static void close_store(struct hf_store *store, bool is_forked)
 {
     struct skeleton *skeleton = (struct skeleton *)store;
-    (void)forked; /* nothing is sent anyway */
+    (void)is_forked; /* nothing is sent anyway */
     if (skeleton != NULL) {
         hf_loop_drop_timer(skeleton->env.loop, &skeleton->turn);
         free_store(skeleton);

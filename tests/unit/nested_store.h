@@ -120,10 +120,10 @@ open_store(const struct hf_url *url, const struct hf_store_env *env,
     return HF_OK;
 }
 
-static inline void close_store(struct hf_store *store, bool forked)
+static inline void close_store(struct hf_store *store, bool is_forked)
 {
     (void)store;
-    (void)forked;
+    (void)is_forked;
     hf_loop_drop_timer(node.env.loop, &node.timer);
 }
 

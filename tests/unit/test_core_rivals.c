@@ -99,7 +99,7 @@ static void very_long_is_not_for_ever(void **state)
 
 /* ---- Giving up --------------------------------------------------------- */
 
-static enum hf_retry_decision tried(enum hf_outcome outcome, bool hopeless)
+static enum hf_retry_decision tried(enum hf_outcome outcome, bool is_hopeless)
 {
     struct attempt attempt;
     struct hf_retry retry;
@@ -107,7 +107,7 @@ static enum hf_retry_decision tried(enum hf_outcome outcome, bool hopeless)
     hf_retry_init(&retry, (struct hf_instant){0}, hf_span_ms(0), true,
                   hf_span_ms(10), hf_span_ms(250), 1);
     struct hf_retry_event event = {
-        .outcome = outcome, .hopeless = hopeless, .now = {1000000}};
+        .outcome = outcome, .is_hopeless = is_hopeless, .now = {1000000}};
     return hf_retry_step(&retry, &attempt.nodes, lease_of(&attempt), &event)
         .decision;
 }

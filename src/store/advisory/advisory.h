@@ -80,9 +80,9 @@ extern const struct hf_session_ops hf_advisory_session;
  * store's struct is complete by then. */
 void hf_advisory_session_open(struct hf_advisory *store, struct hf_instant now);
 
-/** Free the connection; pending requests are not answered. @param forked  true
- * in a forked child: send nothing to the server. */
-void hf_advisory_session_close(struct hf_advisory *store, bool forked);
+/** Free the connection; pending requests are not answered. @param is_forked
+ * true in a forked child: send nothing to the server. */
+void hf_advisory_session_close(struct hf_advisory *store, bool is_forked);
 
 /* ---- seats.c ------------------------------------------------------------- */
 

@@ -272,11 +272,11 @@ void hf_advisory_session_open(struct hf_advisory *store, struct hf_instant now)
 }
 
 /* Pending requests are not answered. */
-void hf_advisory_session_close(struct hf_advisory *store, bool forked)
+void hf_advisory_session_close(struct hf_advisory *store, bool is_forked)
 {
     struct hf_pg_pending pending;
     struct hf_pg_connection *connection = &store->connection;
-    if (!forked) {
+    if (!is_forked) {
         hf_pg_connection_flush(connection);
     }
     while (hf_pg_connection_pop(connection, &pending)) {
@@ -284,5 +284,5 @@ void hf_advisory_session_close(struct hf_advisory *store, bool forked)
             free((void *)(uintptr_t)pending.cookie);
         }
     }
-    hf_pg_connection_fini(connection, forked);
+    hf_pg_connection_fini(connection, is_forked);
 }

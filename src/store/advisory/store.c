@@ -62,10 +62,10 @@ advisory_open(const struct hf_url *url, const struct hf_store_env *env,
     return HF_OK;
 }
 
-static void advisory_close(struct hf_store *base, bool forked)
+static void advisory_close(struct hf_store *base, bool is_forked)
 {
     struct hf_advisory *store = advisory_of(base);
-    hf_advisory_session_close(store, forked);
+    hf_advisory_session_close(store, is_forked);
     free_store(store);
 }
 

@@ -281,16 +281,16 @@ enum hf_status hf_endpoints_open(const struct hf_endpoints_ops *ops,
     return HF_OK;
 }
 
-void hf_endpoints_close(struct hf_store *base, bool forked)
+void hf_endpoints_close(struct hf_store *base, bool is_forked)
 {
     struct hf_endpoints *node = node_of_store(base);
-    if (!forked) {
+    if (!is_forked) {
         hf_ordered_close(&node->ordered, hf_clock_now());
     }
-    hf_endpoints_watches_free(node, true, forked);
-    hf_endpoints_tour_fini(node, forked);
+    hf_endpoints_watches_free(node, true, is_forked);
+    hf_endpoints_tour_fini(node, is_forked);
     hf_loop_drop_timer(node->ordered.env.loop, &node->timer);
-    hf_http_fini(&node->http, forked);
+    hf_http_fini(&node->http, is_forked);
     node_free(node);
 }
 

@@ -180,9 +180,9 @@ hf_store_job_fn hf_endpoints_job;
 /* The endpoint in use is examined: look at the others, then end the jobs. */
 void hf_endpoints_tour_begin(struct hf_endpoints *node, struct hf_instant now);
 
-/** Close the connection of a tour, if one was begun. @param forked  true in a
- * forked child: send nothing to the server. */
-void hf_endpoints_tour_fini(struct hf_endpoints *node, bool forked);
+/** Close the connection of a tour, if one was begun. @param is_forked  true in
+ * a forked child: send nothing to the server. */
+void hf_endpoints_tour_fini(struct hf_endpoints *node, bool is_forked);
 
 /* ---- watch.c ------------------------------------------------------------- */
 
@@ -222,6 +222,6 @@ void hf_endpoints_unwatch(struct hf_wire *wire, struct hf_wire_watch *watch);
 
 /* Free those that were dropped; all: the store closes. */
 void hf_endpoints_watches_free(struct hf_endpoints *node, bool all,
-                               bool forked);
+                               bool is_forked);
 
 #endif

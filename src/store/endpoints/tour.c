@@ -146,9 +146,9 @@ void hf_endpoints_tour_begin(struct hf_endpoints *node, struct hf_instant now)
     }
 }
 
-void hf_endpoints_tour_fini(struct hf_endpoints *node, bool forked)
+void hf_endpoints_tour_fini(struct hf_endpoints *node, bool is_forked)
 {
     if (node->tour.node != NULL) {
-        hf_http_fini(&node->tour.http, forked);
+        hf_http_fini(&node->tour.http, is_forked);
     }
 }

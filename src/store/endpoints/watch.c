@@ -107,13 +107,14 @@ void hf_endpoints_unwatch(struct hf_wire *wire, struct hf_wire_watch *watch)
     hf_timer_set(&hf_endpoints_of_wire(wire)->timer, HF_LONG_AGO);
 }
 
-void hf_endpoints_watches_free(struct hf_endpoints *node, bool all, bool forked)
+void hf_endpoints_watches_free(struct hf_endpoints *node, bool all,
+                               bool is_forked)
 {
     for (struct hf_endpoints_watch **at = &node->watches; *at != NULL;) {
         struct hf_endpoints_watch *watch = *at;
         if (watch->is_dropped || all) {
             *at = watch->next;
-            watch_free(watch, forked);
+            watch_free(watch, is_forked);
         } else {
             at = &watch->next;
         }

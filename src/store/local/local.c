@@ -169,14 +169,14 @@ static enum hf_status open_local(const struct hf_url *url,
     return HF_OK;
 }
 
-static void close_local(struct hf_store *store, bool forked)
+static void close_local(struct hf_store *store, bool is_forked)
 {
     struct hf_local *local = (struct hf_local *)store;
     if (local == NULL) {
         return;
     }
     hf_loop_drop_timer(local->env.loop, &local->turn);
-    hf_wake_close(&local->wake, forked ? NULL : local->env.loop);
+    hf_wake_close(&local->wake, is_forked ? NULL : local->env.loop);
     hf_local_close(local);
     free(local->grants.of);
     free(local->refused.of);

@@ -517,10 +517,10 @@ void hf_mysql_connection_shut(struct hf_mysql_connection *connection)
 }
 
 void hf_mysql_connection_fini(struct hf_mysql_connection *connection,
-                              bool forked)
+                              bool is_forked)
 {
     hf_loop_drop_timer(connection->link.env->loop, &connection->link.timer);
-    if (forked) {
+    if (is_forked) {
         hf_sql_link_disown(&connection->link, socket_of(connection));
         hf_mysql_dial_disown(connection->dial);
         connection->dial = NULL;

@@ -100,9 +100,9 @@ void hf_mysql_connection_init(struct hf_mysql_connection *connection,
                               const struct hf_mysql_target *target,
                               struct hf_span connect_timeout);
 
-/** @param forked  true in a forked child: send nothing to the server. */
+/** @param is_forked  true in a forked child: send nothing to the server. */
 void hf_mysql_connection_fini(struct hf_mysql_connection *connection,
-                              bool forked);
+                              bool is_forked);
 
 /* Connect. May break at once: the caller must check `is_broken`. */
 void hf_mysql_connection_start(struct hf_mysql_connection *connection,

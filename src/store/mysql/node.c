@@ -197,10 +197,10 @@ void hf_my_node_open(struct hf_my_node *node, struct hf_instant now)
 }
 
 /* Pending requests are not answered. */
-void hf_my_node_close(struct hf_my_node *node, bool forked)
+void hf_my_node_close(struct hf_my_node *node, bool is_forked)
 {
     struct hf_my_request *request;
-    hf_mysql_connection_fini(&node->connection, forked);
+    hf_mysql_connection_fini(&node->connection, is_forked);
     while ((request = hf_my_pop(node)) != NULL) {
         hf_my_request_free(request);
     }

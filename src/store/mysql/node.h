@@ -111,8 +111,8 @@ struct hf_my {
 void hf_my_node_open(struct hf_my_node *node, struct hf_instant now);
 
 /** Free the connection and the queue; pending requests are not answered.
- * @param forked  true in a forked child: send nothing to the server. */
-void hf_my_node_close(struct hf_my_node *node, bool forked);
+ * @param is_forked  true in a forked child: send nothing to the server. */
+void hf_my_node_close(struct hf_my_node *node, bool is_forked);
 
 /* If a timer was due and could not run, do its work now. */
 void hf_my_node_resume(struct hf_my_node *node, struct hf_instant now);

@@ -66,10 +66,10 @@ static enum hf_status my_open(const struct hf_url *url,
     return HF_OK;
 }
 
-static void my_close(struct hf_store *base, bool forked)
+static void my_close(struct hf_store *base, bool is_forked)
 {
     struct hf_my *store = my_of(base);
-    hf_my_node_close(&store->node, forked);
+    hf_my_node_close(&store->node, is_forked);
     free_store(store);
 }
 

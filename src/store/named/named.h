@@ -96,8 +96,8 @@ extern const struct hf_session_ops hf_named_session;
 void hf_named_session_open(struct hf_named *store, struct hf_instant now);
 
 /** Free the connection and the queue; pending requests are not answered.
- * @param forked  true in a forked child: send nothing to the server. */
-void hf_named_session_close(struct hf_named *store, bool forked);
+ * @param is_forked  true in a forked child: send nothing to the server. */
+void hf_named_session_close(struct hf_named *store, bool is_forked);
 
 /* ---- check.c ------------------------------------------------------------- */
 

@@ -284,10 +284,10 @@ void hf_named_session_open(struct hf_named *store, struct hf_instant now)
 }
 
 /* Pending requests are not answered. The end of the session releases all. */
-void hf_named_session_close(struct hf_named *store, bool forked)
+void hf_named_session_close(struct hf_named *store, bool is_forked)
 {
     struct hf_named_request *request;
-    hf_mysql_connection_fini(&store->connection, forked);
+    hf_mysql_connection_fini(&store->connection, is_forked);
     while ((request = hf_named_pop(store)) != NULL) {
         free(request);
     }

@@ -62,10 +62,10 @@ static enum hf_status named_open(const struct hf_url *url,
     return HF_OK;
 }
 
-static void named_close(struct hf_store *base, bool forked)
+static void named_close(struct hf_store *base, bool is_forked)
 {
     struct hf_named *store = named_of(base);
-    hf_named_session_close(store, forked);
+    hf_named_session_close(store, is_forked);
     free_store(store);
 }
 

@@ -364,10 +364,10 @@ void hf_pg_connection_init(struct hf_pg_connection *connection,
     connection->labels >>= 1; /* cannot overflow */
 }
 
-void hf_pg_connection_fini(struct hf_pg_connection *connection, bool forked)
+void hf_pg_connection_fini(struct hf_pg_connection *connection, bool is_forked)
 {
     hf_loop_drop_timer(connection->link.env->loop, &connection->link.timer);
-    if (forked) {
+    if (is_forked) {
         hf_sql_link_disown(&connection->link, connection->pq == NULL
                                                   ? -1
                                                   : PQsocket(connection->pq));

@@ -142,8 +142,8 @@ void hf_pg_connection_init(struct hf_pg_connection *connection,
                            const struct hf_pg_target *target,
                            struct hf_span connect_timeout);
 
-/** @param forked  true in a forked child: send nothing to the server. */
-void hf_pg_connection_fini(struct hf_pg_connection *connection, bool forked);
+/** @param is_forked  true in a forked child: send nothing to the server. */
+void hf_pg_connection_fini(struct hf_pg_connection *connection, bool is_forked);
 
 /* Connect. May break at once: the caller must check `is_broken`. */
 void hf_pg_connection_start(struct hf_pg_connection *connection,

@@ -240,11 +240,11 @@ void hf_pg_node_open(struct hf_pg_node *node, struct hf_instant now)
     hf_pg_node_arm(node);
 }
 
-void hf_pg_node_close(struct hf_pg_node *node, bool forked)
+void hf_pg_node_close(struct hf_pg_node *node, bool is_forked)
 {
-    if (!forked) {
+    if (!is_forked) {
         hf_pg_connection_flush(&node->connection);
     }
-    hf_pg_connection_fini(&node->connection, forked);
+    hf_pg_connection_fini(&node->connection, is_forked);
     hf_pg_renew_fini(node);
 }

@@ -7,7 +7,7 @@
  *     hf_pg_ask(&node, &ask, now)      in any phase: one that is not READY
  *                                      answers at once, with the reason
  *     hf_pg_node_resume(&node, now)    the client was idle and is not any more
- *     hf_pg_node_close(&node, forked)  pending requests are not answered
+ *     hf_pg_node_close(&node, is_forked)  pending requests are not answered
  *
  * The rest of this header declares, by file, the functions that its files call
  * of each other. All of it runs in an event of the loop, or in a call of the
@@ -115,9 +115,9 @@ struct hf_pg {
  * store's struct is complete by then. */
 void hf_pg_node_open(struct hf_pg_node *node, struct hf_instant now);
 
-/** Free the connection and the batches, after a last flush. @param forked  true
- * in a forked child: send nothing to the server. */
-void hf_pg_node_close(struct hf_pg_node *node, bool forked);
+/** Free the connection and the batches, after a last flush. @param is_forked
+ * true in a forked child: send nothing to the server. */
+void hf_pg_node_close(struct hf_pg_node *node, bool is_forked);
 
 /* If a timer was due and could not run, do its work now. */
 void hf_pg_node_resume(struct hf_pg_node *node, struct hf_instant now);

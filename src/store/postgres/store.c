@@ -65,10 +65,10 @@ static enum hf_status pg_open(const struct hf_url *url,
     return HF_OK;
 }
 
-static void pg_close(struct hf_store *base, bool forked)
+static void pg_close(struct hf_store *base, bool is_forked)
 {
     struct hf_pg *store = pg_of(base);
-    hf_pg_node_close(&store->node, forked);
+    hf_pg_node_close(&store->node, is_forked);
     free_store(store);
 }
 

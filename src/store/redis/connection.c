@@ -364,10 +364,10 @@ void hf_redis_connection_init(struct hf_redis_connection *connection,
 }
 
 void hf_redis_connection_fini(struct hf_redis_connection *connection,
-                              bool forked)
+                              bool is_forked)
 {
     hf_loop_drop_timer(connection->loop, &connection->timer);
-    hf_socket_close(&connection->socket, forked);
+    hf_socket_close(&connection->socket, is_forked);
     hf_redis_wire_fini(&connection->wire);
     hf_reply_fini(&connection->reply);
 }

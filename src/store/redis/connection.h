@@ -79,9 +79,9 @@ void hf_redis_connection_init(struct hf_redis_connection *connection,
                               struct hf_tls *tls,
                               struct hf_span connect_timeout);
 
-/** @param forked  true in a forked child: send nothing to the server. */
+/** @param is_forked  true in a forked child: send nothing to the server. */
 void hf_redis_connection_fini(struct hf_redis_connection *connection,
-                              bool forked);
+                              bool is_forked);
 
 /* Connect. May open, or break, at once: the caller must check `is_broken`. */
 void hf_redis_connection_start(struct hf_redis_connection *connection,

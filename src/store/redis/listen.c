@@ -423,7 +423,7 @@ void hf_redis_listen_open(struct hf_redis_node *node)
                              store->connect_timeout);
 }
 
-void hf_redis_listen_close(struct hf_redis_node *node, bool forked)
+void hf_redis_listen_close(struct hf_redis_node *node, bool is_forked)
 {
-    hf_redis_connection_fini(&node->listener.connection, forked);
+    hf_redis_connection_fini(&node->listener.connection, is_forked);
 }

@@ -332,14 +332,14 @@ void hf_redis_node_open(struct hf_redis_node *node, struct hf_instant now)
     hf_redis_node_arm(node);
 }
 
-void hf_redis_node_close(struct hf_redis_node *node, bool forked)
+void hf_redis_node_close(struct hf_redis_node *node, bool is_forked)
 {
     if (node->store == NULL) {
         return; /* never opened */
     }
-    if (!forked) {
+    if (!is_forked) {
         hf_redis_connection_flush(&node->connection);
     }
-    hf_redis_listen_close(node, forked);
-    hf_redis_connection_fini(&node->connection, forked);
+    hf_redis_listen_close(node, is_forked);
+    hf_redis_connection_fini(&node->connection, is_forked);
 }

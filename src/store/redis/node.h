@@ -173,9 +173,9 @@ struct hf_redis {
 void hf_redis_node_open(struct hf_redis_node *node, struct hf_instant now);
 
 /** Free both connections, after a last flush; pending requests are not
- * answered. Also of a node that was never opened. @param forked  true in a
+ * answered. Also of a node that was never opened. @param is_forked  true in a
  * forked child: send nothing to the server. */
-void hf_redis_node_close(struct hf_redis_node *node, bool forked);
+void hf_redis_node_close(struct hf_redis_node *node, bool is_forked);
 
 /* If a timer was due and could not run (the program did not poll), do its work
  * now: connect, or give up an attempt that timed out. */
@@ -278,7 +278,7 @@ void hf_redis_answer_none(struct hf_redis_node *node,
 /* Without a connection until a lock waits. The node calls both, when it is
  * opened and closed. */
 void hf_redis_listen_open(struct hf_redis_node *node);
-void hf_redis_listen_close(struct hf_redis_node *node, bool forked);
+void hf_redis_listen_close(struct hf_redis_node *node, bool is_forked);
 
 /* A lock of the client waits at this node: subscribe, or stay subscribed. Makes
  * no callback: may be called from inside ask(). */

@@ -147,10 +147,10 @@ static bool open_nodes(struct hf_redis *store)
     return true;
 }
 
-static void close_nodes(struct hf_redis *store, bool forked)
+static void close_nodes(struct hf_redis *store, bool is_forked)
 {
     for (unsigned i = 0; i < store->base.n_nodes; i++) {
-        hf_redis_node_close(&store->nodes[i], forked);
+        hf_redis_node_close(&store->nodes[i], is_forked);
     }
 }
 
@@ -192,10 +192,10 @@ static enum hf_status redis_open(const struct hf_url *url,
     return HF_OK;
 }
 
-static void redis_close(struct hf_store *base, bool forked)
+static void redis_close(struct hf_store *base, bool is_forked)
 {
     struct hf_redis *store = redis_of(base);
-    close_nodes(store, forked);
+    close_nodes(store, is_forked);
     free_store(store);
 }
 

@@ -299,10 +299,10 @@ void hf_zk_node_open(struct hf_zk *zk, struct hf_instant now)
     begin(zk, now);
 }
 
-void hf_zk_node_close(struct hf_zk *zk, bool forked)
+void hf_zk_node_close(struct hf_zk *zk, bool is_forked)
 {
     zk->is_closing = true;
-    if (forked) {
+    if (is_forked) {
         hf_resolve_drop(zk->resolve);
         zk->resolve = NULL;
     } else {
@@ -310,7 +310,7 @@ void hf_zk_node_close(struct hf_zk *zk, bool forked)
     }
     while (zk->handles != NULL) {
         struct hf_zk_handle *handle = zk->handles;
-        if (forked) {
+        if (is_forked) {
             hf_zk_handle_free_forked(handle);
         } else {
             hf_zk_handle_free(handle, handle->ends_session);

@@ -69,13 +69,13 @@ zookeeper_open(const struct hf_url *url, const struct hf_store_env *env,
     return HF_OK;
 }
 
-static void zookeeper_shut(struct hf_store *store, bool forked)
+static void zookeeper_shut(struct hf_store *store, bool is_forked)
 {
     struct hf_zk *zk = zk_of(store);
-    if (!forked) {
+    if (!is_forked) {
         hf_ordered_close(&zk->ordered, hf_clock_now());
     }
-    hf_zk_node_close(zk, forked);
+    hf_zk_node_close(zk, is_forked);
     free_store(zk);
 }
 

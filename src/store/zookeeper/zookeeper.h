@@ -139,8 +139,8 @@ bool hf_zk_target_list(struct hf_zk *zk);
 void hf_zk_node_open(struct hf_zk *zk, struct hf_instant now);
 
 /** Close all handles, and free the watches; calls under way are not done.
- * @param forked  true in a forked child: send nothing to the servers. */
-void hf_zk_node_close(struct hf_zk *zk, bool forked);
+ * @param is_forked  true in a forked child: send nothing to the servers. */
+void hf_zk_node_close(struct hf_zk *zk, bool is_forked);
 
 /* The client was idle, and read no event: its connections may be lost. Look at
  * them now. */
