@@ -215,7 +215,7 @@ bool hf_owner_is_ours(const void *text, size_t len)
 {
     size_t skipped = ended_len(text, len);
     HF_ASSERT(skipped <= len);
-    return has_id((const char *)text + skipped, len - skipped);
+    return len > 0 && has_id((const char *)text + skipped, len - skipped);
 }
 
 static bool describe_ours(const char *text, size_t len, struct hf_holder *out)
@@ -243,13 +243,17 @@ static bool describe_ours(const char *text, size_t len, struct hf_holder *out)
 void hf_owner_describe(const void *text, size_t len, struct hf_holder *out)
 {
     size_t skipped = ended_len(text, len);
-    const char *bytes = (const char *)text + skipped;
+    const char *bytes = text;
     out->host[0] = '\0';
     out->label[0] = '\0';
     out->pid = 0;
     out->since_s = 0;
-    out->kind = skipped > 0 ? HF_HOLDER_ENDED : HF_HOLDER_HOLDFAST;
-    len -= skipped;
+    out->kind = HF_HOLDER_HOLDFAST;
+    if (skipped > 0) {
+        out->kind = HF_HOLDER_ENDED;
+        bytes += skipped;
+        len -= skipped;
+    }
     describe_printable(bytes, len, out->owner, sizeof(out->owner));
     if (!describe_ours(bytes, len, out)) {
         HF_ASSERT(out->host[0] == '\0' && out->label[0] == '\0');

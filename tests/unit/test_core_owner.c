@@ -43,6 +43,7 @@ static void ours_whether_ended_or_not(void **state)
     const char *ended = "ended:" DIGITS ":h:1:2";
     assert_true(hf_owner_is_ours(DIGITS ":h", sizeof(DIGITS ":h") - 1));
     assert_true(hf_owner_is_ours(ended, strlen(ended)));
+    assert_false(hf_owner_is_ours(NULL, 0)); /* a holder without a text */
     assert_false(hf_owner_is_ours("ended:", 6));
     assert_false(hf_owner_is_ours("mended: it is", 13));
     assert_false(hf_owner_is_ours(DIGITS, sizeof(DIGITS) - 1));
