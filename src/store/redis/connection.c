@@ -313,6 +313,10 @@ static void on_socket(struct hf_socket *socket, struct hf_instant now)
 {
     struct hf_redis_connection *connection =
         (struct hf_redis_connection *)(void *)socket;
+    /* The socket has made its step. If a look-up has found several addresses,
+     * the first is given up sooner than the look-up was. */
+    hf_timer_set(&connection->timer,
+                 hf_instant_min(connection->timer.at, socket->give_up));
     connection->events->check(connection);
     look_at_socket(connection, now);
     if (connection->socket.state == HF_SOCKET_OPEN) {

@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 180
+# A host of Redis with two addresses: the first one is refused or never answers. One
+# without a route is passed over. A name that gains an address while a job runs, of
+# which the connection is cut: of its requests, and of its pushes.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/servers.sh"
+cat >"$W/on_two" <<'SH'
+#!/bin/sh
+mount --bind "${0%/*}/hosts" /etc/hosts && exec "$@"
+SH
+chmod +x "$W/on_two"
+# The file itself is mounted: it is written, and never replaced.
+resolve() { # ADDRESS...
+    printf '%s two.test\n' "$@" >"$W/hosts"
+}
+on_two() {
+    unshare -m "$W/on_two" "$@"
+}
+resolve 127.0.0.1 127.0.0.3
+on_two true 2>/dev/null || skip_all 'needs root and mount namespaces'
+is "$(on_two getent ahosts two.test | awk '/STREAM/ { printf $1 " " }')" \
+    '127.0.0.1 127.0.0.3 ' 'the order of the addresses'
+
+server_start second --tcp
+port=${SERVER_PORT[second]}
+second() {
+    timeout 10 redis-cli -h 127.0.0.3 -p "$port" "$@"
+}
+server_cli second config set bind 127.0.0.3 >/dev/null
+is_open() { # ADDRESS
+    (: <"/dev/tcp/$1/$port") 2>/dev/null
+}
+is_shut() {
+    ! is_open "$1"
+}
+ok 'a server at the second address' is_open 127.0.0.3
+ok '... and not at the first' wait_until 20 is_shut 127.0.0.1
+url="redis://two.test:$port?quarantine=off&node_timeout=3s"
+
+gets() { # WHAT [ARG...]
+    local what=$1
+    shift
+    capture timeout 60 unshare -m "$W/on_two" holdfast run -u "$url" "$@" job -- echo ran
+    is "$code:$out:$err" 0:ran: "$what: it gets the lock at the second one"
+}
+gets 'the first address is refused' -n
+
+"$HF_BUILD/tests/lib/blackhole" "$port" >"$W/deaf" &
+deaf=$!
+ok 'a port that drops' wait_until 20 grep -q deaf "$W/deaf"
+gets 'the first address drops' -w 30
+kill $deaf
+wait $deaf 2>/dev/null
+
+resolve 127.0.0.3 255.255.255.255
+gets 'the other address has no route' -n
+
+resolve 127.0.0.4 127.0.0.5
+for scheme in redis rediss etcd etcds consul consuls zookeeper; do
+    case $scheme in
+    redis | rediss) ;;
+    *) [ -e "$HF_BUILD/store-$scheme.so" ] || continue ;;
+    esac
+    capture timeout 60 unshare -m "$W/on_two" \
+        holdfast run -n -u "$scheme://two.test:$port" job -- echo ran
+    is "$code:$out" 69: "$scheme: both addresses refuse"
+done
+
+# ---- A name that gains an address
+are_there() { # REQUESTERS LISTENERS
+    [ "$(second client list type normal | grep -c cmd=evalsha)" -ge "$1" ] &&
+        [ "$(second client list type pubsub | grep -c addr=)" = "$2" ]
+}
+resolve 127.0.0.3
+on_two holdfast run -u "$url" job -- sh -c \
+    'echo held >"$0"
+    until [ -e "$1" ]; do sleep 0.05; done' "$W/held" "$W/go" &
+holder=$!
+ok 'a job runs' wait_until 30 test -s "$W/held"
+on_two holdfast run -u "$url" job -- echo ran >"$W/ran" &
+waiter=$!
+ok 'another waits' wait_until 20 are_there 2 1
+resolve 127.0.0.1 127.0.0.3
+second client kill type pubsub >/dev/null
+ok 'the pushes of the waiter come from the second address' wait_until 20 are_there 2 1
+second client kill type normal >/dev/null
+ok '... and its requests go there' wait_until 20 are_there 2 1
+touch "$W/go"
+wait $holder
+is $? 0 'the job ends with its lock'
+wait $waiter
+is "$?:$(cat "$W/ran")" 0:ran 'the other job runs'
+finish
