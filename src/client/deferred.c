@@ -59,6 +59,15 @@ static void notify_locks(struct hf_client *client, unsigned node,
     }
 }
 
+/* Of the handshake, as the store has measured it; zero: it has not. */
+static struct hf_span handshake_took(const struct hf_client *client,
+                                     unsigned node)
+{
+    struct hf_node shown;
+    client->store->ops->describe(client->store, node, client->now, &shown);
+    return hf_span_us(shown.rtt_us);
+}
+
 static void deliver_status(struct hf_client *client)
 {
     HF_ASSERT(client->changed != 0 &&
@@ -73,6 +82,7 @@ static void deliver_status(struct hf_client *client)
         .kind = HF_NODES_EV_STATUS,
         .node = (uint8_t)node,
         .status = (enum hf_node_status)client->news[node],
+        .took = handshake_took(client, node),
     };
     hf_nodes_step(&client->nodes, &event);
     hf_log_node_status(client, node, was, is_reset);

@@ -10,8 +10,9 @@
  * The store reports the status; core never changes it by itself. A node is in
  * one mask exactly, so the four masks are a partition of all nodes.
  *
- *   timeout    min(node_timeout, ttl / 20), but at least three round trips, of
- *              which each new one counts for one eighth (as in RFC 6298)
+ *   timeout    min(node_timeout, ttl / 20), but at least three round trips:
+ *              at first that of the handshake; each new one counts for one
+ *              eighth (as in RFC 6298)
  *   slow       after HF_NODE_MISSES_MAX timeouts in a row, until it replies.
  *              Requests that time out together count once: one pause of the
  *              server is one miss, however many locks met it
@@ -21,7 +22,8 @@
  * that still counts by its own rules (lease_grant.c), so a wrong estimate costs
  * time or an attempt, and never exclusion.
  *
- * Cost: no round trip. It measures those that the leases need anyway. */
+ * Cost: no round trip. It measures those that the handshake and the leases need
+ * anyway. */
 #include "core/nodes.h"
 
 #include "base/assert.h"
@@ -67,6 +69,18 @@ static void set_status(struct hf_nodes *nodes, unsigned node,
                nodes->down) == hf_nodes_all(nodes));
 }
 
+/* A request that timed out teaches nothing, so the first one must have the time
+ * that the node needs. Later the replies are the better measure. */
+static void note_status(struct hf_nodes *nodes,
+                        const struct hf_nodes_event *event)
+{
+    HF_ASSERT(event->took.ns >= 0);
+    set_status(nodes, event->node, event->status);
+    if (nodes->rtt[event->node].ns == 0) {
+        nodes->rtt[event->node] = event->took;
+    }
+}
+
 static void set_listening(struct hf_nodes *nodes, unsigned node,
                           bool is_listening)
 {
@@ -107,7 +121,7 @@ void hf_nodes_step(struct hf_nodes *nodes, const struct hf_nodes_event *event)
     HF_ASSERT(event->kind <= HF_NODES_EV_MISS);
     switch (event->kind) {
     case HF_NODES_EV_STATUS:
-        set_status(nodes, event->node, event->status);
+        note_status(nodes, event);
         break;
     case HF_NODES_EV_LISTEN:
         set_listening(nodes, event->node, event->is_listening);

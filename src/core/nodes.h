@@ -57,7 +57,8 @@ struct hf_nodes_event {
     uint8_t node;
     enum hf_node_status status; /* STATUS */
     bool is_listening;          /* LISTEN */
-    struct hf_span took;        /* REPLY: since the request was sent */
+    struct hf_span took;        /* REPLY: since the request was sent; STATUS:
+                                   of the handshake, 0: unknown */
     struct hf_instant now;      /* MISS */
 };
 

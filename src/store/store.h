@@ -387,7 +387,9 @@ typedef const char *hf_store_refuse_fn(const struct hf_store *store,
 typedef void hf_store_begin_write_fn(struct hf_store *store,
                                      struct hf_instant now);
 
-/** Fill in the address, health, reason and quarantine of a node, for display.
+/** Fill in the address, health, reason and quarantine of a node, for display,
+ * and its round trip. Until the client has a measure of its own, it waits three
+ * of these for a reply, so a store should measure its handshake.
  *
  * @param out  Overwritten; borrows nothing of the store.
  *

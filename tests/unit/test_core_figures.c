@@ -74,6 +74,31 @@ static void round_trips_are_smoothed(void **state)
     assert_int_equal(hf_nodes_patience(&nodes, hf_span_ms(1000)).ns, 120 * MS);
 }
 
+/* Else the first request to a distant node would time out. */
+static void the_handshake_is_the_first_round_trip(void **state)
+{
+    (void)state;
+    struct hf_nodes nodes = three_nodes();
+    struct hf_nodes_event event = {.kind = HF_NODES_EV_STATUS,
+                                   .node = 1,
+                                   .status = HF_NODE_STATUS_VOTING,
+                                   .took = hf_span_ms(240)};
+    hf_nodes_step(&nodes, &event);
+    assert_int_equal(nodes.rtt[1].ns, 240 * MS);
+    assert_int_equal(nodes.rtt[0].ns, 0);
+    assert_int_equal(hf_nodes_timeout(&nodes, 1, hf_span_ms(1000)).ns,
+                     720 * MS);
+    nodes_reply(&nodes, 1, hf_span_ms(160)); /* one eighth of the difference */
+    assert_int_equal(nodes.rtt[1].ns, 230 * MS);
+    event.took = hf_span_ms(1);
+    hf_nodes_step(&nodes, &event);
+    assert_int_equal(nodes.rtt[1].ns, 230 * MS);
+    nodes_set(&nodes, 1, HF_NODE_STATUS_DOWN);
+    assert_int_equal(nodes.rtt[1].ns, 230 * MS);
+    nodes_set(&nodes, 0, HF_NODE_STATUS_VOTING); /* not measured */
+    assert_int_equal(nodes.rtt[0].ns, 0);
+}
+
 /* For each status; the nodes are independent. */
 static void nodes_begin_and_cease_to_listen(void **state)
 {
@@ -143,6 +168,7 @@ int main(void)
         cmocka_unit_test(an_event_is_one_change),
         cmocka_unit_test(shares_of_a_lease),
         cmocka_unit_test(round_trips_are_smoothed),
+        cmocka_unit_test(the_handshake_is_the_first_round_trip),
         cmocka_unit_test(nodes_begin_and_cease_to_listen),
         cmocka_unit_test(misses_are_counted_a_timeout_apart),
     };
