@@ -27,7 +27,7 @@ server_start plain --tcp
 server_start tls --tls
 plain=127.0.0.1:${SERVER_PORT[plain]} tls=127.0.0.1:${SERVER_PORT[tls]}
 trust="quarantine=off&tls_ca=$W/tls/ca.crt"
-closed='closed the connection without an answer (a TLS port? use rediss://)'
+closed='closed the connection without an answer (a TLS port? use rediss://; a proxy? name its server)'
 late='no answer to the TLS handshake within N ms (a plain port? use redis://)'
 for command in 'run -n a -- true' 'acquire -w 0.2 a' 'ls'; do
     # shellcheck disable=SC2086 # the words of a command
@@ -40,7 +40,7 @@ for command in 'run -n a -- true' 'acquire -w 0.2 a' 'ls'; do
         holdfast "$1" -u "rediss://$plain?$trust" "${@:2}"
 done
 capture holdfast doctor -u "redis://$tls"
-like "$code:$out" "^2:unfit: $tls: cannot be examined: closed .*use rediss://\\)" \
+like "$code:$out" "^2:unfit: $tls: cannot be examined: closed .*use rediss://; " \
     'doctor: no TLS to a TLS port'
 capture holdfast doctor -u "rediss://$plain?$trust"
 like "$code:$out" "^2:unfit: $plain: .*TLS handshake within .*use redis://\\)" \
@@ -207,4 +207,27 @@ capture holdfast doctor -u "redis+unix://$sock"
 like "$out" "^ok: $sock: Valkey [0-9]+\.[0-9.]+, up for " 'Valkey by its own name'
 capture holdfast doctor -u "${SERVER_URL[alone]}"
 like "$out" "^ok: ${SERVER_SOCK[alone]}: Redis [0-9]+\.[0-9.]+, up for " 'Redis too'
+# ---- Refusals that name their remedy ---------------------------------------
+
+# server_start asks for INFO.
+renamed=$W/renamed.sock
+redis-server --port 0 --unixsocket "$renamed" --save '' --dir "$W" \
+    --rename-command INFO '' >"$W/log" 2>&1 &
+pids+=($!)
+wait_until 20 redis-cli -s "$renamed" ping >"$W/reply" 2>&1
+says 69 "a: $renamed ERR unknown command 'INFO' (renamed or disabled: remove rename-command from its configuration)" \
+    'a server without INFO' holdfast run -n -u "redis+unix://$renamed" a -- true
+mkdir "$W/gone"
+server_start unsaved -- --dir "$W/gone"
+servers_declare "${SERVER_URL[unsaved]}"
+rmdir "$W/gone"
+server_cli unsaved config set save '3600 1000' >"$W/log"
+server_cli unsaved bgsave >"$W/log"
+save_failed() {
+    server_cli unsaved info persistence | grep -q rdb_last_bgsave_status:err
+}
+ok 'a snapshot that fails' wait_until 20 save_failed
+says 69 "a: ${SERVER_SOCK[unsaved]} MISCONF it cannot save its snapshots, so it refuses writes (stop-writes-on-bgsave-error): see its log" \
+    'which stops writes' holdfast run -n -u "${SERVER_URL[unsaved]}" a -- true
+
 finish

@@ -66,7 +66,8 @@ void hf_redis_connection_shut(struct hf_redis_connection *connection)
 /* The socket has failed before a reply. A server that has no room for a client
  * says so unasked, and closes: our first bytes may find it closed. A TLS port
  * closes a plain connection at its first bytes. Its alert may be lost: it
- * resets the connection if bytes are unread. */
+ * resets the connection if bytes are unread. A proxy such as twemproxy closes
+ * it at a command that it does not forward, as INFO. */
 static void break_unheard(struct hf_redis_connection *connection)
 {
     const char *reason;
@@ -83,7 +84,7 @@ static void break_unheard(struct hf_redis_connection *connection)
         reason = connection->endpoint->is_unix
                      ? "closed the connection without an answer"
                      : "closed the connection without an answer (a TLS port? "
-                       "use rediss://)";
+                       "use rediss://; a proxy? name its server)";
     }
     hf_redis_connection_break(connection, reason);
     connection->fault = fault;

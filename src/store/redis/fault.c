@@ -193,12 +193,27 @@ static bool put_wrong_type(const struct hf_script *script, const char *text,
     return true;
 }
 
+/** @return false: the error is not about snapshots that fail. The server's
+ * words are too long for a line, and end with what is of use. */
+static bool put_unsaved(const char *text, char *out, size_t size)
+{
+    bool is_unsaved = says(text, "MISCONF") &&
+                      strstr(text, "stop-writes-on-bgsave-error") != NULL;
+    if (is_unsaved) {
+        snprintf(out, size,
+                 "MISCONF it cannot save its snapshots, so it refuses writes "
+                 "(stop-writes-on-bgsave-error): see its log");
+    }
+    return is_unsaved;
+}
+
 enum hf_status hf_redis_fault_in(const struct hf_script *script,
                                  const char *text, char *out, size_t size)
 {
     char right[HF_TEXT_PHRASE];
     char needs[HF_TEXT_CLAUSE] = "";
-    if (put_wrong_type(script, text, out, size)) {
+    if (put_wrong_type(script, text, out, size) ||
+        put_unsaved(text, out, size)) {
         return HF_UNAVAILABLE;
     }
     text = without_code(text);

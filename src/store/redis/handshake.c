@@ -233,6 +233,10 @@ static void take_error(struct hf_redis_node *node, uint8_t request,
                strncmp(text, "WRONGTYPE", 9) == 0) {
         snprintf(words, sizeof(words), "its key hf:node is of another type");
         hint = ": delete that key";
+    } else if (request != HF_REDIS_AUTH &&
+               strncmp(text, "ERR unknown command", 19) == 0) {
+        hint = " (renamed or disabled: remove rename-command from its "
+               "configuration)";
     } else if (strncmp(text, "NOPERM", 6) == 0 &&
                (request == HF_REDIS_INFO_SERVER ||
                 request == HF_REDIS_INFO_REPLICATION)) {
