@@ -9,7 +9,10 @@
  *
  * A text ends whole or changes nothing, in PostgreSQL and SQLite by its own
  * transaction. In MySQL each statement is one, so the texts leave a mark, and
- * close the table, until their last statements. */
+ * close the table, until their last statements.
+ *
+ * Cost: a run of the client program, and so a connection, for each of these:
+ * the version before, the texts, the version after. Nothing is left running. */
 #include "guard_install.h"
 
 #include "exit_code.h"

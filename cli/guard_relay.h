@@ -12,6 +12,9 @@
  * The folder is entered by this user only. It is removed when this process has
  * called stop, or ended in any way.
  *
+ * Cost: a process while the relay runs; for each connection of the program
+ * another one, with a TLS handshake; each byte is copied once on its way.
+ *
  *     struct cli_guard_relay relay = {.tls = NULL};
  *     code = cli_guard_relay_start(&relay, &settings, host, port);
  *     … run the program, which connects to relay.path …

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LIVE AFTER THE LAST FAULT, AND THE CHECKS AT THE END OF A RUN. */
+/* LIVE AFTER THE LAST FAULT, AND THE CHECKS AT THE END OF A RUN
+ *
+ * The time in which each waiter must be served is computed from the story, when
+ * the last fault is over (sim_oracle_bound_ns(); oracle.h has the formula). At
+ * the end of a run, RESIDUE reads all keys of each node: only counters, marks
+ * and the server's marker may be left. ONCE looks for calls that have not
+ * returned.
+ *
+ * Cost: once in a run, each of these. */
 #include "oracle/oracle.h"
 #include "oracle/state.h"
 

@@ -1,4 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* TURNS, FROM BEGIN TO END; AND BREACHES
+ *
+ * The workloads report each change of a turn: begun, queued, held, released,
+ * ended. A turn has a record, which stays, and while it is under way a live
+ * part with the locks that it holds. A report that does not fit the state is a
+ * breach of ONCE. After each run of a process its turns are looked at. What is
+ * right at these moments is judged by the other files, one for each rule or
+ * group of rules, which are called from here.
+ *
+ * The first breach of a rule that is promised now (rules.c) is the verdict. All
+ * are counted: a rule that is not promised shows so that its check can fail.
+ *
+ * Cost: a search of the live parts, at most one for each lane, with each
+ * report; memory for a record of each turn. */
 #include "oracle/oracle.h"
 
 #include "oracle/calls.h"

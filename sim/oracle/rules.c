@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which guarantees hold under which faults: docs/guarantees.md as a table. */
+/* WHICH GUARANTEES HOLD UNDER WHICH FAULTS: docs/guarantees.md as a table. A
+ * breach of what is not promised is only counted, so a row that promises too
+ * little shows in the counts of a batch (`hfsim` prints them), and one that
+ * promises too much as a breach. Cost: one look into the table a breach. */
 #include "oracle/oracle.h"
 #include "oracle/state.h"
 

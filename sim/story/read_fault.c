@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads a fault of a story, in the format of write.c: its kind, the processes
+ * or nodes that it meets, its amount and its length. The form of each kind says
+ * which of these it has (sim_fault_form()): reader and writer share it, and
+ * cannot differ. */
 #include "story/reader.h"
 
 #include <string.h>

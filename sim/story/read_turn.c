@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads a turn of a story, in the format of write.c: a process, its lane, and
+ * words in any order. A word that is missing leaves the default, so that a
+ * story that was written by hand is short. */
 #include "story/reader.h"
 
 #include "core/limits.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The layout of the page. */
+/* THE LAYOUT OF THE PAGE: from the extent of the model (extent.c) the place of
+ * each row and time, before anything is drawn. Labels ask for their place, and
+ * are left out if it is taken (svg_page_take()): a crowded picture loses words,
+ * and no lines. Cost: a label is compared with all that are there. */
 #include "svg/svg.h"
 
 #include <string.h>

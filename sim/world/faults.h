@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The faults of a story. */
+/* The faults of a story, as events of the world. Each kind has one function:
+ * for the passages between processes and nodes, for a process, or for a node;
+ * it changes the state that world, node and process read at their next step. A
+ * fault that needs older data of a node also plans when that is saved. Cost:
+ * one event for each fault. */
 #ifndef HF_SIM_FAULTS_H
 #define HF_SIM_FAULTS_H
 

@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The store's callbacks: replies, pushes and changes of nodes, translated into
- * events of the lease machine. */
+/* REPLIES, PUSHES AND CHANGES OF NODES, AS EVENTS OF THE LEASE MACHINE
+ *
+ * The store's callbacks find the receiver by the cookie of the request, and
+ * make an event. It steps the lock at once, unless the store is on the stack or
+ * an earlier event is queued: then it is queued (deferred.c), so that a lock
+ * sees its events in the order of their arrival.
+ *
+ * Safe: the cookie of a lock that has ended finds nothing, also when another
+ * lock has its place in the table, and the reply is dropped. Without memory for
+ * the queue a reply is dropped too, which is the same as one that the network
+ * has lost: nothing is concluded from it, and the request stays pending.
+ *
+ * Cost: one look into the table for each reply. Only a queue that grows takes
+ * memory. */
 #include "client/answer.h"
 
 #include "client/broadcast.h"

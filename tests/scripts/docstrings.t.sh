@@ -55,7 +55,7 @@ licence='/* SPDX-License-Identifier: Apache-2.0 */'
 put() { # FILE TEXT: behind the licence
     printf '%s\n%s\n' "$licence" "$2" >"$1"
 }
-mkdir -p src/core cli
+mkdir -p src/core cli sim
 put src/core/own.c $'/* What it is\n * for. */\n#include "core/own.h"'
 put src/core/own.h '#ifndef OWN_H'
 put src/core/header.c '#include "core/header.h"'
@@ -68,10 +68,11 @@ put src/core/bare.h $'#ifndef BARE_H\n\n/* Of a struct. */'
 put src/core/alone.c '#include "core/header.h"'
 put cli/title.c $'/* ---- Reading ---- */\nint x;'
 printf 'int x;\n' >cli/licence.c
+put sim/world.c '#include "core/header.h"'
 git add .
 capture "$HF_SOURCE/scripts/checks/docstrings"
 is "$code:$(sed 's/: neither it nor its header opens with a comment$//' <<<"$out" |
     sort | tr '\n' ' ')" \
-    "1:cli/licence.c cli/title.c src/core/alone.c src/core/bare.c " \
+    "1:cli/licence.c cli/title.c sim/world.c src/core/alone.c src/core/bare.c " \
     "one without either is named, and nothing else"
 finish

@@ -31,8 +31,9 @@
  * locks. Fences after the boot are above all earlier ones (floor_least),
  * whatever the clock says.
  *
- * The usual cost of opening: open, flock, fstat, mmap, and a read of the boot
- * id. */
+ * Cost: a transaction locks and unlocks the mutex, without a system call while
+ * no other process is inside. Opening: open, flock, fstat, mmap, and a read of
+ * the boot id. */
 #include "store/local/gate.h"
 
 #include "base/assert.h"
