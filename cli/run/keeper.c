@@ -58,7 +58,7 @@ static int set_up(struct cli_keeper *keeper)
     (void)sigemptyset(&keeper->handed);
     (void)sigemptyset(&wanted);
     (void)sigaddset(&wanted, SIGCHLD);
-    cli_keeper_own_add(keeper, &wanted);
+    cli_keeper_signals_add(keeper, &wanted);
     keeper->signals = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
     keeper->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     if (keeper->signals < 0 || keeper->timer < 0 || !open_wake(keeper)) {
@@ -221,7 +221,7 @@ static void reap(struct cli_keeper *keeper)
 {
     int status;
     pid_t pid;
-    cli_keeper_own_read(keeper);
+    cli_keeper_signals_read(keeper);
     while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
         if (pid != keeper->child.pid) {
             continue;
@@ -283,7 +283,7 @@ static void watch(struct cli_keeper *keeper)
             serve(keeper, fds);
         }
         /* After the link: it may have the same signal from the wrapper. */
-        cli_keeper_own_hand_on(keeper, cli_time_now_ns());
+        cli_keeper_signals_hand_on(keeper, cli_time_now_ns());
     }
     if (keeper->why != CLI_WHY_NONE) {
         /* The command ended; its descendants may not have. */
@@ -349,7 +349,7 @@ static int run_command(struct cli_keeper *keeper)
         cli_keeper_look(keeper);
     }
     watch(keeper);
-    cli_keeper_own_end(keeper);
+    cli_keeper_signals_end(keeper);
     if (keeper->drain_ns == 0) {
         cli_keeper_give_terminal(keeper);
     }

@@ -42,8 +42,8 @@ enum cli_why {
 /* cli_keeper_stop(): the wrapper has ended. No signal has this number. */
 #define CLI_STOP_GONE 1000
 
-/* keeper_own.c: SIGHUP, SIGINT, SIGQUIT and SIGTERM to the keeper itself, in
- * the order of its table. */
+/* keeper_signals.c: SIGHUP, SIGINT, SIGQUIT and SIGTERM to the keeper itself,
+ * in the order of its table. */
 #define CLI_OWN_SIGNALS 4
 struct cli_own {
     int64_t due_ns[CLI_OWN_SIGNALS];  /* when it is handed on; 0: none came */
@@ -131,28 +131,31 @@ bool cli_keeper_was_asked(const struct cli_keeper *keeper);
 /* keeper_drain.c: signal the command's process group, or what is left of it. */
 void cli_keeper_signal(const struct cli_keeper *keeper, int number);
 
-/* keeper_own.c: add to `wanted` the signals to the keeper that are handed on.
+/* keeper_signals.c: add to `wanted` the signals to the keeper that are handed
+ * on.
  */
-void cli_keeper_own_add(const struct cli_keeper *keeper, sigset_t *wanted);
+void cli_keeper_signals_add(const struct cli_keeper *keeper, sigset_t *wanted);
 
-/* keeper_own.c: read keeper->signals, and note those. */
-void cli_keeper_own_read(struct cli_keeper *keeper);
+/* keeper_signals.c: read keeper->signals, and note those. */
+void cli_keeper_signals_read(struct cli_keeper *keeper);
 
-/* keeper_own.c: the wrapper has sent this signal: it is not handed on again. */
-void cli_keeper_own_sent(struct cli_keeper *keeper, int number);
+/* keeper_signals.c: the wrapper has sent this signal: it is not handed on
+ * again. */
+void cli_keeper_signals_sent(struct cli_keeper *keeper, int number);
 
-/* keeper_own.c: when cli_keeper_own_hand_on() must be called next. */
-int64_t cli_keeper_own_next(const struct cli_keeper *keeper);
+/* keeper_signals.c: when cli_keeper_signals_hand_on() must be called next. */
+int64_t cli_keeper_signals_next(const struct cli_keeper *keeper);
 
-/* keeper_own.c: forget a signal that is due by then. @return it; 0: none. */
-int cli_keeper_own_take(struct cli_keeper *keeper, int64_t until_ns);
+/* keeper_signals.c: forget a signal that is due by then. @return it; 0: none.
+ */
+int cli_keeper_signals_take(struct cli_keeper *keeper, int64_t until_ns);
 
-/* keeper_own.c: hand on to the command what is due. */
-void cli_keeper_own_hand_on(struct cli_keeper *keeper, int64_t now_ns);
+/* keeper_signals.c: hand on to the command what is due. */
+void cli_keeper_signals_hand_on(struct cli_keeper *keeper, int64_t now_ns);
 
-/* keeper_own.c: the command has ended. What has come by now counts as handed
- * on: the command may have had the same signal itself. */
-void cli_keeper_own_end(struct cli_keeper *keeper);
+/* keeper_signals.c: the command has ended. What has come by now counts as
+ * handed on: the command may have had the same signal itself. */
+void cli_keeper_signals_end(struct cli_keeper *keeper);
 
 /* keeper_deadline.c: send SIGTERM to the command. */
 void cli_keeper_end(struct cli_keeper *keeper, enum cli_why why);

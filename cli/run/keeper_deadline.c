@@ -235,7 +235,7 @@ static int64_t max_hold_at(const struct cli_keeper *keeper)
 int64_t cli_keeper_next(const struct cli_keeper *keeper)
 {
     int64_t next_ns = kill_at(keeper);
-    next_ns = least(next_ns, cli_keeper_own_next(keeper));
+    next_ns = least(next_ns, cli_keeper_signals_next(keeper));
     if (keeper->why == CLI_WHY_NONE) {
         next_ns = least(next_ns, least(term_at(keeper), max_hold_at(keeper)));
     }

@@ -53,7 +53,7 @@ static bool has_lock(const struct cli_keeper *keeper)
 static void hear_all(struct cli_keeper *keeper)
 {
     (void)cli_keeper_hear(keeper);
-    cli_keeper_own_end(keeper);
+    cli_keeper_signals_end(keeper);
 }
 
 static bool begin(struct cli_keeper *keeper)

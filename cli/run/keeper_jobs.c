@@ -86,7 +86,7 @@ bool cli_keeper_hear(struct cli_keeper *keeper)
         case CLI_LINK_GONE:
             return false;
         case CLI_LINK_SIGNAL:
-            cli_keeper_own_sent(keeper, word.value);
+            cli_keeper_signals_sent(keeper, word.value);
             (void)sigaddset(&keeper->handed, word.value);
             cli_keeper_signal(keeper, word.value);
             break;
@@ -126,8 +126,8 @@ int cli_keeper_stop(void *user)
     struct cli_keeper *keeper = user;
     int number = stop_by_wrapper(keeper);
     if (number == 0) {
-        cli_keeper_own_read(keeper);
-        number = cli_keeper_own_take(keeper, INT64_MAX);
+        cli_keeper_signals_read(keeper);
+        number = cli_keeper_signals_take(keeper, INT64_MAX);
     }
     if (number != 0 && number != CLI_STOP_GONE) {
         keeper->interrupt = (struct cli_interrupt){.number = number};

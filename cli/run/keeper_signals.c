@@ -21,7 +21,7 @@
 
 static const int numbers[CLI_OWN_SIGNALS] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
-void cli_keeper_own_add(const struct cli_keeper *keeper, sigset_t *wanted)
+void cli_keeper_signals_add(const struct cli_keeper *keeper, sigset_t *wanted)
 {
     for (size_t i = 0; i < CLI_OWN_SIGNALS; i++) {
         /* One that is ignored (nohup) stays ignored. */
@@ -43,7 +43,7 @@ static void note(struct cli_own *own, int number)
     }
 }
 
-void cli_keeper_own_read(struct cli_keeper *keeper)
+void cli_keeper_signals_read(struct cli_keeper *keeper)
 {
     struct signalfd_siginfo info;
     while (read(keeper->signals, &info, sizeof(info)) == sizeof(info)) {
@@ -51,7 +51,7 @@ void cli_keeper_own_read(struct cli_keeper *keeper)
     }
 }
 
-void cli_keeper_own_sent(struct cli_keeper *keeper, int number)
+void cli_keeper_signals_sent(struct cli_keeper *keeper, int number)
 {
     for (size_t i = 0; i < CLI_OWN_SIGNALS; i++) {
         if (numbers[i] == number) {
@@ -61,7 +61,7 @@ void cli_keeper_own_sent(struct cli_keeper *keeper, int number)
     }
 }
 
-int64_t cli_keeper_own_next(const struct cli_keeper *keeper)
+int64_t cli_keeper_signals_next(const struct cli_keeper *keeper)
 {
     int64_t next_ns = INT64_MAX;
     for (size_t i = 0; i < CLI_OWN_SIGNALS; i++) {
@@ -73,7 +73,7 @@ int64_t cli_keeper_own_next(const struct cli_keeper *keeper)
     return next_ns;
 }
 
-int cli_keeper_own_take(struct cli_keeper *keeper, int64_t until_ns)
+int cli_keeper_signals_take(struct cli_keeper *keeper, int64_t until_ns)
 {
     for (size_t i = 0; i < CLI_OWN_SIGNALS; i++) {
         int64_t due_ns = keeper->own.due_ns[i];
@@ -85,20 +85,20 @@ int cli_keeper_own_take(struct cli_keeper *keeper, int64_t until_ns)
     return 0;
 }
 
-void cli_keeper_own_hand_on(struct cli_keeper *keeper, int64_t now_ns)
+void cli_keeper_signals_hand_on(struct cli_keeper *keeper, int64_t now_ns)
 {
     int number;
-    while ((number = cli_keeper_own_take(keeper, now_ns)) != 0) {
+    while ((number = cli_keeper_signals_take(keeper, now_ns)) != 0) {
         (void)sigaddset(&keeper->handed, number);
         cli_keeper_signal(keeper, number);
     }
 }
 
-void cli_keeper_own_end(struct cli_keeper *keeper)
+void cli_keeper_signals_end(struct cli_keeper *keeper)
 {
     int number;
-    cli_keeper_own_read(keeper);
-    while ((number = cli_keeper_own_take(keeper, INT64_MAX)) != 0) {
+    cli_keeper_signals_read(keeper);
+    while ((number = cli_keeper_signals_take(keeper, INT64_MAX)) != 0) {
         (void)sigaddset(&keeper->handed, number);
     }
 }
