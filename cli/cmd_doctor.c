@@ -42,9 +42,6 @@ static const struct cli_opt opts[] = {
     {.name = NULL},
 };
 
-/* Exit codes: the worst finding decides. */
-enum { FIT = 0, WARNINGS = 1, UNFIT = 2 };
-
 struct report {
     struct cli_out out;
     struct hf_client *client;
@@ -114,9 +111,9 @@ static void put_finding(struct report *report, enum hf_severity severity,
 
 static void note_severity(struct report *report, enum hf_severity severity)
 {
-    int code = severity == HF_FINDING_OK        ? FIT
-               : severity == HF_FINDING_WARNING ? WARNINGS
-                                                : UNFIT;
+    int code = severity == HF_FINDING_OK        ? CLI_EXIT_OK
+               : severity == HF_FINDING_WARNING ? CLI_EXIT_WARNINGS
+                                                : CLI_EXIT_UNFIT;
     report->worst = code > report->worst ? code : report->worst;
 }
 
@@ -137,9 +134,9 @@ static void on_finding(void *user, const struct hf_finding *finding)
 
 static const char *verdict(int worst)
 {
-    return worst == FIT        ? "fit for locks: "
-           : worst == WARNINGS ? "fit for locks, with warnings: "
-                               : "NOT fit for locks: ";
+    return worst == CLI_EXIT_OK         ? "fit for locks: "
+           : worst == CLI_EXIT_WARNINGS ? "fit for locks, with warnings: "
+                                        : "NOT fit for locks: ";
 }
 
 static bool add_node(struct shown_finding *finding, const char *address)

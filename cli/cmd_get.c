@@ -10,9 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* There is no value, as ls -q NAME says that a name is not held. */
-enum { NO_VALUE = 1 };
-
 static const struct cli_opt opts[] = {
     {.name = "with-version",
      .kind = CLI_OPT_FLAG,
@@ -42,7 +39,7 @@ static void put_raw(struct cli_out *out, const struct cli_args *args,
     size_t len;
     const void *data = hf_value_data(value, &len);
     if (args->is_with_version) {
-        cli_out_fence(out, hf_value_version(value));
+        cli_out_uint(out, hf_value_version(value));
         cli_out_text(out, "\n");
     }
     if (data != NULL) {
@@ -64,9 +61,9 @@ static int print(const struct cli_args *args, const struct hf_value *value)
         return cli_message_errno(CLI_EXIT_INTERNAL, "stdout", out.error);
     }
     if (!is_there && !args->is_quiet && !args->is_json) {
-        return cli_message(NO_VALUE, args->name, "has no value");
+        return cli_message(CLI_EXIT_NO, args->name, "has no value");
     }
-    return is_there ? 0 : NO_VALUE;
+    return is_there ? 0 : CLI_EXIT_NO;
 }
 
 static int run(struct cli_args *args)

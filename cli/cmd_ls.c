@@ -36,9 +36,6 @@ static const struct cli_opt opts[] = {
     {.name = NULL},
 };
 
-/* Of ls -q NAME. */
-enum { NOT_HELD = 1 };
-
 /* On a terminal silence could be taken for a failure; a program that reads us
  * gets no line that is no lock. */
 static void put_nothing(struct cli_out *out, const char *pattern)
@@ -148,7 +145,7 @@ static int check_held(struct hf_client *client, const char *name)
         return 0;
     }
     return cli_store_check_complete(client, &info)
-               ? NOT_HELD
+               ? CLI_EXIT_NO
                : put_few(client, CLI_EXIT_UNREACHABLE, name,
                          ": it may be held");
 }

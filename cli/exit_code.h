@@ -9,6 +9,9 @@
 
 enum cli_exit {
     CLI_EXIT_OK = 0,
+    CLI_EXIT_NO = 1,       /* get: no value; ls -q: not held */
+    CLI_EXIT_WARNINGS = 1, /* doctor: fit, with warnings */
+    CLI_EXIT_UNFIT = 2,    /* doctor */
     CLI_EXIT_USAGE = 64,
     CLI_EXIT_UNREACHABLE = 69,
     CLI_EXIT_INTERNAL = 70,
