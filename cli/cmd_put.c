@@ -44,7 +44,7 @@ static int print(const struct cli_args *args, uint64_t version)
         cli_out_json_int(&out, "version", (int64_t)version);
         cli_out_json_close(&out);
     } else if (!args->is_quiet && version != 0) {
-        cli_out_fence(&out, version);
+        cli_out_uint(&out, version);
         cli_out_text(&out, "\n");
     }
     if (cli_out_flush(&out)) {

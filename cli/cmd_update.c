@@ -33,7 +33,7 @@ static void export_version(const struct cli_args *args, uint64_t version)
     char text[HF_TEXT_NUMBER];
     struct cli_out out;
     cli_out_init_text(&out, text, sizeof(text));
-    cli_out_fence(&out, version);
+    cli_out_uint(&out, version);
     (void)setenv("HOLDFAST_VALUE_NAME", args->name, 1);
     (void)setenv("HOLDFAST_VERSION", text, 1);
 }

@@ -34,7 +34,7 @@ static void export_fences(size_t n, const struct hf_lock *lock)
     cli_out_init_text(&out, text, sizeof(text));
     for (size_t i = 0; i < n; i++) {
         cli_out_text(&out, i > 0 ? " " : "");
-        cli_out_fence(&out, lock != NULL ? hf_lock_fence_at(lock, i) : 0);
+        cli_out_uint(&out, lock != NULL ? hf_lock_fence_at(lock, i) : 0);
     }
     (void)setenv("HOLDFAST_FENCE", text, 1);
 }

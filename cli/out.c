@@ -112,7 +112,7 @@ void cli_out_text(struct cli_out *out, const char *text)
     cli_out_bytes(out, text, strlen(text));
 }
 
-void cli_out_fence(struct cli_out *out, uint64_t value)
+void cli_out_uint(struct cli_out *out, uint64_t value)
 {
     char digits[HF_DECIMAL_MAX];
     char *end = digits + sizeof(digits);
@@ -124,10 +124,10 @@ void cli_out_int(struct cli_out *out, int64_t value)
 {
     if (value < 0) {
         cli_out_text(out, "-");
-        cli_out_fence(out, 0 - (uint64_t)value);
+        cli_out_uint(out, 0 - (uint64_t)value);
         return;
     }
-    cli_out_fence(out, (uint64_t)value);
+    cli_out_uint(out, (uint64_t)value);
 }
 
 void cli_out_pad(struct cli_out *out, size_t columns)
@@ -348,7 +348,7 @@ void cli_out_json_int(struct cli_out *out, const char *key, int64_t value)
 void cli_out_json_fence(struct cli_out *out, uint64_t value)
 {
     cli_out_json_key(out, "fence");
-    cli_out_fence(out, value);
+    cli_out_uint(out, value);
 }
 
 void cli_out_json_bool(struct cli_out *out, const char *key, bool value)

@@ -47,10 +47,16 @@ void cli_out_init_brief(struct cli_out *out, int fd);
 /* Write into `text`, always terminated, cut to fit. */
 void cli_out_init_text(struct cli_out *out, char *text, size_t room);
 
+/* As it is: bytes of a value, or a constant of ours. Foreign text goes through
+ * cli_out_shown() or cli_out_plain(). */
 void cli_out_bytes(struct cli_out *out, const void *data, size_t len);
 void cli_out_text(struct cli_out *out, const char *text);
+
+/* In decimal: counts and signed numbers; fences and versions. */
 void cli_out_int(struct cli_out *out, int64_t value);
-void cli_out_fence(struct cli_out *out, uint64_t value);
+void cli_out_uint(struct cli_out *out, uint64_t value);
+
+/* So many blanks. */
 void cli_out_pad(struct cli_out *out, size_t columns);
 
 /* "12.345": milliseconds as seconds. */

@@ -55,7 +55,7 @@ static void print(struct cli_out *out, const struct cli_args *args,
     if (!args->is_json) {
         cli_out_text(out, owner);
         cli_out_text(out, " ");
-        cli_out_fence(out, fence);
+        cli_out_uint(out, fence);
         cli_out_text(out, " ");
         cli_out_seconds(out, left_ms);
         cli_out_text(out, "\n");

@@ -56,7 +56,7 @@ static void put_fences(struct cli_out *out, const struct hf_lock *lock)
     cli_out_json_key(out, "fences");
     for (size_t i = 0; i < n; i++) {
         cli_out_text(out, i == 0 ? "[" : ",");
-        cli_out_fence(out, hf_lock_fence_at(lock, i));
+        cli_out_uint(out, hf_lock_fence_at(lock, i));
     }
     cli_out_text(out, "]");
 }

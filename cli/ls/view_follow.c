@@ -147,7 +147,7 @@ static void put_fence(struct cli_out *out, const struct cli_row *row)
 {
     if (row != NULL && row->fence > 0) {
         cli_out_text(out, ", fence ");
-        cli_out_fence(out, row->fence);
+        cli_out_uint(out, row->fence);
     }
 }
 

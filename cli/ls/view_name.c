@@ -42,7 +42,7 @@ static void put_fence(struct cli_out *out, uint64_t fence)
 {
     if (fence > 0) {
         cli_out_text(out, ", fence ");
-        cli_out_fence(out, fence);
+        cli_out_uint(out, fence);
     }
 }
 

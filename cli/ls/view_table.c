@@ -61,7 +61,7 @@ struct table {
 static void put_number(struct cli_out *out, uint64_t number)
 {
     if (number > 0) {
-        cli_out_fence(out, number);
+        cli_out_uint(out, number);
     } else {
         cli_out_text(out, "-");
     }

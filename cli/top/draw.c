@@ -94,7 +94,7 @@ static void put_cell(struct cli_out *out, enum top_column column,
         return;
     case TOP_FENCE:
         if (told->fence > 0 && !cli_row_is_semaphore(told)) {
-            cli_out_fence(out, told->fence);
+            cli_out_uint(out, told->fence);
         }
         return;
     case TOP_LABEL:
@@ -246,7 +246,7 @@ static void draw_store(const struct top *top, int y)
 static void put_count(struct cli_out *out, uint64_t count, const char *one,
                       const char *many)
 {
-    cli_out_fence(out, count);
+    cli_out_uint(out, count);
     cli_out_text(out, count == 1 ? one : many);
 }
 
