@@ -152,7 +152,7 @@ static void check(const struct scene *s,
 {
     FUZZ_CHECK((judgement->trust == HF_TRUST_MISMATCH) == is_mismatch(s));
     if (is_mismatch(s)) {
-        FUZZ_CHECK(!judgement->write && !judgement->is_reset);
+        FUZZ_CHECK(!judgement->must_write && !judgement->is_reset);
         return;
     }
     struct hf_span span = hf_quarantine_span(s->shape.max_ttl_ms);
@@ -171,9 +171,9 @@ static void check(const struct scene *s,
                is_same(s->known.value, s->marker.value));
     if (!may_be_kept(s)) {
         FUZZ_CHECK(judgement->is_reset == s->known.has_met);
-        FUZZ_CHECK(judgement->write);
+        FUZZ_CHECK(judgement->must_write);
     }
-    if (judgement->write) {
+    if (judgement->must_write) {
         check_write(s, &judgement->marker);
     }
 }

@@ -215,7 +215,7 @@ judge_lost(const struct hf_identity *identity, const struct hf_marker *marker,
     out->until = hf_instant_add(now, hf_quarantine_span(shape->max_ttl_ms));
     HF_ASSERT(hf_instant_before(now, out->until));
     hf_quarantine_declare(identity, shape, false, &out->marker);
-    out->write = true;
+    out->must_write = true;
 }
 
 void hf_quarantine_judge(const struct hf_identity *identity,
@@ -242,7 +242,7 @@ void hf_quarantine_judge(const struct hf_identity *identity,
         out->since = is_same ? hf_instant_min(known->since, now) : now;
         renew_marker(identity, marker, shape, &out->marker);
         judge_kept(marker, shape, on_host, now, out);
-        out->write = is_stale(marker, &out->marker);
+        out->must_write = is_stale(marker, &out->marker);
     } else {
         judge_lost(identity, marker, known, shape, now, out);
     }

@@ -89,7 +89,7 @@ struct hf_quarantine_ruling {
     struct hf_instant since;     /* when this client first saw the value */
     struct hf_instant until;     /* QUARANTINE: its end, on our clock */
     bool is_reset;               /* earlier votes of the node are void */
-    bool write;                  /* the caller must write `marker`, if the
+    bool must_write;             /* the caller must write `marker`, if the
                                     server still has the old value, and then
                                     judge again */
     struct hf_marker marker;     /* to write; the caller fills an empty `value`

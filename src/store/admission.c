@@ -38,7 +38,7 @@ static bool is_trusted(const struct hf_admission *admission,
 {
     struct hf_quarantine_ruling strict;
     judge(admission, true, now, &strict);
-    return strict.trust == HF_TRUST_VOTES && !strict.write;
+    return strict.trust == HF_TRUST_VOTES && !strict.must_write;
 }
 
 /* INIT replaces a marker with other settings, but only the one that the survey
@@ -101,7 +101,7 @@ enum hf_admission_next hf_admission_decide(struct hf_admission *admission,
     if (is_asked(jobs, HF_JOB_QUARANTINE) && !admission->is_declared) {
         return declare(admission, false);
     }
-    if (!ruling->write) {
+    if (!ruling->must_write) {
         return HF_ADMISSION_ACCEPT;
     }
     if (ruling->marker.value[0] == '\0') {

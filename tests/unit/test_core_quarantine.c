@@ -99,7 +99,7 @@ static void assert_watched_anew(const struct scene *scene,
     assert_int_equal(out.suspicion, suspicion);
     assert_int_equal(out.since.ns, at_ms(NOW_MS).ns);
     assert_int_equal(out.until.ns, at_ms(NOW_MS + MAX_TTL_MS).ns);
-    assert_true(out.write);
+    assert_true(out.must_write);
     assert_string_equal(out.marker.value, "");
     assert_string_equal(out.marker.run_id, scene->identity.run_id);
     assert_string_equal(out.marker.replid, scene->identity.replid);
@@ -116,12 +116,12 @@ static void the_same_server_votes(void **state)
     struct scene scene = untouched();
     struct hf_quarantine_ruling out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
-    assert_false(out.write);
+    assert_false(out.must_write);
     assert_false(out.is_reset);
     meet(&scene, 1);
     out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
-    assert_false(out.write);
+    assert_false(out.must_write);
     assert_false(out.is_reset);
     assert_int_equal(out.since.ns, at_ms(1).ns);
 }
@@ -163,14 +163,14 @@ static void a_marker_of_no_database_is_completed(void **state)
     scene.identity.database = 3;
     struct hf_quarantine_ruling out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
-    assert_true(out.write);
+    assert_true(out.must_write);
     assert_string_equal(out.marker.value, "v1");
     assert_int_equal(out.marker.database, 3);
     scene.identity.database = 0; /* a store whose servers have one */
     scene.marker.database = 3;
     out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
-    assert_false(out.write);
+    assert_false(out.must_write);
 }
 
 static void no_marker_is_watched_anew(void **state)
@@ -197,7 +197,7 @@ static void a_promotion_in_place_is_watched_anew(void **state)
     struct hf_quarantine_ruling out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
     assert_false(out.is_reset);
-    assert_true(out.write); /* so that a later promotion is noticed */
+    assert_true(out.must_write); /* so that a later promotion is noticed */
     assert_string_equal(out.marker.replid, "repl2");
     assert_string_equal(out.marker.value, "v1");
     assert_true(out.marker.is_whole);
@@ -256,7 +256,7 @@ static void a_durable_restart_votes(void **state)
     struct hf_quarantine_ruling out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
     assert_false(out.is_reset);
-    assert_true(out.write);
+    assert_true(out.must_write);
     assert_string_equal(out.marker.value, "v1");
     assert_string_equal(out.marker.run_id, "run2");
     assert_true(out.marker.is_whole);
@@ -310,7 +310,7 @@ static void a_durable_restart_goes_on_watching(void **state)
     struct hf_quarantine_ruling out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
     assert_int_equal(out.until.ns, at_ms(NOW_MS + MAX_TTL_MS - 20000).ns);
-    assert_true(out.write);
+    assert_true(out.must_write);
     assert_string_equal(out.marker.value, "v1");
     assert_false(out.marker.is_whole);
 }
@@ -321,19 +321,19 @@ static void durability_that_changed_is_written_down(void **state)
     struct scene scene = untouched();
     scene.identity.knows_durability = scene.identity.is_durable = true;
     struct hf_quarantine_ruling out = judge(&scene);
-    assert_true(out.write);
+    assert_true(out.must_write);
     assert_true(out.marker.is_durable);
     assert_string_equal(out.marker.value, "v1");
     assert_false(out.is_reset);
     scene.marker.is_durable = true;
-    assert_false(judge(&scene).write);
+    assert_false(judge(&scene).must_write);
     scene.identity.is_durable = false;
-    assert_true(judge(&scene).write);
+    assert_true(judge(&scene).must_write);
     assert_false(judge(&scene).marker.is_durable);
     /* A client without the right to read the settings leaves the marker as it
      * is. */
     scene.identity.knows_durability = false;
-    assert_false(judge(&scene).write);
+    assert_false(judge(&scene).must_write);
 }
 
 /* ---- Watching ------------------------------------------------------------ */
@@ -346,7 +346,7 @@ static void the_first_sight_is_written_for_the_host(void **state)
     assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
     assert_int_equal(out.suspicion, HF_SUSPECT_WATCHED);
     assert_int_equal(out.until.ns, at_ms(NOW_MS + MAX_TTL_MS).ns);
-    assert_true(out.write);
+    assert_true(out.must_write);
     assert_true(out.marker.has_entry);
     assert_int_equal(out.marker.entry.ns, at_ms(NOW_MS).ns);
     assert_string_equal(out.marker.value, "v1");
@@ -357,7 +357,7 @@ static void the_first_sight_is_written_for_the_host(void **state)
     /* a host without a name gets no entry */
     scene.has_no_clock_name = true;
     out = judge(&scene);
-    assert_false(out.write);
+    assert_false(out.must_write);
     assert_false(out.marker.has_entry);
     assert_int_equal(out.until.ns, at_ms(NOW_MS + MAX_TTL_MS - 5).ns);
 }
@@ -371,11 +371,11 @@ static void a_span_later_it_is_whole(void **state)
     struct hf_quarantine_ruling out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
     assert_int_equal(out.until.ns, at_ms(NOW_MS + 1).ns);
-    assert_false(out.write);
+    assert_false(out.must_write);
     scene.marker.entry = at_ms(NOW_MS - MAX_TTL_MS);
     out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
-    assert_true(out.write);
+    assert_true(out.must_write);
     assert_true(out.marker.is_whole);
     assert_string_equal(out.marker.value, "v1");
     assert_false(out.is_reset);
@@ -439,7 +439,7 @@ static void other_settings_are_refused(void **state)
         scene.marker.shape = others[i];
         struct hf_quarantine_ruling out = judge(&scene);
         assert_int_equal(out.trust, HF_TRUST_MISMATCH);
-        assert_false(out.write);
+        assert_false(out.must_write);
         assert_false(out.is_reset);
     }
 }
@@ -450,11 +450,11 @@ static void an_older_marker_is_completed(void **state)
 {
     (void)state;
     struct scene scene = untouched();
-    assert_false(judge(&scene).write);
+    assert_false(judge(&scene).must_write);
     scene.marker.shape.fence_keep_ms = 0;
     struct hf_quarantine_ruling out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
-    assert_true(out.write);
+    assert_true(out.must_write);
     assert_int_equal(out.marker.shape.fence_keep_ms, 3600000);
 }
 
@@ -466,14 +466,14 @@ static void quarantine_off_votes_but_marks(void **state)
     meet(&scene, 1);
     struct hf_quarantine_ruling out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
-    assert_true(out.write);
+    assert_true(out.must_write);
     assert_true(out.is_reset);
     assert_false(out.marker.is_whole);
     /* without the right to ask for the identity, the marker is trusted */
     scene.identity = (struct hf_identity){0};
     out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
-    assert_false(out.write);
+    assert_false(out.must_write);
     assert_false(out.is_reset);
 }
 
@@ -502,7 +502,7 @@ static void a_short_run_id_is_compared_and_written(void **state)
     set(scene.identity.run_id, "1");
     struct hf_quarantine_ruling out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
-    assert_true(out.write);
+    assert_true(out.must_write);
     assert_string_equal(out.marker.run_id, "1");
 }
 
