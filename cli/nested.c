@@ -24,11 +24,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Most ancestors that are examined. */
+/* Most ancestors that are examined: a chain of processes has some ten to
+ * twenty. The bound ends the walk if process numbers are reused meanwhile so
+ * that it goes in a circle. */
 #define DEPTH_MAX 256
 
-/* An entry of an environment has at most 128 KiB; the owner is searched in the
- * first megabyte. */
+/* Bytes, for each ancestor in turn. An entry of an environment has at most
+ * 128 KiB, and all arguments and entries together have at most 2 MiB at the
+ * usual stack limit of 8 MiB; the owner is searched in the first MiB. */
 #define ENVIRON_MAX (1 << 20)
 
 #define KEY "HOLDFAST_OWNER="

@@ -16,11 +16,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The column where a node's state begins, and where a waiter's number ends. */
+/* Columns of a node's address, after the indentation; its state begins behind
+ * them. The longest IPv4 address with port has 21, "nodes 1, 3, 5 of 5" 18. */
 #define AT_NODE 26
+
+/* Columns up to the end of a waiter's number, or of a permit's: the indentation
+ * of a folded line, and 5 for "9999.". A longer one moves its line. */
 #define AT_ENTRY 9
 
-/* Indentation of a folded line. */
+/* Columns by which a folded line is indented: 2 more than the line that it
+ * continues. */
 #define INDENT 4
 
 /* Room for a name of control characters, and a sentence. */

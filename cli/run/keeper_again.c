@@ -27,11 +27,16 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-/* A command that ran for less than this has failed to lead. So has a round
- * whose lock was lost before there was a command. */
+/* Milliseconds. A command that ran for less than this has failed to lead: a
+ * program that cannot start, as without its configuration, exits within some
+ * tenths of a second. So has a round whose lock was lost before there was a
+ * command. */
 #define SHORT_MS 1000
 
-/* The first pause; doubled each time, with jitter down to a half. */
+/* Milliseconds; doubled each time, with jitter down to a half. Even half of the
+ * first one, 1 s, is enough for a waiter of another host to acquire the lock.
+ * The cap is the default lease: as with a leader that died, a host that has
+ * recovered leads again within one. */
 #define PAUSE_MS 2000
 #define PAUSE_MS_MAX 30000
 

@@ -32,6 +32,10 @@
 /* Bytes. One message has the events of one moment: the end of a lease that held
  * the entries of 10,000 waiters of one name has 4 MB. */
 #define LINE_MAX_BYTES (32 * 1024 * 1024)
+
+/* Bytes. The connection carries one request. Its key has under 5 KB: a name of
+ * 1 KB may be escaped, which makes it three times as long. The body has two
+ * such keys in base64, 13 KB, and the head a token of at most 8 KB. */
 #define OUTPUT_MAX (64 * 1024)
 
 static const char *const kept[] = {NULL};

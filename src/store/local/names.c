@@ -99,7 +99,7 @@ int hf_table_put(struct hf_table *table, const struct hf_table_key *key,
                  const struct hf_record *record)
 {
     unsigned char bytes[HF_GATE_KEY_MAX];
-    unsigned char data[HF_RECORD_BYTES_MAX + 256 + HF_NAME_MAX];
+    unsigned char data[HF_RECORD_BYTES_MAX + HF_TABLE_TEXT_MAX];
     memcpy(bytes, key->bytes, key->len);
     MDB_val at = {key->len, bytes};
     MDB_val value = {hf_record_emit(record, data), data};

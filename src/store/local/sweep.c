@@ -55,7 +55,7 @@ static int drop_litter(struct sweep *sweep)
 {
     const struct hf_gate_page *page = sweep->table->gate->page;
     unsigned char bytes[HF_GATE_KEY_MAX];
-    unsigned char data[HF_RECORD_BYTES_MAX + 256 + HF_NAME_MAX];
+    unsigned char data[HF_RECORD_BYTES_MAX + HF_TABLE_TEXT_MAX];
     struct hf_txn txn = {.table = sweep->table, .now = sweep->now};
     MDB_val key = {page->sweep_len, bytes};
     MDB_val value;
@@ -66,9 +66,9 @@ static int drop_litter(struct sweep *sweep)
         return number;
     }
     size_t used = hf_record_parse(value.mv_data, value.mv_size, &txn.record);
-    HF_ASSERT(used > 0 && value.mv_size - used <= 256 + HF_NAME_MAX);
+    HF_ASSERT(used > 0 && value.mv_size - used <= HF_TABLE_TEXT_MAX);
     size_t text_len = value.mv_size - used;
-    unsigned char text[256 + HF_NAME_MAX];
+    unsigned char text[HF_TABLE_TEXT_MAX];
     memcpy(text, (const unsigned char *)value.mv_data + used, text_len);
     hf_entries_drop_all(&txn); /* invalidates value.mv_data */
     value = (MDB_val){hf_record_emit(&txn.record, data), data};

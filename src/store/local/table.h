@@ -16,6 +16,7 @@
 #include "store/local/gate.h"
 #include "store/local/record.h"
 #include "store/store.h"
+#include "store/url.h"
 
 #include <lmdb.h>
 #include <stdint.h>
@@ -69,6 +70,10 @@ void hf_table_abort(struct hf_table *table);
 /** Double the file, in the gate and without a transaction. @return 0;
  * EOVERFLOW: it is as long as it may be; or an error. */
 int hf_table_grow(struct hf_table *table);
+
+/* Bytes of the whole text that follows a record whose key is cut: the URL's
+ * prefix and the name. */
+#define HF_TABLE_TEXT_MAX (HF_URL_PREFIX_MAX + HF_NAME_MAX)
 
 /* The LMDB key of a name under a prefix. names.c */
 struct hf_table_key {

@@ -36,7 +36,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A container may be removed again at once, at worst. */
+/* As in mark.c: ZooKeeper may remove the empty container before our entry is
+ * in it. It looks for empty ones once a minute; 8 bound the loop. */
 #define ROUNDS_MAX 8
 
 static void create(struct hf_zk_op *op, struct hf_instant now);

@@ -36,7 +36,9 @@ static const char suffix[] = "%once";
 /* Where the clock's node is: with the sessions' own. */
 static const char clock_folder[] = "%sessions";
 
-/* The folder may be removed again at once, at worst. */
+/* ZooKeeper may remove an empty container between our create of the folder and
+ * the transaction. It looks for empty ones once a minute, so a second round
+ * is rare; 8 bound the loop. */
 #define ROUNDS_MAX 8
 
 /* The mtime of a Stat is in whole milliseconds. */

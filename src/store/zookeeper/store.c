@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A try that is repeated costs a sync with the leader, and a list. */
+/* Milliseconds. A try that is repeated costs a sync with the leader, and a
+ * list: the first pause is about that round trip. At the cap a client that
+ * keeps losing repeats it some four times a second. */
 #define RETRY_BASE_MS 1
 #define RETRY_CAP_MS 250
 
