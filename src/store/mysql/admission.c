@@ -6,6 +6,7 @@
  *     a table of another engine than it was made with: HF_CONFIG
  *
  * Only holdfast.marker() writes the marker. */
+#include "base/assert.h"
 #include "store/marker.h"
 #include "store/mysql/node.h"
 
@@ -79,7 +80,8 @@ static bool is_plain(char c)
            (c >= 'A' && c <= 'Z') || c == '_' || c == '-';
 }
 
-/* Bytes of the facts of a server, as JSON: names of rules, a few at most. */
+/* Bytes of a marker's facts as JSON: 14 texts, of at most HF_SERVER_ID_MAX each
+ * with its quotes and comma, have some 700. */
 #define FACTS_MAX 1024
 
 /* A JSON array of texts. Ours are plain; a server that reports others gets
@@ -90,6 +92,8 @@ static void add_facts(struct hf_my_text *call, const char *const *texts,
     char json[FACTS_MAX];
     size_t len = 0;
     for (size_t i = 0; i < n; i++) {
+        /* [" before the text, "] after it */
+        HF_ASSERT(len + strlen(texts[i]) + 4 < sizeof(json));
         len += (size_t)snprintf(json + len, sizeof(json) - len, "%s\"",
                                 i == 0 ? "[" : ",");
         for (const char *at = texts[i]; *at != '\0'; at++) {
