@@ -197,7 +197,8 @@ static void offer_all(struct completion *it, const struct before *before,
         offer_options(it, cli_opts_common);
     } else if (cmd != NULL && cmd->offers == CLI_OFFER_DATABASES &&
                before->n_words > 0) {
-        /* the server of --install, or its file: the shell knows files */
+        /* Offer nothing: after the kind of database comes an address, which
+         * is not known here, or a file, whose name the shell completes. */
     } else {
         offer_words(it, cmd != NULL ? cmd->offers : CLI_OFFER_COMMANDS, args);
     }

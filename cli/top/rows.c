@@ -12,7 +12,7 @@
 
 void top_rows_init(struct top_rows *rows)
 {
-    /* By default names with waiters come first. */
+    /* The names with the most waiters come first: there the work is delayed. */
     *rows = (struct top_rows){.sort = TOP_WAITING};
 }
 

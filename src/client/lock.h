@@ -13,7 +13,7 @@
  *     struct hf_notice     if the client has an on_state callback
  *     name, NUL            label, or the whole owner of an adopted lock
  *
- * `deadline` and `state` are read without the mutex. */
+ * `deadline_ns` and `state` are read without the mutex. */
 #ifndef HF_CLIENT_LOCK_H
 #define HF_CLIENT_LOCK_H
 

@@ -260,8 +260,8 @@ static bool has_holder(const struct visit *visit)
 }
 
 /* The breaker gets the name until the holder's lease ends, at the holder's
- * counter, so that it can be given back. With `now`, or without a holder, it
- * becomes free: (a) and (d). */
+ * counter, so that it can be given back. With `frees_now`, or without a holder,
+ * it becomes free: (a) and (d). */
 static void break_name(struct visit *visit)
 {
     struct name *name = visit->name;

@@ -175,9 +175,9 @@ static void keep_taken(struct hf_txn *txn, uint64_t next)
 /* BREAK. The breaker's owner text replaces the holder's for the rest of the
  * lease. The counter stays, so that a second BREAK with `back` can restore the
  * holder; the breaker's RELEASE raises it. A group of sharers cannot be
- * restored: move (b), and all sharers lose the name. With `now`, or without a
- * holder: (a) and (d), and the first waiter is served, whose greater fence
- * makes guarded stores refuse the old holder. */
+ * restored: move (b), and all sharers lose the name. With `frees_now`, or
+ * without a holder: (a) and (d), and the first waiter is served, whose greater
+ * fence makes guarded stores refuse the old holder. */
 void hf_txn_break(struct hf_txn *txn)
 {
     const struct hf_ask *ask = txn->ask;
