@@ -14,7 +14,7 @@
  * A server that hangs, while locks are held: the connection is kept for as long
  * as a lease, since its end would free them.
  *
- * Cost: two round trips after the login: the greeting, then the settings. */
+ * Cost: two round trips after the login: the handshake, then the settings. */
 #include "store/advisory/advisory.h"
 #include "store/postgres/node.h"
 
@@ -35,12 +35,12 @@
 
 enum { C_VERSION, C_VERSION_TEXT, C_STANDBY, C_PID, C_ROLE, C_DATABASE };
 
-static const char greet_sql[] =
+static const char handshake_sql[] =
     "SELECT current_setting('server_version_num')::int,"
     " current_setting('server_version'), pg_is_in_recovery(),"
     " pg_backend_pid(), current_user::text, current_database()::text";
 
-/* After the greeting: a pooler would give them to others of its clients. */
+/* After the handshake: a pooler would give them to others of its clients. */
 static const char set_sql[] =
     "SELECT pg_backend_pid(),"
     " current_setting('client_connection_check_interval', true) IS NOT NULL,"
@@ -115,7 +115,7 @@ static void on_opened(struct hf_pg_connection *connection,
     struct hf_pg_params none;
     hf_pg_params_init(&none);
     hf_session_greet(&store->session, now);
-    ask(store, HF_ADVISORY_GREET, greet_sql, &none, now);
+    ask(store, HF_ADVISORY_GREET, handshake_sql, &none, now);
 }
 
 static void start(struct hf_session *session, struct hf_instant now)
@@ -134,9 +134,9 @@ static void configure(struct hf_advisory *store, struct hf_instant now)
     ask(store, HF_ADVISORY_SET, set_sql, &params, now);
 }
 
-static void take_greeting(struct hf_advisory *store,
-                          const struct hf_pg_reply *reply,
-                          struct hf_instant now)
+static void take_handshake(struct hf_advisory *store,
+                           const struct hf_pg_reply *reply,
+                           struct hf_instant now)
 {
     const struct pg_result *rows = reply->rows;
     char why[HF_TEXT_SENTENCE];
@@ -192,7 +192,7 @@ static void on_replied(struct hf_pg_connection *connection,
 {
     struct hf_advisory *store = store_of(connection);
     if (pending->kind == HF_ADVISORY_GREET) {
-        take_greeting(store, reply, now);
+        take_handshake(store, reply, now);
     } else if (pending->kind == HF_ADVISORY_SET) {
         take_settings(store, reply, now);
     } else {

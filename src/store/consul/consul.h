@@ -31,7 +31,7 @@
  *     read_keys.c those of a READ
  *     refusals.c  replies that are refusals
  *     doubts.c    keys that an UNDO may still delete
- *     node.c      the greeting, how another cluster is known
+ *     node.c      the handshake, how another cluster is known
  *     watch.c     watches
  *     examine.c   findings of `holdfast doctor`
  *     store.c     the entry points for the client; the table of operations */
@@ -150,7 +150,7 @@ enum hf_consul_job_kind {
 
 /* Requests. A job has one, or several. */
 enum hf_consul_step {
-    HF_CONSUL_ASK_LEADER, /* the greeting: no job */
+    HF_CONSUL_ASK_LEADER, /* the handshake: no job */
     HF_CONSUL_ASK_SELF,   /* EXAMINE: no job */
     HF_CONSUL_ASK_PROBE,  /* the same */
     HF_CONSUL_ASK_PROBE_SESSION,
@@ -348,7 +348,7 @@ struct hf_wire_text *hf_consul_path(struct hf_consul *consul, const char *path);
 void hf_consul_path_query(const struct hf_consul *consul,
                           struct hf_wire_text *path, const char *query);
 
-/** Ask which server is the leader: the greeting. */
+/** Ask which server is the leader: the handshake. */
 bool hf_consul_ask_leader(struct hf_consul *consul, struct hf_instant now);
 
 /** @param step  OPEN or PROBE_SESSION. */
@@ -449,7 +449,7 @@ extern const struct hf_http_limits hf_consul_limits;
 
 extern const struct hf_endpoints_ops hf_consul_endpoints;
 
-/** The reply to the greeting. @param body  NULL: it failed with @p fault, as
+/** The reply to the handshake. @param body  NULL: it failed with @p fault, as
  * said in `why`. */
 void hf_consul_node_greeted(struct hf_consul *consul, const struct json_t *body,
                             enum hf_status fault, struct hf_instant now);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* THE GREETING, AND WHICH CLUSTER IT IS
+/* THE HANDSHAKE, AND WHICH CLUSTER IT IS
  *
- * The greeting asks which server is the leader, which needs no rights.
+ * The handshake asks which server is the leader, which needs no rights.
  *
  * Consul does not name its cluster. But its numbers only rise: a create whose
  * number is not above all that a leader has shown before it is one of another

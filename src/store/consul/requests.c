@@ -74,7 +74,7 @@ bool hf_consul_ask(struct hf_consul *consul, enum hf_consul_step step,
                    const char *method, struct hf_consul_job *job,
                    struct hf_instant now)
 {
-    bool is_greeting = step == HF_CONSUL_ASK_LEADER;
+    bool is_handshake = step == HF_CONSUL_ASK_LEADER;
     HF_ASSERT((job == NULL) == is_without_job(step));
     struct hf_span timeout =
         hf_span_max(hf_span_ms(SILENCE_MS_MIN),
@@ -86,13 +86,13 @@ bool hf_consul_ask(struct hf_consul *consul, enum hf_consul_step step,
         .headers = consul->headers,
         .body = consul->body.bytes,
         .body_len = consul->body.len,
-        .timeout = is_greeting ? consul->node.connect_timeout : timeout,
+        .timeout = is_handshake ? consul->node.connect_timeout : timeout,
         .cookie = step,
         .user = job,
     };
     if (consul->path.has_failed || consul->body.has_failed ||
         consul->node.phase !=
-            (is_greeting ? HF_ENDPOINTS_GREETING : HF_ENDPOINTS_READY) ||
+            (is_handshake ? HF_ENDPOINTS_GREETING : HF_ENDPOINTS_READY) ||
         !hf_http_ask(&consul->node.http, &request, now)) {
         return false;
     }

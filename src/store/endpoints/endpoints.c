@@ -6,7 +6,7 @@
  * after a back-off. The node is DOWN only then.
  *
  * Cost: one connection, however many endpoints there are. A failure costs a
- * connection and a greeting at the next one. */
+ * connection and a handshake at the next one. */
 #include "store/endpoints/endpoints.h"
 
 #include "base/assert.h"
@@ -109,7 +109,7 @@ static void on_replied(struct hf_http *http,
     bool was_ready = node->phase == HF_ENDPOINTS_READY;
     node->ops->replied(node, request, reply, now);
     if (was_ready && node->phase == HF_ENDPOINTS_READY) {
-        node->failed = 0; /* a greeting proves less: a learner answers it */
+        node->failed = 0; /* a handshake proves less: a learner answers it */
     }
     hf_ordered_check(&node->ordered);
     arm(node);

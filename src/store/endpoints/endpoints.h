@@ -53,8 +53,8 @@ typedef enum hf_status hf_endpoints_set_up_fn(struct hf_endpoints *node,
 /* Free the other fields of the store's struct. */
 typedef void hf_endpoints_fini_fn(struct hf_endpoints *node);
 
-/* The connection is open: log in, or greet. Or it is closed. Or examine the
- * server for `holdfast doctor`, which ends the jobs. */
+/* The connection is open: log in, or begin the handshake. Or it is closed. Or
+ * examine the server for `holdfast doctor`, which ends the jobs. */
 typedef void hf_endpoints_fn(struct hf_endpoints *node, struct hf_instant now);
 
 /* A request was answered. */
@@ -147,7 +147,7 @@ static inline const char *hf_endpoints_shown(const struct hf_endpoints *node)
     return node->list[node->at].shown;
 }
 
-/* The greeting was answered: it serves. */
+/* The handshake was answered: it serves. */
 void hf_endpoints_ready(struct hf_endpoints *node, struct hf_instant now);
 
 /** The endpoint does not serve: break the connection, and go to the next. */

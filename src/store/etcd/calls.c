@@ -112,13 +112,13 @@ static bool post(struct hf_etcd *etcd, enum hf_etcd_request_kind kind,
         .cookie = kind,
         .user = call,
     };
-    bool is_greeting =
+    bool is_handshake =
         kind == HF_ETCD_GREET && etcd->node.phase == HF_ENDPOINTS_GREETING;
     if (etcd->body.has_failed ||
-        (!is_greeting && etcd->node.phase != HF_ENDPOINTS_READY)) {
+        (!is_handshake && etcd->node.phase != HF_ENDPOINTS_READY)) {
         return false;
     }
-    if (is_greeting) {
+    if (is_handshake) {
         request.timeout = etcd->node.connect_timeout;
     }
     return hf_http_ask(&etcd->node.http, &request, now);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* etcd, by the JSON gateway of its v3 API: a wire of store/ordered, on
- * endpoints in turn (store/endpoints). A login comes before the greeting, and
+ * endpoints in turn (store/endpoints). A login comes before the handshake, and
  * again when its token has expired.
  *
  * A session is a lease, an entry a key of that lease, its number the key's
@@ -27,7 +27,7 @@
  *     calls.c    calls to requests
  *     replies.c  replies to calls
  *     refusals.c replies that are refusals
- *     node.c     the greeting, how another cluster is known
+ *     node.c     the handshake, how another cluster is known
  *     watch.c    watches
  *     examine.c  findings of `holdfast doctor`
  *     store.c    the entry points for the client; the table of operations */
@@ -200,7 +200,7 @@ void hf_etcd_login_reset(struct hf_etcd *etcd);
 
 /* ---- replies.c ----------------------------------------------------------- */
 
-/* Read the reply to a call, or to the greeting, and say that it is done. */
+/* Read the reply to a call, or to the handshake, and say that it is done. */
 void hf_etcd_take(struct hf_etcd *etcd, const struct hf_http_pending *request,
                   const struct hf_http_reply *http, struct hf_instant now);
 
@@ -219,7 +219,7 @@ void hf_etcd_refused(struct hf_etcd *etcd, const struct json_t *body,
 
 extern const struct hf_endpoints_ops hf_etcd_endpoints;
 
-/** The reply to the greeting. @param body  NULL: it failed with @p fault, as
+/** The reply to the handshake. @param body  NULL: it failed with @p fault, as
  * said in `why`. */
 void hf_etcd_node_greeted(struct hf_etcd *etcd, const struct json_t *body,
                           enum hf_status fault, struct hf_instant now);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* USER AND PASSWORD
  *
- *     opened ──▶ authenticate(user, password) ──▶ token ──▶ greeting
+ *     opened ──▶ authenticate(user, password) ──▶ token ──▶ handshake
  *     a request, or a watch, is refused: the token has expired
- *            ──▶ authenticate, on the same connection ──▶ greeting ──▶ READY
+ *            ──▶ authenticate, on the same connection ──▶ handshake ──▶ READY
  *
  * etcd forgets a token that a member has not seen for --auth-token-ttl, when a
  * member restarts, and when the user's password changes. It then

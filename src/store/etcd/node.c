@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* THE GREETING, AND WHICH CLUSTER IT IS
+/* THE HANDSHAKE, AND WHICH CLUSTER IT IS
  *
  * Where there is a login (login.c), it comes first.
  *
- * The greeting asks for the status, which needs no rights: version, leader, and
- * the cluster. A lease of one cluster means nothing to another, and its
+ * The handshake asks for the status, which needs no rights: version, leader,
+ * and the cluster. A lease of one cluster means nothing to another, and its
  * revisions begin anew: if the cluster changes under a live client, all is
  * lost, and nothing is granted any more.
  *

@@ -36,9 +36,9 @@
 #define MYSQL_VERSION_MIN 50705
 #define MARIADB_VERSION_MIN 100002
 
-enum { C_ID, C_VERSION, C_READ_ONLY, C_ROLE }; /* of the greeting */
+enum { C_ID, C_VERSION, C_READ_ONLY, C_ROLE }; /* of the handshake */
 
-static const char greet_sql[] =
+static const char handshake_sql[] =
     "SELECT CONNECTION_ID() AS id, VERSION() AS version,"
     " @@global.read_only AS read_only, CURRENT_USER() AS role";
 
@@ -73,7 +73,7 @@ static void on_opened(struct hf_mysql_connection *connection,
     struct hf_named *store = store_of(connection);
     hf_session_greet(&store->session, now);
     store->id = 0;
-    ask(store, greet_sql, now);
+    ask(store, handshake_sql, now);
 }
 
 static void configure(struct hf_named *store, struct hf_instant now)
@@ -107,9 +107,9 @@ static const char *text_of(const struct hf_mysql_reply *reply, unsigned column)
     return is_there ? reply->columns[column] : "";
 }
 
-static void take_greeting(struct hf_named *store,
-                          const struct hf_mysql_reply *reply,
-                          struct hf_instant now)
+static void take_handshake(struct hf_named *store,
+                           const struct hf_mysql_reply *reply,
+                           struct hf_instant now)
 {
     char why[HF_TEXT_REASON];
     const char *read_only = text_of(reply, C_READ_ONLY);
@@ -178,7 +178,7 @@ static void take_setup(struct hf_named *store,
     } else if (store->session.phase == HF_SESSION_SETTING) {
         hf_session_ready(&store->session, now);
     } else if (store->id == 0) {
-        take_greeting(store, reply, now);
+        take_handshake(store, reply, now);
     } else {
         take_cluster(store, reply, now);
     }

@@ -7,8 +7,8 @@
 #include "base/assert.h"
 
 /* SE-1: the connection is closed exactly between two sessions, or it broke when
- *       it was started. It is open exactly from the greeting to the end.
- * SE-2: a greeting waits for a reply, and an error of it is kept only until it
+ *       it was started. It is open exactly from the handshake to the end.
+ * SE-2: a handshake waits for a reply, and an error of it is kept only until it
  *       ends.
  * SE-3: the session votes while it is READY, and for one turn after its end,
  *       when each CONFIRM is refused.

@@ -17,7 +17,7 @@
  * the session keeps the phase, the timer, the status, the jobs, and the seats.
  *
  *     hf_session_init()      the URL; hf_session_begin(): WAITING
- *     hf_session_greet()     the connection is open: send the greeting, then
+ *     hf_session_greet()     the connection is open: send the handshake, then
  *     hf_session_set()       the settings
  *     hf_session_ready()     their reply has come: requests may be sent
  *     hf_session_timed()     the timer has fired
@@ -160,7 +160,7 @@ void hf_session_job_cancel(struct hf_store *base);
 void hf_session_begin(struct hf_session *session, struct hf_sql_link *link,
                       const char *address, struct hf_instant now);
 
-/* The connection is open: GREETING. Send the greeting. */
+/* The connection is open: GREETING. Send the handshake. */
 void hf_session_greet(struct hf_session *session, struct hf_instant now);
 
 /* The server is fit: SETTING. Send the settings. */
