@@ -21,7 +21,9 @@
  * was killed between the two instructions would leave the records of the last
  * commit but one, and a list of free pages of which some are in use. So the
  * gate's page says which commit has begun, and the next process undoes one that
- * has not ended, complete or not: its writer has told the result to no one.
+ * has not ended, complete or not: its writer has told the result to no one. A
+ * library of 0.1 notes nothing: its commit next after such a kill would be
+ * undone, too (CHANGELOG.md).
  *
  * A copy that is put back over the file (a restored backup, `cp`) would be
  * taken for the present: locks that were granted since would be free. LMDB
@@ -74,6 +76,9 @@ struct meta_page {
     size_t last_page;
     size_t txn;
 };
+
+_Static_assert(sizeof(void *) != 8 || offsetof(struct meta_page, txn) == 144,
+               "it is LMDB's");
 
 /* mdb.c: MDB_MAGIC, MDB_DATA_VERSION. */
 #define META_MAGIC 0xBEEFC0DEU
@@ -372,7 +377,7 @@ static int drop_meta(const struct hf_table *table, uint64_t txn)
     char *pages =
         mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, table->file.fd, 0);
     if (pages == MAP_FAILED) {
-        return errno;
+        return ENOMEM; /* also of locked memory: EAGAIN */
     }
     struct meta_page *meta =
         (void *)(pages + (txn % 2 == 0 ? 0 : about.ms_psize));
