@@ -404,6 +404,23 @@ static void each_invariant_is_asserted(void **state)
 
 /* ---- A program that did not poll --------------------------------------- */
 
+/* The reply of a busy server (another client's slow script) tells nothing of
+ * the marker: the node keeps its vote. */
+static void an_error_is_no_other_marker(void **state)
+{
+    static const char error[] = "-BUSY Redis is busy running a script\r\n";
+    struct hf_reply *reply = &first()->reply;
+    struct hf_pending peek = {.verb = HF_REDIS_PEEK};
+    (void)state;
+    voting();
+    strcpy(on.node->admission.known.value, "known");
+    assert_true(hf_reply_reset(reply));
+    assert_true(hf_reply_feed(reply, error, sizeof(error) - 1));
+    assert_int_equal(hf_reply_next(reply), 1);
+    hf_redis_handshake_reply(on.node, &peek, hf_clock_now());
+    assert_int_equal(on.node->standing.status, HF_NODE_STATUS_VOTING);
+}
+
 static void resume(void *user)
 {
     hf_redis_node_resume(user, hf_clock_now());
@@ -482,6 +499,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_invariant_is_asserted, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(an_error_is_no_other_marker, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_late_handshake_after_a_quarantine,
                                         set_up, tear_down),

@@ -246,10 +246,13 @@ static void take_error(struct hf_redis_node *node, uint8_t request,
              hint);
 }
 
+/* An error tells nothing of the marker: another client's script may be slow.
+ * The request that follows has its own. */
 static void take_peek(struct hf_redis_node *node, struct hf_instant now)
 {
     struct hf_marker marker;
-    if (!hf_redis_is_ready(node)) {
+    if (!hf_redis_is_ready(node) ||
+        node->connection.reply.items[0].type == HF_REPLY_ERROR) {
         return;
     }
     read_marker(node, &marker);
