@@ -70,14 +70,17 @@ static void set_status(struct hf_nodes *nodes, unsigned node,
 }
 
 /* A request that timed out teaches nothing, so the first one must have the time
- * that the node needs. Later the replies are the better measure. */
+ * that the node needs. The handshake may have waited for the program to read
+ * it, so the first reply is a better measure, and takes its place. */
 static void note_status(struct hf_nodes *nodes,
                         const struct hf_nodes_event *event)
 {
     HF_ASSERT(event->took.ns >= 0);
     set_status(nodes, event->node, event->status);
-    if (nodes->rtt[event->node].ns == 0) {
+    uint16_t bit = (uint16_t)(1U << event->node);
+    if (nodes->rtt[event->node].ns == 0 || (nodes->guessed & bit) != 0) {
         nodes->rtt[event->node] = event->took;
+        nodes->guessed |= bit;
     }
 }
 
@@ -98,7 +101,10 @@ static void note_reply(struct hf_nodes *nodes, unsigned node,
     if (took.ns <= 0) {
         return; /* the embedded store: no round trip to measure */
     }
-    nodes->rtt[node] = hf_span_smooth(nodes->rtt[node], took);
+    uint16_t bit = (uint16_t)(1U << node);
+    bool is_first = (nodes->guessed & bit) != 0;
+    nodes->guessed &= (uint16_t)~bit;
+    nodes->rtt[node] = is_first ? took : hf_span_smooth(nodes->rtt[node], took);
 }
 
 static void note_miss(struct hf_nodes *nodes, unsigned node,

@@ -30,6 +30,7 @@ struct hf_nodes {
     uint16_t repairing;
     uint16_t down;
     uint16_t listening;           /* can push grants to us; of any status */
+    uint16_t guessed;             /* `rtt` is that of the handshake, or 0 */
     uint8_t misses[HF_NODES_MAX]; /* timeouts since the last reply */
     struct hf_instant missed_at[HF_NODES_MAX];
     struct hf_span rtt[HF_NODES_MAX]; /* smoothed; 0: not measured yet */

@@ -88,13 +88,18 @@ static void the_handshake_is_the_first_round_trip(void **state)
     assert_int_equal(nodes.rtt[0].ns, 0);
     assert_int_equal(hf_nodes_timeout(&nodes, 1, hf_span_ms(1000)).ns,
                      720 * MS);
-    nodes_reply(&nodes, 1, hf_span_ms(160)); /* one eighth of the difference */
-    assert_int_equal(nodes.rtt[1].ns, 230 * MS);
+    event.took = hf_span_ms(300); /* another handshake before any reply */
+    hf_nodes_step(&nodes, &event);
+    assert_int_equal(nodes.rtt[1].ns, 300 * MS);
+    nodes_reply(&nodes, 1, hf_span_ms(160)); /* the program had not read */
+    assert_int_equal(nodes.rtt[1].ns, 160 * MS);
+    nodes_reply(&nodes, 1, hf_span_ms(240)); /* one eighth of the difference */
+    assert_int_equal(nodes.rtt[1].ns, 170 * MS);
     event.took = hf_span_ms(1);
     hf_nodes_step(&nodes, &event);
-    assert_int_equal(nodes.rtt[1].ns, 230 * MS);
+    assert_int_equal(nodes.rtt[1].ns, 170 * MS);
     nodes_set(&nodes, 1, HF_NODE_STATUS_DOWN);
-    assert_int_equal(nodes.rtt[1].ns, 230 * MS);
+    assert_int_equal(nodes.rtt[1].ns, 170 * MS);
     nodes_set(&nodes, 0, HF_NODE_STATUS_VOTING); /* not measured */
     assert_int_equal(nodes.rtt[0].ns, 0);
 }
