@@ -389,15 +389,15 @@ int cli_wrapper(struct cli_run *run)
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     wrapper.keeper = fork();
     if (wrapper.keeper == 0) {
-        (void)close(run->link.fds[POLLED_LAST_TIMER]);
+        (void)close(run->link.fds[0]);
         cli_keeper(run);
     }
     if (wrapper.keeper < 0) {
         return cli_message_errno(CLI_EXIT_INTERNAL, "fork", errno);
     }
     cli_config_forget(&run->config); /* only the keeper opens the store */
-    (void)close(run->link.fds[POLLED_SIGNALS]);
-    wrapper.link = run->link.fds[POLLED_LAST_TIMER];
+    (void)close(run->link.fds[1]);
+    wrapper.link = run->link.fds[0];
     sigset_t wanted = run->signals.relayed;
     (void)sigaddset(&wanted, SIGCHLD);
     (void)sigaddset(&wanted, SIGTTIN);
