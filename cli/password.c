@@ -166,10 +166,11 @@ bool cli_password_find(const char *text, size_t len, bool is_sentence,
     const char *end = text + len;
     struct first_password found = {.from = text + *at};
     const char *url = find_url(text, end);
-    for (; url != NULL; url = find_url(url, end)) {
+    while (url != NULL && (found.len == 0 || url < found.first)) {
         consider_url(&found, url,
                      is_sentence ? url_len_in_sentence(url, end)
                                  : url_len(url, end));
+        url = find_url(url, end);
     }
     if (found.len > 0) {
         *at = (size_t)(found.first - text);
@@ -180,10 +181,11 @@ bool cli_password_find(const char *text, size_t len, bool is_sentence,
 
 void cli_password_hide(char *text)
 {
-    size_t n;
+    size_t n, at = 0;
     size_t len = text != NULL ? strlen(text) : 0;
-    for (size_t at = 0; cli_password_find(text, len, false, &at, &n); at += n) {
+    while (at < len && cli_password_find(text, len, false, &at, &n)) {
         memset(text + at, '*', n);
+        at += n;
     }
 }
 
