@@ -5,6 +5,8 @@
 #ifndef HF_BASE_ASSERT_H
 #define HF_BASE_ASSERT_H
 
+/* For HF_ASSERT: write the condition and its place to stderr, and abort.
+ * Allocates nothing, takes no lock. */
 _Noreturn void hf_assert_failed(const char *condition, const char *file,
                                 int line);
 

@@ -17,10 +17,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A point in time: a reading of CLOCK_BOOTTIME, HF_NEVER or HF_LONG_AGO. */
 struct hf_instant {
     int64_t ns;
 };
 
+/* A length of time; negative: backwards. */
 struct hf_span {
     int64_t ns;
 };
@@ -58,6 +60,7 @@ static inline struct hf_span hf_span_div(struct hf_span span, int64_t by)
     return (struct hf_span){span.ns / by};
 }
 
+/* A span of so many milliseconds. */
 static inline struct hf_span hf_span_ms(int64_t ms)
 {
     return hf_span_scale((struct hf_span){1000000}, ms);
@@ -69,6 +72,7 @@ static inline struct hf_span hf_span_ms_or_max(int64_t ms)
     return ms < 0 ? HF_SPAN_MAX : hf_span_ms(ms);
 }
 
+/* A span of so many microseconds. */
 static inline struct hf_span hf_span_us(int64_t us)
 {
     return hf_span_scale((struct hf_span){1000}, us);
@@ -92,6 +96,7 @@ static inline int64_t hf_span_us_floor(struct hf_span span)
     return span.ns <= 0 ? 0 : span.ns / 1000;
 }
 
+/* a - b: how much longer `a` is. Saturates at both ends. */
 static inline struct hf_span hf_span_sub(struct hf_span a, struct hf_span b)
 {
     struct hf_span diff;
@@ -101,6 +106,7 @@ static inline struct hf_span hf_span_sub(struct hf_span a, struct hf_span b)
     return diff;
 }
 
+/* a + b. Saturates: too long a sum is HF_SPAN_MAX. */
 static inline struct hf_span hf_span_add(struct hf_span a, struct hf_span b)
 {
     struct hf_span sum;
@@ -149,23 +155,27 @@ static inline bool hf_instant_before(struct hf_instant a, struct hf_instant b)
     return a.ns < b.ns;
 }
 
+/* The earlier of two: of two timers, the next that is due. */
 static inline struct hf_instant hf_instant_min(struct hf_instant a,
                                                struct hf_instant b)
 {
     return a.ns < b.ns ? a : b;
 }
 
+/* The later of two. */
 static inline struct hf_instant hf_instant_max(struct hf_instant a,
                                                struct hf_instant b)
 {
     return a.ns > b.ns ? a : b;
 }
 
+/* The shorter of two. */
 static inline struct hf_span hf_span_min(struct hf_span a, struct hf_span b)
 {
     return a.ns < b.ns ? a : b;
 }
 
+/* The longer of two. */
 static inline struct hf_span hf_span_max(struct hf_span a, struct hf_span b)
 {
     return a.ns > b.ns ? a : b;

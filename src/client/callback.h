@@ -28,6 +28,8 @@
  * there the call ends as if the client was closed, and sends and reads nothing.
  */
 void hf_client_let_out(struct hf_client *client, struct hf_caller *self);
+
+/* The callback has returned: take the mutex, which the thread must not have. */
 void hf_client_take_in(struct hf_client *client, struct hf_caller *self);
 
 /* Whether this thread is between the two. */

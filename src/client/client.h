@@ -47,6 +47,7 @@ struct hf_queued_event {
     struct hf_event event;
 };
 
+/* A list of operations (hf_ops_append()); empty if zeroed. */
 struct hf_ops {
     struct hf_op *first;
     struct hf_op *last;

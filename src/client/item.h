@@ -52,6 +52,8 @@ struct hf_item_cell {
 /* Cells are allocated in blocks, so they never move. A block has 4 KiB. */
 #define HF_CELLS_PER_BLOCK 256
 
+/* The client's items by cookie. Free cells are linked by index from
+ * `first_free`, so each call takes constant time. */
 struct hf_item_table {
     struct hf_item_cell **blocks;
     uint32_t n_blocks;
@@ -72,6 +74,8 @@ bool hf_item_table_add(struct hf_item_table *table, struct hf_item *item);
  * item has its cell. */
 void hf_item_table_remove(struct hf_item_table *table, struct hf_item *item);
 
+/* The cookie of an item of the table, which a store returns with each reply.
+ * Unlike a pointer it is never that of a later item. */
 uint64_t hf_item_table_cookie(const struct hf_item_table *table,
                               const struct hf_item *item);
 
@@ -83,6 +87,8 @@ struct hf_item *hf_item_table_find(const struct hf_item_table *table,
  */
 struct hf_item *hf_item_table_at(const struct hf_item_table *table,
                                  uint32_t idx);
+
+/* Cells of the table, free ones too; it never shrinks. */
 static inline uint32_t hf_item_table_limit(const struct hf_item_table *table)
 {
     return table->n_blocks * HF_CELLS_PER_BLOCK;

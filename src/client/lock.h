@@ -116,6 +116,7 @@ static inline struct hf_lease *hf_lock_lease(struct hf_lock *lock)
     return (struct hf_lease *)(lock + 1);
 }
 
+/* The same, of a lock that is only read. */
 static inline const struct hf_lease *
 hf_lock_lease_const(const struct hf_lock *lock)
 {
@@ -135,8 +136,16 @@ struct hf_notice *hf_lock_notice(const struct hf_lock *lock);
 /* For a release: reserve the name until an instant; call `done` with the
  * outcome. */
 void hf_lock_set_reserve_until(struct hf_lock *lock, struct hf_instant until);
+
+/* What was set. Only of a lock with HF_LOCK_RESERVES. */
 struct hf_instant hf_lock_reserve_until(const struct hf_lock *lock);
+
+/* Before an asynchronous release, which has no reservation: when the outcome
+ * is known, `done` is queued with `user`. Sets HF_LOCK_CALLING. */
 void hf_lock_set_done(struct hf_lock *lock, hf_op_fn *done, void *user);
+
+/* What was set; `*user` is set to its argument. Only of a lock with
+ * HF_LOCK_CALLING. */
 hf_op_fn *hf_lock_done(const struct hf_lock *lock, void **user);
 
 /* The name, which ends with a NUL; valid as long as the lock. */

@@ -10,6 +10,7 @@
 
 #include "base/assert.h"
 
+/* The acquisition of one of a bundle's locks. */
 struct hf_member {
     struct hf_op op;
     bool is_begun;
@@ -23,6 +24,8 @@ struct hf_part {
     struct hf_lock *got; /* the held one; NULL: missing */
 };
 
+/* SWEEP: try each missing part without waiting. WAIT: wait for the first
+ * missing one. */
 enum hf_stage { HF_STAGE_SWEEP, HF_STAGE_WAIT };
 
 struct hf_bundle {
@@ -124,6 +127,8 @@ void hf_bundle_abandon(struct hf_op *op);
 
 /* Fail with the text that is in op.error; with the text of a member. */
 void hf_bundle_fail(struct hf_bundle *bundle, enum hf_status status);
+
+/* Fail with the status and the text of this member, which has failed. */
 void hf_bundle_fail_like(struct hf_bundle *bundle,
                          const struct hf_member *member);
 
@@ -133,6 +138,7 @@ void hf_bundle_hand_out(struct hf_bundle *bundle);
 /* ---- multi_name.c ----------------------------------------------------------
  */
 
+/* The operations of kind HF_OP_BUNDLE (op.h). */
 extern const struct hf_op_handlers hf_bundle_handlers;
 
 #endif

@@ -21,6 +21,7 @@ static inline int hf_cancel_state_hold(void)
     return before;
 }
 
+/* The end of that: `before` is what hf_cancel_state_hold() returned. */
 static inline void hf_cancel_state_restore(int before)
 {
     pthread_setcancelstate(before, NULL);

@@ -65,6 +65,9 @@ void hf_notify_all(struct hf_client *client);
 /* The memory of all locks of the handle is kept until the end. */
 void hf_notify_read(struct hf_client *client, struct hf_reader *reader,
                     const struct hf_lock *lock);
+
+/* The end of that. Frees the locks that were removed meanwhile, unless there
+ * is another reader. */
 void hf_notify_read_end(struct hf_client *client, struct hf_reader *reader);
 
 /** `lock` was removed from all tables. @return true: a callback that runs, or a

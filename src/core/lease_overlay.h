@@ -19,6 +19,7 @@
 
 #include "core/lease.h"
 
+/* The last reply of the node about this lease. */
 enum hf_said {
     HF_SAID_NOTHING, /* not asked, or the request was never sent */
     HF_SAID_YOURS,
@@ -31,6 +32,7 @@ enum hf_said {
 
 /* ---- Of the lease ------------------------------------------------------- */
 
+/* HOLDING, RELEASING: by then every lease of this owner has expired. */
 static inline void hf_lease_set_deadline(struct hf_lease *lease,
                                          struct hf_instant deadline)
 {
@@ -38,6 +40,7 @@ static inline void hf_lease_set_deadline(struct hf_lease *lease,
     lease->deadline_or_raised.deadline = deadline;
 }
 
+/* HOLDING: when the last request that a majority confirmed was sent. */
 static inline void hf_lease_set_confirmed(struct hf_lease *lease,
                                           struct hf_instant confirmed)
 {
@@ -51,24 +54,29 @@ static inline bool hf_lease_counts_grants(const struct hf_lease *lease)
     return lease->phase == HF_PHASE_ASKING || lease->phase == HF_PHASE_WAITING;
 }
 
+/* ASKING, WAITING: the greatest counter in a CONFIRM that was sent to raise a
+ * node. */
 static inline uint64_t hf_lease_raised(const struct hf_lease *lease)
 {
     HF_ASSERT(hf_lease_counts_grants(lease));
     return lease->deadline_or_raised.raised;
 }
 
+/* ASKING, WAITING. */
 static inline void hf_lease_set_raised(struct hf_lease *lease, uint64_t raised)
 {
     HF_ASSERT(hf_lease_counts_grants(lease));
     lease->deadline_or_raised.raised = raised;
 }
 
+/* WAITING: our ticket, the same at all nodes. */
 static inline uint64_t hf_lease_ticket(const struct hf_lease *lease)
 {
     HF_ASSERT(lease->phase == HF_PHASE_WAITING);
     return lease->confirmed_or_ticket.ticket;
 }
 
+/* WAITING. */
 static inline void hf_lease_set_ticket(struct hf_lease *lease, uint64_t ticket)
 {
     HF_ASSERT(lease->phase == HF_PHASE_WAITING);
@@ -77,6 +85,8 @@ static inline void hf_lease_set_ticket(struct hf_lease *lease, uint64_t ticket)
 
 /* ---- Of a vote ---------------------------------------------------------- */
 
+/* The timeout of the pending request; WAITING, with none pending: when to ask
+ * again. */
 static inline struct hf_instant hf_vote_due(const struct hf_lease *lease,
                                             const struct hf_vote *vote)
 {
@@ -86,6 +96,7 @@ static inline struct hf_instant hf_vote_due(const struct hf_lease *lease,
     return vote->due_or_node_time_us.due;
 }
 
+/* In the same states as hf_vote_due(). */
 static inline void hf_vote_set_due(const struct hf_lease *lease,
                                    struct hf_vote *vote, struct hf_instant due)
 {
@@ -104,6 +115,8 @@ static inline bool hf_vote_has_node_time(const struct hf_lease *lease,
            vote->pending == 0;
 }
 
+/* hf_vote_has_node_time(): the node's clock in its refusal, in microseconds;
+ * 0: none. */
 static inline uint64_t hf_vote_node_time_us(const struct hf_lease *lease,
                                             const struct hf_vote *vote)
 {
@@ -111,6 +124,7 @@ static inline uint64_t hf_vote_node_time_us(const struct hf_lease *lease,
     return vote->due_or_node_time_us.node_time_us;
 }
 
+/* hf_vote_has_node_time(): once the refusal is noted. */
 static inline void hf_vote_set_node_time_us(const struct hf_lease *lease,
                                             struct hf_vote *vote,
                                             uint64_t time_us)
@@ -125,18 +139,23 @@ static inline bool hf_vote_is_refusal(const struct hf_vote *vote)
     return vote->said == HF_SAID_NOT_YOURS || vote->said == HF_SAID_QUEUED;
 }
 
+/* hf_vote_is_refusal(): the digest of the holder's owner; 0: none was named.
+ */
 static inline uint32_t hf_vote_rival(const struct hf_vote *vote)
 {
     HF_ASSERT(hf_vote_is_refusal(vote));
     return vote->rival_or_raise.rival;
 }
 
+/* hf_vote_is_refusal(): the rest of the rival's lease at the reply, or
+ * HF_LEFT_MS_ENDLESS. */
 static inline uint32_t hf_vote_left_ms(const struct hf_vote *vote)
 {
     HF_ASSERT(hf_vote_is_refusal(vote));
     return vote->rival_or_raise.left_ms;
 }
 
+/* hf_vote_is_refusal(): both come with the reply. */
 static inline void hf_vote_set_rival(struct hf_vote *vote, uint32_t rival,
                                      uint32_t left_ms)
 {
@@ -145,18 +164,22 @@ static inline void hf_vote_set_rival(struct hf_vote *vote, uint32_t rival,
     vote->rival_or_raise.left_ms = left_ms;
 }
 
+/* YOURS: the node raises its counter to this bucket of the clock floor or
+ * above; 0: unknown. */
 static inline uint32_t hf_vote_floor_bucket(const struct hf_vote *vote)
 {
     HF_ASSERT(vote->said == HF_SAID_YOURS);
     return vote->rival_or_raise.floor_bucket;
 }
 
+/* YOURS: and only below this bucket; 0: unknown. */
 static inline uint32_t hf_vote_bound_bucket(const struct hf_vote *vote)
 {
     HF_ASSERT(vote->said == HF_SAID_YOURS);
     return vote->rival_or_raise.bound_bucket;
 }
 
+/* YOURS; 0: unknown. */
 static inline void hf_vote_set_floor_bucket(struct hf_vote *vote,
                                             uint32_t least)
 {
@@ -164,6 +187,7 @@ static inline void hf_vote_set_floor_bucket(struct hf_vote *vote,
     vote->rival_or_raise.floor_bucket = least;
 }
 
+/* YOURS; 0: unknown. */
 static inline void hf_vote_set_bound_bucket(struct hf_vote *vote, uint32_t most)
 {
     HF_ASSERT(vote->said == HF_SAID_YOURS);

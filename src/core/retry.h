@@ -52,6 +52,7 @@ enum hf_retry_decision {
     HF_RETRY_TOO_SLOW   /* fail: round trips use up a lease this short */
 };
 
+/* What the caller has to do next. `at` is set for WAIT and AGAIN. */
 struct hf_retry_next {
     enum hf_retry_decision decision;
     struct hf_instant at;

@@ -44,6 +44,7 @@ struct hf_http_reply {
     bool is_last; /* the server closes the connection after it */
 };
 
+/* What the bytes have brought the reply to, as above. */
 enum hf_http_fed { HF_HTTP_MORE, HF_HTTP_DONE, HF_HTTP_BAD };
 
 struct hf_http_parser {

@@ -26,11 +26,13 @@
 /* Further addresses of a name are ignored. */
 #define HF_ADDRESSES_MAX 8
 
+/* One address with its port, for connect(). */
 struct hf_address {
     struct sockaddr_storage sockaddr;
     socklen_t len;
 };
 
+/* The result of a look-up, in the resolver's order. */
 struct hf_addresses {
     unsigned n;
     struct hf_address list[HF_ADDRESSES_MAX];

@@ -12,6 +12,9 @@
 /* The reason, and the remedy, for messages. */
 #define HF_SECRET_FILE_EXPOSED "all users may read or write it; chmod o= it"
 
+/* Whether all users may read a file of secrets, or replace them. Take `about`
+ * with fstat() of the descriptor that is read: the path may lead to another
+ * file by then. */
 static inline bool hf_secret_file_is_exposed(const struct stat *about)
 {
     return (about->st_mode & (S_IROTH | S_IWOTH)) != 0;

@@ -18,6 +18,7 @@
 #include <signal.h>
 #include <stdbool.h>
 
+/* On the stack of the thread, from begin to end. */
 struct hf_signal_hold {
     sigset_t before;
     int number;

@@ -19,6 +19,7 @@
  * then. -1, with errno kept, if @p fd is -1, or if there is none. */
 int hf_standard_fds_avoid(int fd);
 
+/* Those that were closed, and are occupied now: `n` of them. */
 struct hf_standard_fds {
     unsigned n;
     int fds[3];

@@ -61,6 +61,7 @@ struct hf_life_set {
     int64_t pids[HF_LIFE_PROCESSES_MAX]; /* negative: a process group */
 };
 
+/* Bytes that belong to another: borrowed, and not ended by a NUL. */
 struct hf_bytes {
     const void *data;
     size_t len;
@@ -529,6 +530,7 @@ struct hf_store {
     unsigned n_nodes;
 };
 
+/* The stores that are built in. */
 extern const struct hf_store_ops hf_store_redis;
 extern const struct hf_store_ops hf_store_local;
 

@@ -67,6 +67,7 @@ struct hf_advisory {
 
 /* ---- store.c ------------------------------------------------------------- */
 
+/* The operations for the client, as store.h says of each. */
 extern const struct hf_store_ops hf_store_advisory;
 
 /* Report the findings of `holdfast doctor`. */
@@ -74,6 +75,7 @@ hf_session_examine_fn hf_advisory_examine;
 
 /* ---- session.c ----------------------------------------------------------- */
 
+/* What the session asks of this store: connect, and end (session.h). */
 extern const struct hf_session_ops hf_advisory_session;
 
 /* Make the connection, and arm the timer: it connects from the loop. The

@@ -31,6 +31,8 @@ static inline bool hf_advisory_key_is(struct hf_advisory_key a,
     return a.bits == b.bits && a.is_pair == b.is_pair;
 }
 
+/* How a name becomes a key: its digest; key=, the same for all names; or as
+ * Rails computes it. */
 struct hf_advisory_rule {
     enum { HF_ADVISORY_HASH, HF_ADVISORY_FIXED, HF_ADVISORY_RAILS } kind;
     struct hf_advisory_key fixed;

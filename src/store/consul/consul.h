@@ -130,6 +130,7 @@ uint64_t hf_consul_number(const struct json_t *object, const char *name);
 
 /* ---- The store ----------------------------------------------------------- */
 
+/* The call of hf_consul_wire that a job carries out. */
 enum hf_consul_job_kind {
     HF_CONSUL_OPEN,
     HF_CONSUL_RENEW,
@@ -275,6 +276,7 @@ bool hf_consul_token_use(struct hf_consul *consul, enum hf_status *fault);
 
 /* ---- calls.c ------------------------------------------------------------- */
 
+/* The calls of store/ordered, as wire.h says of each. */
 extern const struct hf_wire_ops hf_consul_wire;
 
 /** @return NULL: no memory. */
@@ -445,8 +447,10 @@ void hf_consul_read_end(struct hf_consul_job *job);
 
 /* ---- node.c -------------------------------------------------------------- */
 
+/* Of each connection, also of a watch's. */
 extern const struct hf_http_limits hf_consul_limits;
 
+/* What store/endpoints asks of this store: to log in, to read replies. */
 extern const struct hf_endpoints_ops hf_consul_endpoints;
 
 /** The reply to the handshake. @param body  NULL: it failed with @p fault, as
@@ -474,12 +478,17 @@ void hf_consul_examined(struct hf_consul *consul, enum hf_consul_step step,
                         const struct json_t *body,
                         const struct hf_wire_reply *reply,
                         struct hf_instant now);
+
+/* Of hf_consul_endpoints: examine the other endpoints. */
 hf_endpoints_visit_fn hf_consul_visit;
 hf_endpoints_judge_fn hf_consul_judge;
 
 /* ---- store.c ------------------------------------------------------------- */
 
+/* The operations for the client, as store.h says of each. */
 extern const struct hf_store_ops hf_store_consul;
+
+/* Of hf_consul_endpoints, as endpoints.h says of each. */
 hf_endpoints_set_up_fn hf_consul_set_up;
 hf_endpoints_fini_fn hf_consul_fini;
 

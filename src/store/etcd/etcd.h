@@ -126,6 +126,7 @@ void hf_etcd_target_fini(struct hf_etcd *etcd);
 
 /* ---- calls.c ------------------------------------------------------------- */
 
+/* The cookie of a request: which reply it waits for. */
 enum hf_etcd_request_kind {
     HF_ETCD_LOG_IN,
     HF_ETCD_GREET,
@@ -146,6 +147,7 @@ enum hf_etcd_request_kind {
     HF_ETCD_VALUE_WRITE
 };
 
+/* The calls of store/ordered, as wire.h says of each. */
 extern const struct hf_wire_ops hf_etcd_wire;
 
 /* The request for version, leader and cluster. */
@@ -217,6 +219,7 @@ void hf_etcd_refused(struct hf_etcd *etcd, const struct json_t *body,
 
 /* ---- node.c -------------------------------------------------------------- */
 
+/* What store/endpoints asks of this store: to log in, to read replies. */
 extern const struct hf_endpoints_ops hf_etcd_endpoints;
 
 /** The reply to the handshake. @param body  NULL: it failed with @p fault, as
@@ -250,12 +253,17 @@ void hf_etcd_examine(struct hf_etcd *etcd, struct hf_instant now);
 /* The reply to the probe of that. */
 void hf_etcd_examined(struct hf_etcd *etcd, const struct hf_wire_reply *reply,
                       struct hf_instant now);
+
+/* Of hf_etcd_endpoints: examine the other endpoints. */
 hf_endpoints_visit_fn hf_etcd_visit;
 hf_endpoints_judge_fn hf_etcd_judge;
 
 /* ---- store.c ------------------------------------------------------------- */
 
+/* The operations for the client, as store.h says of each. */
 extern const struct hf_store_ops hf_store_etcd;
+
+/* Of hf_etcd_endpoints, as endpoints.h says of each. */
 hf_endpoints_set_up_fn hf_etcd_set_up;
 hf_endpoints_fini_fn hf_etcd_fini;
 

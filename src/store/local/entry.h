@@ -24,6 +24,8 @@
 /* Above the tags of names (names.c): a walk over names ends at it. */
 #define HF_ENTRY_TAG 'z'
 
+/* The kind is a part of the key, so the entries of a name lie together by
+ * kind. Do not renumber: the file has these values. */
 enum hf_entry_kind {
     HF_ENTRY_SHARER = 0,
     HF_ENTRY_WAITER = 1,

@@ -117,6 +117,7 @@ enum hf_status hf_gate_open(struct hf_gate *gate,
                             struct hf_span patience, uint64_t fence_base,
                             hf_gate_renew_fn *make, struct hf_error *error);
 
+/* Unmap and close the file; others keep theirs. Nothing, if it is not open. */
 void hf_gate_close(struct hf_gate *gate);
 
 /* Make a robust mutex between processes. enter.c */

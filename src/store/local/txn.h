@@ -51,6 +51,8 @@ struct hf_grant {
     char owner[HF_OWNER_MAX];
 };
 
+/* Waiters that the transaction has granted the name, to be woken after the
+ * commit. */
 struct hf_grants {
     struct hf_grant *of;
     size_t count;
@@ -269,6 +271,7 @@ bool hf_entries_head(struct hf_txn *txn, struct hf_local_entry *out);
 #define HF_ENTRIES_MANY 1000
 uint32_t hf_entries_ahead(struct hf_txn *txn, const struct hf_local_entry *one);
 
+/* Go on; remove this entry, and go on; or end the walk. */
 enum hf_scan_step { HF_SCAN_ON, HF_SCAN_DROP, HF_SCAN_STOP };
 
 /* Called with each entry, in order. DROP removes it (sharers only). */

@@ -4,6 +4,7 @@
 #ifndef HF_MYSQL_SCHEMA_H
 #define HF_MYSQL_SCHEMA_H
 
+/* Ended by a NUL. */
 extern const char hf_mysql_text_schema[];
 
 #endif

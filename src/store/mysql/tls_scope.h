@@ -16,6 +16,7 @@
 
 struct st_mysql; /* MYSQL */
 
+/* On the stack of the thread, from begin to end. */
 struct hf_mysql_tls_scope {
     const struct hf_tls_ops *tls;
     struct hf_signal_hold hold;

@@ -20,6 +20,7 @@
 #define HF_NAMED_KEY_CHARS_MAX 64
 #define HF_NAMED_KEY_MAX (3 * HF_NAMED_KEY_CHARS_MAX)
 
+/* The name of a lock of the server. Not ended by a NUL. */
 struct hf_named_key {
     size_t len;
     char text[HF_NAMED_KEY_MAX];
@@ -29,6 +30,8 @@ struct hf_named_key {
 bool hf_named_key_is(const struct hf_named_key *a,
                      const struct hf_named_key *b);
 
+/* How a name becomes a key: key=, the same for all names, or computed from it.
+ */
 struct hf_named_rule {
     bool is_fixed;
     struct hf_named_key fixed;

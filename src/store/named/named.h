@@ -82,6 +82,7 @@ struct hf_named {
 
 /* ---- store.c ------------------------------------------------------------- */
 
+/* The operations for the client, as store.h says of each. */
 extern const struct hf_store_ops hf_store_named;
 
 /* Report the findings of `holdfast doctor`. */
@@ -89,6 +90,7 @@ hf_session_examine_fn hf_named_examine;
 
 /* ---- session.c ----------------------------------------------------------- */
 
+/* What the session asks of this store: connect, and end (session.h). */
 extern const struct hf_session_ops hf_named_session;
 
 /* Make the connection, and arm the timer: it connects from the loop. The

@@ -4,6 +4,7 @@
 #ifndef HF_POSTGRES_SCHEMA_H
 #define HF_POSTGRES_SCHEMA_H
 
+/* Ended by a NUL. */
 extern const char hf_postgres_text_schema[];
 
 #endif

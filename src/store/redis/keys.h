@@ -44,6 +44,7 @@ enum hf_redis_side {
     HF_REDIS_SIDES
 };
 
+/* A key beside a lock's: its queue, its marks. Not ended by a NUL. */
 struct hf_redis_side_key {
     size_t len;
     char text[HF_REDIS_SIDE_KEY_MAX];

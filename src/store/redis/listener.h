@@ -26,8 +26,11 @@ struct hf_redis_listen_pace {
     struct hf_span refused; /* after a refusal, until the next attempt */
 };
 
+/* The intervals outside of tests: 10 s, 5 s and 30 s. */
 extern const struct hf_redis_listen_pace hf_redis_listen_pace_default;
 
+/* OFF: no lock waits here, or until the next attempt. Pushes arrive from
+ * LISTENING on. */
 enum hf_redis_listening {
     HF_REDIS_OFF,
     HF_REDIS_LISTEN_CONNECTING,

@@ -9,6 +9,7 @@
 /* SHA-1 as hex digits, in bytes with the NUL. */
 #define HF_SCRIPT_SHA1_MAX (2 * 20 + 1)
 
+/* Sent by its SHA-1; with its text if the server does not have it. */
 struct hf_script {
     const char *name;
     const char *text;
@@ -16,6 +17,7 @@ struct hf_script {
     char sha1[HF_SCRIPT_SHA1_MAX];
 };
 
+/* One for each .lua file. */
 extern const struct hf_script hf_script_acquire;
 extern const struct hf_script hf_script_confirm;
 extern const struct hf_script hf_script_release;

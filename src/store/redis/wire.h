@@ -40,7 +40,11 @@ struct hf_redis_wire {
     size_t count;
 };
 
+/* Without requests, and without memory. */
 void hf_redis_wire_init(struct hf_redis_wire *wire);
+
+/* Overwrite and free the buffers: they may have held a password. Without
+ * requests again. */
 void hf_redis_wire_fini(struct hf_redis_wire *wire);
 
 /* Drop all requests, for a new connection. */
@@ -58,6 +62,8 @@ bool hf_redis_wire_push(struct hf_redis_wire *wire,
 /** The bytes that are not written yet. @return how many. */
 size_t hf_redis_wire_unsent(const struct hf_redis_wire *wire,
                             const char **data);
+
+/* The socket took the first `n` of the unsent bytes. */
 void hf_redis_wire_wrote(struct hf_redis_wire *wire, size_t n);
 
 /* The oldest unanswered request, sent or not; NULL: there is none. */

@@ -37,6 +37,7 @@
 #include "store/sql/link.h"
 #include "store/standing.h"
 
+/* As drawn above. Requests about locks are sent in READY alone. */
 enum hf_session_phase {
     HF_SESSION_WAITING,
     HF_SESSION_CONNECTING,

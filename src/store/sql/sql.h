@@ -47,6 +47,7 @@
  * a server in memory: milliseconds, if the URL has none. */
 #define HF_SQL_NODE_TIMEOUT_MS 500
 
+/* As drawn above. */
 enum hf_sql_phase {
     HF_SQL_WAITING,
     HF_SQL_CONNECTING,

@@ -109,6 +109,8 @@ static inline struct hf_zk *hf_zk_of_wire(struct hf_wire *wire)
     return (struct hf_zk *)(void *)wire;
 }
 
+/* The calls of store/ordered (wire.h), and the operations for the client
+ * (store.h). */
 extern const struct hf_wire_ops hf_zk_wire;
 extern const struct hf_store_ops hf_store_zookeeper;
 
