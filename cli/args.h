@@ -27,6 +27,8 @@
 /* A duration or number that was not given. */
 #define CLI_UNSET INT64_C(-1)
 
+/* The choices of --on-lost, --on-no-proc, --on-fail and --on-unreachable, in
+ * the order of the words of the option; CLI_UNSET: not given. */
 enum cli_on_lost { CLI_LOST_KILL, CLI_LOST_WARN };
 enum cli_on_no_proc { CLI_NO_PROC_FAIL, CLI_NO_PROC_RUN };
 enum cli_on_fail { CLI_FAIL_KEEP, CLI_FAIL_RELEASE };
@@ -89,6 +91,8 @@ struct cli_args {
     char **command; /* NULL without "--" */
 };
 
+/* Nothing is given: numbers are CLI_UNSET, the rest is zero. Then options fill
+ * it in. */
 void cli_args_init(struct cli_args *args);
 
 #endif

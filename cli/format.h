@@ -29,6 +29,8 @@ void cli_format_holder_json(struct cli_out *out,
 /* Some of them: owner, host, pid, since and label; remaining_ms. */
 void cli_format_identity_json(struct cli_out *out,
                               const struct cli_holder *holder);
+
+/* The member remaining_ms: null, if the lease has no expiry. */
 void cli_format_remaining_json(struct cli_out *out, int64_t remaining_ms);
 
 /* "up", "down" …; the reason, if it is not up. */

@@ -11,6 +11,7 @@
 #define CLI_GUARD_BAD_URL                                                      \
     "a URL has at most 8000 bytes, and behind each % two hex digits, not 00"
 
+/* A part of the URL, in place: not ended by a NUL. */
 struct cli_guard_piece {
     char *at; /* NULL: not there */
     size_t len;
@@ -28,6 +29,8 @@ void cli_guard_split(struct cli_guard_address *address, char *url);
 bool cli_guard_next(struct cli_guard_piece *query, struct cli_guard_piece *name,
                     struct cli_guard_piece *value);
 
+/* Whether it is `text`, which is not empty; a piece that is not there is not.
+ */
 bool cli_guard_piece_is(const struct cli_guard_piece *piece, const char *text);
 
 /* Refuse a URL (with a "://") with an @ behind its host: what is taken for the

@@ -56,6 +56,7 @@ struct cli_guard_remedy {
     const char *text;
 };
 
+/* A database's client program: how it is found, called, and read. */
 struct cli_guard_program {
     const char *names[3]; /* the first that is found; ended by NULL */
     const char *package;  /* of Debian */
@@ -68,6 +69,7 @@ struct cli_guard_program {
     bool has_replies; /* errors are on stdout, and its status is 0 */
 };
 
+/* One for each database that has a guard; cli_guard.client is one of these. */
 extern const struct cli_guard_program cli_guard_psql;
 extern const struct cli_guard_program cli_guard_mariadb;
 extern const struct cli_guard_program cli_guard_sqlite3;

@@ -81,6 +81,8 @@ struct cli_waiting {
     char name[HF_NAME_MAX + 1];
 };
 
+/* Copies of what the library's opaque structs say: these end with the
+ * callback, or the next call, that gave them. */
 void cli_holder_read(struct cli_holder *out, const struct hf_holder *holder);
 void cli_info_read(struct cli_info *out, const struct hf_info *info);
 void cli_queue_entry_read(struct cli_queue_entry *out,

@@ -31,6 +31,8 @@ int cli_store_open(struct cli_config *config, const struct cli_args *args,
 enum hf_status cli_store_try(struct cli_config *config,
                              const struct cli_args *args,
                              struct hf_client **out, struct hf_error *error);
+
+/** After cli_store_try() has failed: print the line. @return the exit code. */
 int cli_store_open_failed(const struct cli_config *config,
                           enum hf_status status, const struct hf_error *error);
 

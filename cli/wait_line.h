@@ -33,6 +33,7 @@ struct cli_line_gate {
     _Atomic int32_t is_shown;
 };
 
+/* The line on stderr while a lock is waited for. */
 struct cli_line {
     bool is_wanted;   /* stderr is a terminal, and the wait is to be shown */
     pid_t foreground; /* the process group for which it is shown */
@@ -45,6 +46,10 @@ struct cli_line {
     bool is_renewed;
 };
 
+/** The wait begins; the first line is due after a while, so a short wait shows
+ * none. @param is_wanted false: no line, as with --quiet. @param foreground
+ * the line is written only while this process group is in the foreground.
+ * @param gate shared, outlives the line. */
 void cli_line_init(struct cli_line *line, bool is_wanted, pid_t foreground,
                    struct cli_line_gate *gate);
 
@@ -56,6 +61,7 @@ int cli_line_timeout(const struct cli_line *line);
 void cli_line_tick(struct cli_line *line, struct hf_client *client,
                    struct hf_op *op, const struct hf_request *request);
 
+/* The wait is over: remove the line, if it is shown. */
 void cli_line_clear(struct cli_line *line);
 
 /* Handle SIGTSTP, which is blocked: remove the line and stop this process until

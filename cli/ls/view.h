@@ -46,7 +46,10 @@ struct cli_view {
     bool is_short; /* memory ran out */
 };
 
+/* Without rows, and without memory. */
 void cli_view_init(struct cli_view *view);
+
+/* Free the rows. Without rows again. */
 void cli_view_fini(struct cli_view *view);
 
 /* Names that match `pattern` (NULL: all), into an empty view. */
@@ -76,6 +79,8 @@ struct cli_row **cli_view_find(const struct cli_view *view, const char *name,
 /* Bytes order, as the rows are in. */
 int cli_row_compare(const struct cli_row *a, const struct cli_row *b);
 
+/* Whether its holders have permits: then it has slots, or is being acquired.
+ */
 bool cli_row_is_semaphore(const struct cli_row *row);
 
 /* Permits of a semaphore that are taken. */

@@ -21,6 +21,7 @@ struct cli_entry {
     uint32_t ahead; /* waiter: number of earlier waiters at this node */
 };
 
+/* Holders and waiters of one name, at each node. */
 struct cli_entries {
     struct cli_entry *list;
     size_t count;
@@ -30,7 +31,10 @@ struct cli_entries {
     bool is_short;    /* memory ran out */
 };
 
+/* Without entries, and without memory. */
 void cli_entries_init(struct cli_entries *entries);
+
+/* Free the list. Without entries again. */
 void cli_entries_fini(struct cli_entries *entries);
 
 /* Into an empty list. One request to each node; of a semaphore one more for

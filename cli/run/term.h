@@ -27,6 +27,7 @@ void cli_term_find(struct cli_term *term, pid_t group);
 /* The controlling terminal, even if stdin is another file. */
 void cli_term_open(struct cli_term *term);
 
+/* Close it if cli_term_open() opened it; stdin stays open. */
 void cli_term_close(struct cli_term *term);
 
 /* The group in the foreground, or -1. */

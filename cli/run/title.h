@@ -5,6 +5,8 @@
 #ifndef CLI_TITLE_H
 #define CLI_TITLE_H
 
+/* In the keeper, once, after the fork. Writes over the arguments in place: no
+ * pointer into argv[0] may be used as a path afterwards. */
 void cli_title_keeper(void);
 
 #endif

@@ -31,6 +31,7 @@ struct top_wish {
     char name[HF_NAME_MAX];
 };
 
+/* The thread that polls, and what it shares with the screen's thread. */
 struct top_looker {
     struct hf_client *client;
     const char *pattern;
@@ -49,12 +50,15 @@ struct top_looker {
 int top_looker_start(struct top_looker *looker, struct hf_client *client,
                      const char *pattern, const struct top_wish *wish);
 
+/* What the next snapshots have to show. Another selected name is looked up at
+ * once, also while paused. */
 void top_looker_wish(struct top_looker *looker, const struct top_wish *wish);
 
 /* @return the latest snapshot, which the caller owns; NULL: none since the last
  * call. */
 struct top_look *top_looker_take(struct top_looker *looker);
 
+/* NULL is ignored. */
 void top_look_free(struct top_look *look);
 
 /* End the thread; interrupts a poll in progress. */

@@ -22,6 +22,7 @@ enum top_column {
 /* Bytes of a filter with its NUL: as many as a terminal shows in one line. */
 #define TOP_FILTER_MAX 64
 
+/* The table on the screen. Borrows its rows from a view. */
 struct top_rows {
     const struct cli_row **list; /* filtered and sorted, no slots */
     size_t count;
@@ -35,7 +36,11 @@ struct top_rows {
     char *name;   /* of the selected row, so that it stays selected */
 };
 
+/* Without rows or filter; names with the most waiters first. */
 void top_rows_init(struct top_rows *rows);
+
+/* Free the list and the selected name; then as after init. The rows are the
+ * view's. */
 void top_rows_fini(struct top_rows *rows);
 
 /* Filter and sort those of `view`, which stays borrowed until the next call.

@@ -35,13 +35,17 @@ void top_screen_resize(void);
 /* Everything anew: something else has written there. */
 void top_screen_redraw(void);
 
+/* The size of the terminal, as of start or the last top_screen_resize(). */
 int top_screen_rows(void);
 int top_screen_columns(void);
 
 /* In a locale with more than ASCII? */
 bool top_screen_is_wide(void);
 
+/* Begin an update: all blank. Nothing is sent to the terminal yet. */
 void top_screen_erase(void);
+
+/* End it: send what has changed since the last one. */
 void top_screen_show(void);
 
 /* Put `text` at row `y`, columns `x` to `x + width`; cut with an ellipsis, or
@@ -74,6 +78,8 @@ enum top_key {
     TOP_KEY_REDRAW,
     TOP_KEY_OTHER
 };
+
+/* The next key or byte; TOP_NONE: none has come. Never blocks. */
 int top_screen_key(void);
 
 #endif
