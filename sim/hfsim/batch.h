@@ -38,6 +38,7 @@ struct sim_outcome {
     struct sim_rares rares;
 };
 
+/* The sums over a batch. Zeroed at first. */
 struct sim_tally {
     uint64_t seeds;
     int64_t cpu_ns;
@@ -51,6 +52,9 @@ struct sim_tally {
     struct sim_outcome failed; /* of the lowest failing seed */
 };
 
+/* Run the plan's seeds in worker processes, and add each outcome to `tally`.
+ * Returns when the workers have ended. The crash of one is a failure of its
+ * seed. */
 void sim_batch_run(const struct sim_batch *plan, struct sim_tally *tally);
 
 #endif

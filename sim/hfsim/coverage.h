@@ -6,6 +6,7 @@
 
 #include "world/trace.h"
 
+/* Each is explained by its name in sim_rare_name(). */
 enum sim_rare {
     SIM_RARE_SECOND_ROUND,
     SIM_RARE_RAISE_PASSED,
@@ -35,6 +36,7 @@ enum sim_rare {
     SIM_RARES
 };
 
+/* The state in a few words, for reports. Static. */
 const char *sim_rare_name(enum sim_rare rare);
 
 /* The state kept from earlier notes; all zeros at the beginning. */
@@ -45,6 +47,8 @@ struct sim_rares {
     bool is_gone[SIM_PROCESSES_MAX];
 };
 
+/* Count what this note shows. To be called with each note of one world, in
+ * order; each world begins with a zeroed struct. */
 void sim_rares_note(struct sim_rares *rares, const struct sim_note *note);
 
 #endif

@@ -37,6 +37,8 @@ char *sim_read_whole(const char *path);
 /* The expected rule, from the line "# expect: RULE" of a story. */
 int sim_expected_of(const char *text);
 
+/* Whether the run ended as expected: it broke that rule first, or, with
+ * SIM_EXPECT_WELL, none. */
 bool sim_is_expected(const struct sim_verdict *verdict, int expected);
 
 #endif

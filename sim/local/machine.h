@@ -23,20 +23,30 @@
 struct hf_watch;
 struct sim_machine;
 
+/* The store's URL in such a world. Nothing of that path exists on the real
+ * machine. */
 #define SIM_MACHINE_URL "local:///hfsim"
 
+/* The machine of a world, without processes and with an empty folder. Its
+ * files are in memory (memfd_create()). */
 struct sim_machine *sim_machine_new(struct sim_world *world);
+
+/* After the processes have ended. NULL is ignored. */
 void sim_machine_free(struct sim_machine *machine);
 
-/* A process has started: it gets a number and a start time. A process has
- * ended: its descriptors are closed, and waiters for its mutex continue. */
+/* A process has started: it gets a number and a start time. */
 void sim_machine_started(struct sim_process *process);
+
+/* A process has ended: its descriptors are closed, and waiters for its mutex
+ * continue. */
 void sim_machine_ended(struct sim_process *process);
 
 /* The process is killed while it opens a client, before the caller has the
  * handle. Its code runs to the end of that call, which frees its memory. It
  * does not change the machine: its system calls fail from now on. */
 void sim_machine_disown(struct sim_process *process);
+
+/* Whether that has happened, and the process has not started again. */
 bool sim_machine_has_disowned(const struct sim_process *process);
 
 /* The host has restarted: the data in the folder belongs to an earlier boot. */
@@ -60,9 +70,18 @@ void sim_machine_calm(struct sim_machine *machine);
 
 /* ---- The loop (world/io_shim.c calls these) ---------------------------- */
 
+/* The process polls a descriptor. The machine notes it only if it is the
+ * process' own socket for wake-ups. */
 void sim_machine_watch(struct sim_process *process, struct hf_watch *watch);
+
+/* It polls it no more. */
 void sim_machine_unwatch(struct sim_process *process, struct hf_watch *watch);
+
+/* Whether a datagram has come for a socket that the process polls: it must not
+ * sleep. */
 bool sim_machine_has_news(const struct sim_process *process);
+
+/* Report that datagram to the store, from the fiber of the process. */
 void sim_machine_dispatch(struct sim_process *process, struct hf_instant now);
 
 /* ---- For the oracle ---------------------------------------------------- */

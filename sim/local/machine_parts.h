@@ -20,6 +20,7 @@
 #define SIM_PID_FIRST 2
 #define SIM_PIDS_MAX (SIM_PROCESSES_MAX + 4)
 
+/* The files of the folder that have contents here. */
 enum sim_file_kind { SIM_FILE_GATE, SIM_FILE_DATA, SIM_FILES };
 
 /* The datagram socket of a process. */
@@ -100,6 +101,8 @@ struct sim_machine {
 /* The task that runs now; NULL: none, or not on such a machine: then the call
  * is the simulator's own. */
 struct sim_task *sim_task_running(void);
+
+/* The task of a process; NULL: the world has servers instead of a machine. */
 struct sim_task *sim_task_of(const struct sim_process *process);
 
 /* The task makes a system call: it may be stopped here, or killed and not

@@ -31,6 +31,8 @@ bool sim_break_excuses(const struct sim_oracle *oracle,
 
 /* ---- FOREIGN ------------------------------------------------------------- */
 
+/* A break that does not wait was executed: it ends the beliefs of plain
+ * clients at once. */
 void sim_foreign_broken(struct sim_oracle *oracle, int name);
 
 /* The belief of a Holdfast client begins. */
@@ -39,8 +41,11 @@ void sim_foreign_check(struct sim_oracle *oracle, const struct sim_live *live,
 
 /* ---- All of them --------------------------------------------------------- */
 
+/* A node has executed a script that came on `link`. */
 void sim_calls_script(struct sim_oracle *oracle, const struct sim_link *link,
                       const struct sim_run *run);
+
+/* A node has lost data. */
 void sim_calls_forgot(struct sim_oracle *oracle, int node);
 
 /* Shared by the files above. */
@@ -49,17 +54,20 @@ struct sim_owners {
     size_t n, cap;
 };
 
+/* A plain lock at one node, and its expiry by the node's clock. */
 struct sim_foreign_key {
     char text[SIM_FOREIGN_TEXT]; /* "": none */
     int64_t until_ms;
 };
 
+/* What a lane of plain clients believes: that it holds the name until then. */
 struct sim_foreign_belief {
     bool is_on;
     int name;
     int64_t until_ns;
 };
 
+/* The latest breaks of one name. */
 struct sim_broken {
     uint64_t owners[SIM_RECENT]; /* digests, the latest … */
     int by[SIM_RECENT];          /* … by which process … */
@@ -71,6 +79,7 @@ struct sim_broken {
     unsigned n_kept;
 };
 
+/* The state of these oracles, in one allocation. */
 struct sim_calls {
     struct {
         uint64_t turn; /* being released; 0: none */
@@ -100,15 +109,23 @@ struct sim_calls {
     struct sim_foreign_belief beliefs[SIM_PROCESSES_MAX][SIM_LANES_MAX];
 };
 
+/* That of the oracle; allocated at its first use. */
 struct sim_calls *sim_calls_of(struct sim_oracle *oracle);
 
 /* @return the name's number: 0 for "lock:a" and "lock:a#0"; -1: none. */
 int sim_run_name(const struct sim_run *run);
 
+/* READ: check that a script which only reads has written nothing, and note the
+ * owners that others ask for. */
 void sim_read_script(struct sim_oracle *oracle, const struct sim_run *run,
                      int node);
+
+/* FOREIGN: check that a script left the plain lock of its name at this node.
+ */
 void sim_foreign_script(struct sim_oracle *oracle, const struct sim_run *run,
                         int node);
+
+/* FOREIGN: the plain locks at this node are gone with its data. */
 void sim_foreign_forgot(struct sim_oracle *oracle, int node);
 
 #endif

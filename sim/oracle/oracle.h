@@ -45,6 +45,7 @@
 
 #include "world/observer.h"
 
+/* "C1", "LIVE": as above. Static. */
 const char *sim_rule_name(enum sim_rule rule);
 
 /* Is the rule promised in this regime, at least at some time? */

@@ -20,6 +20,7 @@
  * another figure must not move the bounds by which it is judged. */
 #define SIM_CLAIM_NS_MAX INT64_C(6000000000)
 
+/* How long a place lasts with this ttl, in nanoseconds. */
 static inline int64_t sim_claim_ns(int64_t ttl_ms)
 {
     int64_t ttl_ns = ttl_ms * SIM_MS;
@@ -37,6 +38,7 @@ struct sim_series {
     size_t n, cap;
 };
 
+/* Insert a pair in the order of its key. */
 void sim_series_add(struct sim_series *series, uint64_t key, uint64_t value);
 
 /* The value of the last pair whose key is at most `key`; 0: none. */
@@ -146,6 +148,8 @@ struct sim_record {
     uint64_t fence;        /* 0: nothing was acquired */
 };
 
+/* A register of the guarded store: its value, and how many writes it has
+ * acknowledged. */
 struct sim_register {
     uint64_t value, writes;
 };
@@ -239,6 +243,9 @@ void sim_beliefs_look(struct sim_oracle *oracle, struct sim_live *live);
 
 /* answer.c, answer_judge.c: ANSWER. The state of a held lock became LOST. */
 struct sim_answers *sim_answers_new(void);
+
+/* ANSWER: a lock may be LOST before the deadline that its user has seen only
+ * if no majority of the nodes has its owner. */
 void sim_answer_lost(struct sim_oracle *oracle, const struct sim_live *live);
 
 /* disturbed.c. @return since when process and node are up, the node votes for
@@ -260,13 +267,20 @@ int sim_owner_process(const char *text, size_t len);
 /* residue.c: RESIDUE of releases. */
 void sim_owner_ran(struct sim_oracle *oracle, struct sim_chain *chain, int node,
                    const struct sim_run *run);
+
+/* The turn is over: from now on its owners have to vanish from the nodes.
+ * `is_released`: RELEASE returned; else it was given up. */
 void sim_owner_ended(struct sim_oracle *oracle, const struct sim_live *live,
                      bool is_released);
 /* The turn ended: its owners that were not released before (the lock was handed
  * on, or the process crashed) are not checked. */
 void sim_owner_handed_on(struct sim_oracle *oracle,
                          const struct sim_live *live);
+
+/* The node has lost data: it needs no check any more. */
 void sim_owner_forgot(struct sim_oracle *oracle, int node);
+
+/* Check the owners that have ended. */
 void sim_owner_look(struct sim_oracle *oracle);
 /* The owner in the lock key at a node; NULL: the name is free there. */
 const char *sim_owner_at(const struct sim_oracle *oracle,
@@ -275,14 +289,23 @@ const char *sim_owner_at(const struct sim_oracle *oracle,
 
 /* spread.c: SPREAD. */
 void sim_spread_begin(struct sim_oracle *oracle, struct sim_part *part);
+
+/* The process of the turn has run: a renewal that was confirmed since the last
+ * look begins another round of the check. */
 void sim_spread_look(struct sim_oracle *oracle, const struct sim_live *live,
                      struct sim_part *part);
+
+/* A node has executed a script of this name: note which parts have their owner
+ * there now. */
 void sim_spread_ran(struct sim_oracle *oracle, const struct sim_chain *chain,
                     int node);
 
 /* prompt.c: PROMPT. A turn began, was granted or released something, or a
  * process has run. */
 void sim_prompt_look(struct sim_oracle *oracle);
+
+/* A node has executed a script of `owner`: note owners that may not release.
+ */
 void sim_prompt_ran(struct sim_oracle *oracle, const struct sim_chain *chain,
                     int node, const struct sim_arg *owner);
 /* The turn does not hold its locks any longer. */
@@ -291,16 +314,23 @@ void sim_prompt_left(struct sim_oracle *oracle, const struct sim_live *live);
 /* risk.c: RISK. */
 void sim_risk_begin(struct sim_oracle *oracle, const struct sim_live *live,
                     struct sim_part *part);
+
+/* The process of the turn has run: were AT_RISK and LOST reported in time? */
 void sim_risk_look(struct sim_oracle *oracle, const struct sim_live *live,
                    struct sim_part *part);
 
 /* order.c: FIFO. Are the clocks of all nodes equal? */
 bool sim_order_is_total(const struct sim_story *story);
+
+/* A node has executed a script: note where in the queue its owner stands, if
+ * it does. */
 void sim_order_asked(struct sim_oracle *oracle, struct sim_chain *chain,
                      int node, const struct sim_run *run);
 /* The counter of a node rose to this value. */
 void sim_order_moved(struct sim_oracle *oracle, struct sim_chain *chain,
                      uint64_t counter, const struct sim_run *run);
+
+/* The part was acquired: compare its ticket with those served before. */
 void sim_order_served(struct sim_oracle *oracle, const struct sim_live *live,
                       const struct sim_part *part);
 

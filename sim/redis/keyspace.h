@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <string.h>
 
+/* The types of Redis that Holdfast's scripts use. */
 enum sim_type { SIM_STRING, SIM_HASH, SIM_ZSET };
 
 /* Does not expire. */
@@ -53,6 +54,8 @@ struct sim_key {
     size_t cap_items;
 };
 
+/* Spare blobs are kept by size: 32 bytes, and twice as many in each further
+ * pool; larger ones are freed. */
 enum { SIM_POOLS = 5 };
 
 struct sim_keyspace {
@@ -67,12 +70,17 @@ struct sim_keyspace {
     struct sim_blob *spare_blobs[SIM_POOLS];
 };
 
+/* Without keys, at time 0. */
 void sim_keyspace_init(struct sim_keyspace *space);
+
+/* Free the keys, and the spare memory. */
 void sim_keyspace_fini(struct sim_keyspace *space);
 
 /* Copy the keys; `to` keeps only its time. */
 void sim_keyspace_copy(struct sim_keyspace *to,
                        const struct sim_keyspace *from);
+
+/* Remove all keys. Their memory is kept for later ones. */
 void sim_keyspace_clear(struct sim_keyspace *space);
 
 /* @return NULL: there is no such key, or it has expired. */
@@ -82,12 +90,16 @@ struct sim_key *sim_keyspace_find(struct sim_keyspace *space, const char *name,
 /* The same, but does not remove an expired key. */
 const struct sim_key *sim_keyspace_look(const struct sim_keyspace *space,
                                         const char *name, size_t len);
+
+/* Whether `now_ms` is past its expiry. */
 bool sim_keyspace_is_expired(const struct sim_keyspace *space,
                              const struct sim_key *key);
 
 /* Add a key whose name must be new. It is empty, and has no expiry. */
 struct sim_key *sim_keyspace_add(struct sim_keyspace *space, const char *name,
                                  size_t len, enum sim_type type);
+
+/* `key` and pointers into it are invalid afterwards. */
 void sim_keyspace_remove(struct sim_keyspace *space, struct sim_key *key);
 
 /* Turn a key of any type into a string. Its expiry stays. */
@@ -113,11 +125,15 @@ bool sim_hash_remove(struct sim_keyspace *space, struct sim_key *key,
 
 /* @return its rank; n_items: no such member. */
 size_t sim_zset_find(const struct sim_key *key, const char *name, size_t len);
+
+/* Add a member that is not there yet. */
 void sim_zset_add(struct sim_keyspace *space, struct sim_key *key, double score,
                   const char *name, size_t len);
 
 /* @return its new rank. */
 size_t sim_zset_move(struct sim_key *key, size_t rank, double score);
+
+/* The caller removes an empty key. */
 void sim_zset_remove(struct sim_keyspace *space, struct sim_key *key,
                      size_t rank);
 
@@ -126,6 +142,7 @@ size_t sim_zset_from(const struct sim_key *key, double score, bool is_above);
 
 /* ---- Blocks of bytes from the pools: keyspace.c, items.c, pubsub.c ------- */
 
+/* A copy of `data`, from a pool if one has a spare block. */
 struct sim_blob *sim_blob_new(struct sim_keyspace *space, const char *data,
                               size_t len);
 
@@ -136,6 +153,7 @@ void sim_blob_free(struct sim_keyspace *space, struct sim_blob *blob);
 void sim_blob_set(struct sim_keyspace *space, struct sim_blob **blob,
                   const char *data, size_t len);
 
+/* Overwrite it; `cap` must suffice. */
 static inline void sim_blob_fill(struct sim_blob *blob, const char *data,
                                  size_t len)
 {
@@ -144,6 +162,7 @@ static inline void sim_blob_fill(struct sim_blob *blob, const char *data,
     blob->len = len;
 }
 
+/* Whether it has exactly these bytes. */
 static inline bool sim_blob_is(const struct sim_blob *blob, const char *data,
                                size_t len)
 {

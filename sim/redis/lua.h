@@ -11,8 +11,10 @@
 
 #include <lauxlib.h>
 
+/* Positions on Lua's stack. */
 enum { AT_HANDLER = 1, AT_KEYS, AT_ARGV };
 
+/* The text of a number in a script's arguments, with its NUL. */
 struct number {
     char text[SIM_NUMBER_MAX + 1];
 };

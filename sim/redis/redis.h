@@ -96,6 +96,7 @@ struct sim_redis_sync {
     bool no_fsync_on_rewrite;
 };
 
+/* An interpreter, which several servers may share. sim_lua_free(). */
 struct sim_lua *sim_lua_new(void);
 
 /* After the servers that use it. NULL is ignored. */
@@ -108,14 +109,19 @@ struct sim_redis *sim_redis_new(struct sim_lua *lua,
 /* With its sessions. NULL is ignored. */
 void sim_redis_free(struct sim_redis *redis);
 
+/* What INFO reports from now on; NULL texts are empty. */
 void sim_redis_set_identity(struct sim_redis *redis,
                             const struct sim_redis_identity *identity);
 
+/* What CONFIG GET reports from now on. Data is never lost for it: that is the
+ * caller's to do, with images. */
 void sim_redis_set_sync(struct sim_redis *redis,
                         const struct sim_redis_sync *sync);
 
 /* Set its wall clock, microseconds since 1970. Back only as a fault. */
 void sim_redis_set_clock(struct sim_redis *redis, int64_t wall_us);
+
+/* What was set last. */
 int64_t sim_redis_clock(const struct sim_redis *redis);
 
 /* Out of memory: commands that may need more are refused, as with maxmemory
@@ -129,6 +135,8 @@ void sim_redis_set_mute(struct sim_redis *redis, bool is_mute);
 
 /* ---- Sessions ------------------------------------------------------------ */
 
+/* A client has connected. `user` is passed to the hooks.
+ * sim_redis_disconnect(), or freed with the server. */
 struct sim_session *sim_redis_connect(struct sim_redis *redis, void *user);
 
 /* Drops its subscriptions and frees the session. */
@@ -145,6 +153,7 @@ size_t sim_session_take(struct sim_session *session, const char **data);
  * ignored. A real server would close the connection after the last reply. */
 bool sim_session_is_over(const struct sim_session *session);
 
+/* What sim_redis_connect() was given. */
 void *sim_session_user(const struct sim_session *session);
 
 /* ---- Images of its data -------------------------------------------------- */

@@ -16,6 +16,7 @@
 
 struct sim_script;
 
+/* Bytes of a run id, or of a SHA-1: 40 hex digits and a NUL. */
 enum { SIM_ID_SIZE = 41 };
 
 /* The subscription of a session to a channel. */
@@ -113,11 +114,16 @@ struct sim_command {
  */
 const struct sim_command *sim_command_find(const struct sim_arg *argv,
                                            size_t argc, bool *is_container);
+
+/* Whether so many words, with the name, are a valid call. */
 bool sim_command_takes(const struct sim_command *command, size_t argc);
 
 /* ---- Helpers of commands ------------------------------------------------- */
 
+/* Whether it is this word, in any case. */
 bool sim_arg_is(const struct sim_arg *arg, const char *word);
+
+/* Reply an error, in the words of Redis. The command must return then. */
 void sim_call_wrong_type(struct sim_call *call);
 void sim_call_syntax_error(struct sim_call *call);
 void sim_call_wrong_arity(struct sim_call *call);
@@ -137,6 +143,7 @@ struct sim_key *sim_call_key_or_new(struct sim_call *call, enum sim_type type);
 /* Redis removes a key that has become empty. */
 void sim_call_remove_if_empty(struct sim_call *call, struct sim_key *key);
 
+/* The commands, for the table of commands.c. */
 sim_command_fn sim_auth;
 sim_command_fn sim_config_get;
 sim_command_fn sim_dbsize;

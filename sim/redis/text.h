@@ -19,9 +19,13 @@ struct sim_text {
 void *sim_alloc(size_t size);
 void *sim_realloc(void *old, size_t size);
 
+/* Make room for `more` bytes and a NUL. */
 void sim_text_reserve(struct sim_text *text, size_t more);
+
+/* Free its memory. Empty again. */
 void sim_text_fini(struct sim_text *text);
 
+/* Append bytes. */
 static inline void sim_text_add(struct sim_text *text, const void *data,
                                 size_t len)
 {
@@ -43,6 +47,7 @@ void sim_text_quote(struct sim_text *text, const char *data, size_t len);
 
 /* ---- Numbers ------------------------------------------------------------- */
 
+/* Bytes of a number's text, without a NUL: "%.17g" has at most 24. */
 enum { SIM_NUMBER_MAX = 40 };
 
 /* @return the length; no NUL. */
@@ -62,6 +67,8 @@ int64_t sim_double_truncate(double number);
 
 /* ---- RESP ---------------------------------------------------------------- */
 
+/* Append a reply, or an element of the array before it. sim_reply_array() is
+ * followed by `n` of these. A double is sent as a bulk. */
 void sim_reply_integer(struct sim_text *out, int64_t number);
 void sim_reply_bulk(struct sim_text *out, const char *data, size_t len);
 void sim_reply_double(struct sim_text *out, double number);

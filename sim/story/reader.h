@@ -8,6 +8,7 @@
 
 #define SIM_BLANKS " \t\r\n"
 
+/* The line that is read, and where errors go. */
 struct sim_reader {
     struct sim_story *story;
     char *rest;    /* of the line */
@@ -16,6 +17,7 @@ struct sim_reader {
     size_t size;
 };
 
+/** Write the line's number and this text to `why`. @return false. */
 bool sim_reader_fail(const struct sim_reader *reader, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -27,12 +29,15 @@ bool sim_reader_fail_who(const struct sim_reader *reader, const char *word);
 char *sim_reader_word(struct sim_reader *reader);
 char *sim_reader_need(struct sim_reader *reader, const char *what);
 
+/* The next word, a span with its unit, at least `least_ns`. `what`: for the
+ * error, what is expected there. */
 bool sim_reader_time(struct sim_reader *reader, const char *what,
                      int64_t least_ns, int64_t *ns);
 
 /* A whole number of milliseconds. */
 bool sim_reader_ms(struct sim_reader *reader, const char *what, int64_t *ms);
 
+/* The next word, from `least` to `most`, which ends with `unit`. */
 bool sim_reader_number(struct sim_reader *reader, const char *what,
                        const char *unit, int64_t least, int64_t most,
                        int64_t *number);

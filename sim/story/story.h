@@ -188,9 +188,13 @@ struct sim_story {
  * leave most kinds of faults out (a swarm). `regime` < 0: drawn too. */
 void sim_story_draw(struct sim_story *story, uint64_t seed, int regime);
 
+/* `to` gets turns and faults of its own; what it had is not freed. */
 void sim_story_copy(struct sim_story *to, const struct sim_story *from);
+
+/* Free turns and faults; all zero again. */
 void sim_story_fini(struct sim_story *story);
 
+/* Append a copy of the turn. */
 void sim_story_add_turn(struct sim_story *story, const struct sim_turn *turn);
 
 /* Add a fault in order of time; faults at one time stay in order of adding. */
@@ -203,6 +207,7 @@ void sim_story_write(const struct sim_story *story, FILE *out);
 bool sim_story_read(struct sim_story *story, const char *text, char *why,
                     size_t size);
 
+/* The word of a story's text, and of options. Static. */
 const char *sim_regime_name(enum sim_regime regime);
 const char *sim_fault_name(enum sim_fault_kind kind);
 
@@ -217,6 +222,7 @@ struct sim_fault_form {
     bool is_count; /* the amount is a number, not a time */
 };
 
+/* Never NULL. Static. */
 const struct sim_fault_form *sim_fault_form(enum sim_fault_kind kind);
 
 /* The word for this kind in the text of a turn; "" for SIM_TURN_LOCK. */

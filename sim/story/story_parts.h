@@ -12,6 +12,7 @@
 void sim_time_write(int64_t ns, FILE *out);
 bool sim_time_read(const char *text, int64_t *ns);
 
+/* True in `percent` of 100 draws. */
 static inline bool sim_chance(struct sim_random *random, int percent)
 {
     return sim_draw_below(random, 100) < percent;
@@ -45,6 +46,8 @@ int64_t sim_set_right_most_ns(const struct sim_story *story);
 bool sim_step_has_room(const struct sim_story *story,
                        const struct sim_fault *step);
 
+/* Whether the fault is over before the calm, and the story's regime permits
+ * it. */
 bool sim_fault_is_within(const struct sim_story *story,
                          const struct sim_fault *fault);
 

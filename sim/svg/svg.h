@@ -88,8 +88,12 @@ struct svg_model {
     size_t n_fences;
 };
 
+/* Read the notes of a picture into the model: spans, holds, grants, and the
+ * times that are shown. */
 void svg_model_make(struct svg_model *model, const struct sim_picture *picture,
                     const struct sim_story *story);
+
+/* Free what the model owns, not the struct. */
 void svg_model_free(struct svg_model *model);
 
 /* Add a span; borrowed until the next one is added. */
@@ -130,6 +134,7 @@ void svg_grants_make(struct svg_model *model,
 /* Labels: beyond that many a picture is full, and has no more of them. */
 #define SVG_BOXES_MAX 1024
 
+/* Tenths of a pixel; y grows downwards. */
 struct svg_box {
     int x, y, right, bottom;
 };
@@ -167,10 +172,15 @@ struct svg_page {
 #define SVG_BAR 200          /* a hold's bar */
 #define SVG_KEPT 150         /* a grant's bar at a node */
 
+/* Lay the page out: set each place that the functions below use, from the
+ * model and the title's lines. */
 void svg_page_make(struct svg_page *page);
 
 /* Title and caption from "TITLE\nCAPTION"; before svg_page_make(). */
 void svg_title_make(struct svg_page *page, const char *title);
+
+/* The places of a time, of the row of a lane, and of a grant's bar at its
+ * node. A time beyond the picture is at its edge. */
 int svg_x(const struct svg_page *page, int64_t at_ns);
 int svg_row_y(const struct svg_page *page, int process, int lane);
 int svg_kept_y(const struct svg_page *page, const struct svg_span *grant);
@@ -192,11 +202,14 @@ bool svg_page_label(struct svg_page *page, int x, int y, const char *classes,
 #define SVG_AT(tenths)                                                         \
     (tenths) < 0 ? "-" : "", svg_abs(tenths) / 10, svg_abs(tenths) % 10
 
+/* For SVG_AT(). */
 static inline int svg_abs(int number)
 {
     return number < 0 ? -number : number;
 }
 
+/* Write a text, escaped for XML; or one mark: places in tenths of a pixel,
+ * `classes` of the style sheet in the head. */
 void svg_put_escaped(FILE *out, const char *text);
 void svg_put_rect(FILE *out, int x, int y, int width, int height,
                   const char *classes);
@@ -216,6 +229,8 @@ void svg_put_head(FILE *out, int width, int height);
 
 /* ---- Layers, in the order in which they are drawn ------------------------ */
 
+/* Each writes its elements to the page's file; a later layer covers those
+ * before it. */
 void svg_draw_title(struct svg_page *page); /* frame.c */
 void svg_draw_axis(struct svg_page *page);
 void svg_draw_faults(struct svg_page *page); /* fault_ribbon.c */

@@ -14,7 +14,11 @@ enum sim_return {
                         a long uptime */
 };
 
+/* Create the server at the beginning of the world, with an empty store that
+ * was declared complete. `lua` is shared. */
 void sim_node_start(struct sim_node *node, struct sim_lua *lua);
+
+/* Free the servers, and the images of their data. */
 void sim_node_free(struct sim_node *node);
 
 /* Stop the server now; start it at `back_ns` with this data. */
@@ -38,6 +42,8 @@ void sim_node_remember(struct sim_node *node);
 
 /* server_trace.c: notes about the requests that the server executes. */
 struct sim_run;
+
+/* Without notes. Only a world with a trace has it. */
 struct sim_told *sim_told_new(void);
 void sim_told_free(struct sim_told *told);
 
@@ -48,6 +54,7 @@ void sim_told_ran(struct sim_node *node, struct sim_link *link,
 /* The server's replies on `link` have been sent. */
 void sim_told_sent(struct sim_node *node, struct sim_link *link);
 
+/* Step the node's wall clock; backwards if negative. */
 void sim_node_jump(struct sim_node *node, int64_t by_ns);
 
 /* Set the server's clock to the present. (It is also set when it executes a

@@ -63,6 +63,8 @@ struct sim_verdict {
     int64_t slowest_ns; /* the longest wait after calm, to compare with LIVE */
 };
 
+/* The oracle of a world. The verdict lives as long as the oracle; NULL may be
+ * freed. */
 struct sim_oracle *sim_oracle_new(struct sim_world *world);
 void sim_oracle_free(struct sim_oracle *oracle);
 const struct sim_verdict *sim_oracle_verdict(const struct sim_oracle *oracle);
@@ -107,6 +109,8 @@ void sim_oracle_look(struct sim_oracle *oracle, int process);
 
 /* Node `node` has executed a script (redis/redis.h); its memory contains the
  * result. */
+
+/* A server has executed a script: the rules about counters and owners. */
 void sim_oracle_node(struct sim_oracle *oracle, int node,
                      const struct sim_run *run);
 
@@ -158,6 +162,7 @@ void sim_oracle_breach(struct sim_oracle *oracle, enum sim_rule rule,
 
 /* ---- Results of calls (oracle/answer.c) --------------------------------- */
 
+/* The calls whose answers are judged. */
 enum sim_call_kind {
     SIM_CALL_ACQUIRE,
     SIM_CALL_ADOPT,
@@ -201,6 +206,9 @@ bool sim_register_read(struct sim_oracle *oracle, int name, uint64_t fence,
                        bool is_guarded, uint64_t *value);
 /* @return the newest fence that the guarded register has seen. */
 uint64_t sim_register_newest(const struct sim_oracle *oracle, int name);
+
+/** The second of the two requests. @return false: refused, and nothing is
+ * written. */
 bool sim_register_write(struct sim_oracle *oracle, int name, uint64_t fence,
                         bool is_guarded, uint64_t value);
 

@@ -13,6 +13,8 @@
 
 /* One world at a time: from its beginning to its end. */
 void sim_spin_begin(const struct sim_world *world);
+
+/* The world has ended: stop the timer of CPU time. */
 void sim_spin_end(void);
 
 /* An event is about to fire. @return true: there are too many at this time; the

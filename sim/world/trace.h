@@ -83,9 +83,16 @@ void sim_trace_text(void *user, const struct sim_note *note);
 
 /* svg/svg.c: collects the notes; they are drawn at the end. */
 struct sim_picture;
+
+/* Without notes. sim_picture_free(). */
 struct sim_picture *sim_picture_new(void);
 void sim_picture_free(struct sim_picture *picture);
+
+/* A sim_trace_fn; `user` is the picture. Copies the note and its texts. */
 void sim_picture_note(void *user, const struct sim_note *note);
+
+/* Write the picture to `out` as SVG. `title`: "TITLE\nCAPTION". `story`: of
+ * the world whose notes these are. */
 void sim_picture_draw(const struct sim_picture *picture,
                       const struct sim_story *story, const char *title,
                       FILE *out);

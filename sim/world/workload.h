@@ -19,6 +19,8 @@ bool sim_workload_is_writing(const struct sim_workload *lane);
 
 /* ---- workload.c ---------------------------------------------------------- */
 
+/* Add a note about the lane to the trace, if there is one. `text` is borrowed;
+ * NULL: none. */
 void sim_workload_note(struct sim_workload *lane, enum sim_note_kind kind,
                        const char *text);
 
@@ -54,7 +56,11 @@ void sim_workload_reserve(struct sim_workload *lane);
 
 /* ---- workload_foreign.c -------------------------------------------------- */
 
+/* Begin a turn of a plain client of another library: ask the nodes for the
+ * lock. */
 void sim_foreign_begin(struct sim_workload *lane);
+
+/* The lane's timer is due: retry, release, or end the turn. */
 void sim_foreign_go_on(struct sim_workload *lane);
 
 #endif

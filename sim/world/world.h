@@ -177,6 +177,7 @@ struct hf_instant sim_process_clock(const struct sim_process *process,
 int64_t sim_process_when(const struct sim_process *process,
                          struct hf_instant clock);
 
+/* Start the process, with fresh random numbers and without a client. */
 void sim_process_start(struct sim_process *process);
 
 /* Start a process that has ended, now or at `at_ns`, unless it runs by then or
@@ -184,8 +185,15 @@ void sim_process_start(struct sim_process *process);
 void sim_process_revive(struct sim_process *process);
 void sim_process_revive_later(struct sim_process *process, int64_t at_ns);
 
+/* kill -9: its memory is lost, and the kernel closes its connections. Nothing
+ * if it has ended. */
 void sim_process_crash(struct sim_process *process);
+
+/* SIGSTOP until then. A longer pause of before stays. */
 void sim_process_pause(struct sim_process *process, int64_t until_ns);
+
+/* Its host's clock jumps forwards; or, for a negative `by_ns`, stands still
+ * for as long, since it may not go back. */
 void sim_process_jump(struct sim_process *process, int64_t by_ns);
 
 /* From inside the process' fiber: open its client, unless it is open. */
@@ -247,6 +255,8 @@ struct sim_node {
 void sim_node_execute(struct sim_node *node, struct sim_link *link,
                       const struct sim_chunk *chunk);
 
+/* The node's wall clock at a time of the world, in nanoseconds; a right clock
+ * shows the time of the world. */
 int64_t sim_node_wall(const struct sim_node *node, int64_t at_ns);
 
 /* ---- Links: one connection of a process with a node -------------------- */
@@ -296,12 +306,22 @@ struct sim_link {
 };
 
 /* net.c */
+
+/* A process connects: to the server that has the node's address when the first
+ * packet arrives. The socket is told of the end. */
 struct sim_link *sim_link_connect(struct sim_process *process, int node,
                                   struct hf_socket *socket);
+
+/* The process sends bytes, which are copied. */
 void sim_link_write(struct sim_link *link, const char *data, size_t len);
 void sim_link_close(struct sim_link *link); /* by the process */
 void sim_link_reply(struct sim_link *link); /* send the server's replies */
+
+/* The network breaks the connection: each side gets the end after its own
+ * delay. `by_node`: the server has ended, and its session is gone at once. */
 void sim_link_cut(struct sim_link *link, bool by_node);
+
+/* The same for all links between these two; below 0: any process, any node. */
 void sim_links_cut(struct sim_world *world, int process, int node,
                    bool by_node);
 /* All bytes that the process sends, and those in flight, arrive at `until_ns`
@@ -309,6 +329,8 @@ void sim_links_cut(struct sim_world *world, int process, int node,
 void sim_links_delay_after_close(struct sim_world *world, int process, int node,
                                  int64_t end_ns, int64_t until_ns);
 void sim_links_heal(struct sim_world *world); /* late bytes arrive soon */
+
+/* At the end of the world. */
 void sim_links_free(struct sim_world *world);
 
 /* ---- The world --------------------------------------------------------- */
@@ -345,14 +367,24 @@ struct sim_world {
 
 /* workload.c: run the turns of a process. @return when the next step is due. */
 int64_t sim_workloads_run(struct sim_process *process);
+
+/* The process crashes: end its turns for the oracle. */
 void sim_workloads_crash(struct sim_process *process);
+
+/* Does no turn of the process need a client now? */
 bool sim_workloads_are_idle(const struct sim_process *process);
+
+/* Has the story no further turn for the process? */
 bool sim_workloads_are_over(const struct sim_process *process);
+
+/* The library's on_state callback of the process. */
 void sim_workloads_changed(struct sim_process *process, struct hf_lock *lock,
                            int state);
 
 /* Memory that is freed at the end of the world at the latest. */
 void *sim_world_keep(struct sim_world *world, size_t size);
+
+/* Free such memory before the end. */
 void sim_world_forget(struct sim_world *world, void *memory);
 
 /* Add an event. @return its order. */
