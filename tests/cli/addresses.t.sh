@@ -6,22 +6,10 @@
 # which the connection is cut: of its requests, and of its pushes.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
-cat >"$W/on_two" <<'SH'
-#!/bin/sh
-mount --bind "${0%/*}/hosts" /etc/hosts && exec "$@"
-SH
-chmod +x "$W/on_two"
-# The file itself is mounted: it is written, and never replaced.
-resolve() { # ADDRESS...
-    printf '%s two.test\n' "$@" >"$W/hosts"
-}
-on_two() {
-    unshare -m "$W/on_two" "$@"
-}
-resolve 127.0.0.1 127.0.0.3
-on_two true 2>/dev/null || skip_all 'needs root and mount namespaces'
-is "$(on_two getent ahosts two.test | awk '/STREAM/ { printf $1 " " }')" \
-    '127.0.0.1 127.0.0.3 ' 'the order of the addresses'
+. "$(dirname "$0")/../lib/hosts.sh"
+hosts_needed
+hosts_write 127.0.0.1 127.0.0.3
+is "$(hosts_order)" '127.0.0.1 127.0.0.3 ' 'the order of the addresses'
 
 server_start second --tcp
 port=${SERVER_PORT[second]}
@@ -42,7 +30,7 @@ url="redis://two.test:$port?quarantine=off&node_timeout=3s"
 gets() { # WHAT [ARG...]
     local what=$1
     shift
-    capture timeout 60 unshare -m "$W/on_two" holdfast run -u "$url" "$@" job -- echo ran
+    capture with_hosts timeout 60 holdfast run -u "$url" "$@" job -- echo ran
     is "$code:$out:$err" 0:ran: "$what: it gets the lock at the second one"
 }
 gets 'the first address is refused' -n
@@ -54,16 +42,16 @@ gets 'the first address drops' -w 30
 kill $deaf
 wait $deaf 2>/dev/null
 
-resolve 127.0.0.3 255.255.255.255
+hosts_write 127.0.0.3 255.255.255.255
 gets 'the other address has no route' -n
 
-resolve 127.0.0.4 127.0.0.5
+hosts_write 127.0.0.4 127.0.0.5
 for scheme in redis rediss etcd etcds consul consuls zookeeper; do
     case $scheme in
     redis | rediss) ;;
     *) [ -e "$HF_BUILD/store-$scheme.so" ] || continue ;;
     esac
-    capture timeout 60 unshare -m "$W/on_two" \
+    capture with_hosts timeout 60 \
         holdfast run -n -u "$scheme://two.test:$port" job -- echo ran
     is "$code:$out" 69: "$scheme: both addresses refuse"
 done
@@ -73,16 +61,16 @@ are_there() { # REQUESTERS LISTENERS
     [ "$(second client list type normal | grep -c cmd=evalsha)" -ge "$1" ] &&
         [ "$(second client list type pubsub | grep -c addr=)" = "$2" ]
 }
-resolve 127.0.0.3
-on_two holdfast run -u "$url" job -- sh -c \
+hosts_write 127.0.0.3
+with_hosts holdfast run -u "$url" job -- sh -c \
     'echo held >"$0"
     until [ -e "$1" ]; do sleep 0.05; done' "$W/held" "$W/go" &
 holder=$!
 ok 'a job runs' wait_until 30 test -s "$W/held"
-on_two holdfast run -u "$url" job -- echo ran >"$W/ran" &
+with_hosts holdfast run -u "$url" job -- echo ran >"$W/ran" &
 waiter=$!
 ok 'another waits' wait_until 20 are_there 2 1
-resolve 127.0.0.1 127.0.0.3
+hosts_write 127.0.0.1 127.0.0.3
 second client kill type pubsub >/dev/null
 ok 'the pushes of the waiter come from the second address' wait_until 20 are_there 2 1
 second client kill type normal >/dev/null

@@ -9,21 +9,15 @@
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/mariadb.sh"
 [ -e "$HF_BUILD/holdfast-tls.so" ] || skip_all 'built without TLS'
-cat >"$W/on_two" <<'SH'
-#!/bin/sh
-mount --bind "${0%/*}/hosts" /etc/hosts && exec "$@"
-SH
-chmod +x "$W/on_two"
-printf '127.0.0.%d two.test\n' 1 3 >"$W/hosts"
-unshare -m "$W/on_two" true 2>/dev/null ||
-    skip_all 'needs root and mount namespaces'
+. "$(dirname "$0")/../lib/hosts.sh"
+hosts_needed
+hosts_write 127.0.0.1 127.0.0.3
 mariadb_needed
 tls_make
 tls_issue two 2 DNS:two.test
 tls_issue elsewhere 2 DNS:elsewhere.test
 
-is "$(unshare -m "$W/on_two" getent ahosts two.test | awk '/STREAM/ { printf $1 " " }')" \
-    '127.0.0.1 127.0.0.3 ' 'the order of the addresses'
+is "$(hosts_order)" '127.0.0.1 127.0.0.3 ' 'the order of the addresses'
 ok 'a server at the second address' mariadb_restart_tcp two --bind-address=127.0.0.3
 sql -e "CREATE USER app@127.0.0.1 IDENTIFIED BY 'secret';
     GRANT ALL ON holdfast.* TO app@127.0.0.1"
@@ -37,7 +31,7 @@ gets() { # WHAT [ARG...]
         url=$rows
         [ $kind = rows ] || url="$rows&lock=named"
         began=$(now_ms)
-        capture timeout 60 unshare -m "$W/on_two" holdfast run -u "$url" "$@" job -- echo ran
+        capture with_hosts timeout 60 holdfast run -u "$url" "$@" job -- echo ran
         diag "$what, $kind: $(($(now_ms) - began)) ms"
         is "$code:$out" 0:ran "$what: $kind: it gets the lock at the second one"
         is "$err" '' "$what: $kind: and prints nothing"
@@ -89,7 +83,7 @@ is "$(grep -c 'Connect' "$W/other/log")" 0 'it was sent no login'
 ok 'the second address has that certificate, too' \
     mariadb_restart_tcp elsewhere --bind-address=127.0.0.3
 for url in "$rows" "$rows&lock=named"; do
-    capture timeout 60 unshare -m "$W/on_two" holdfast run -n -u "$url" job -- echo ran
+    capture with_hosts timeout 60 holdfast run -n -u "$url" job -- echo ran
     is "$code:$out" 69: 'then none is used'
     is "$err" "holdfast: job: two.test:$MARIADB_PORT TLS: the server's certificate is \
 refused: it is of another host: write a host that the certificate names" 'and one line tells'
@@ -99,10 +93,9 @@ other_stop
 
 # ---- An address without a route is not counted: every other attempt would pass over
 # the only one that can be tried, and report that of the other
-printf '%s two.test\n' 127.0.0.3 255.255.255.255 >"$W/hosts"
-is "$(unshare -m "$W/on_two" getent ahosts two.test | awk '/STREAM/ { printf $1 " " }')" \
-    '127.0.0.3 255.255.255.255 ' 'one without a route is the last'
-capture timeout 60 unshare -m "$W/on_two" "$HF_BUILD/tests/cli/mysql_tls" reasons "$rows"
+hosts_write 127.0.0.3 255.255.255.255
+is "$(hosts_order)" '127.0.0.3 255.255.255.255 ' 'one without a route is the last'
+capture with_hosts timeout 60 "$HF_BUILD/tests/cli/mysql_tls" reasons "$rows"
 is "$code" 0 'attempts for two seconds'
 like "$out" 'it is of another host' 'the first address is tried'
 is "$(grep -vc 'it is of another host' <<<"$out")" 0 'and each attempt is at that one'
