@@ -104,20 +104,6 @@ static void measure(struct hf_client *client, const struct hf_answer *answer)
     hf_nodes_step(&client->nodes, &event);
 }
 
-/* The reason of a node that refuses for good stays: the requests that it ends
- * with have lesser ones. */
-static void note_reason(struct hf_client *client,
-                        const struct hf_answer *answer)
-{
-    struct hf_peer *peer = &client->peers[answer->node];
-    if (peer->config != HF_OK) {
-        return;
-    }
-    peer->fault = answer->fault;
-    snprintf(peer->reason, sizeof(peer->reason), "%s",
-             answer->reason != NULL ? answer->reason : "");
-}
-
 /* Step the lock now; queue the event if the store is on the stack or an earlier
  * event is queued. */
 static void deliver(struct hf_client *client, uint64_t cookie,
@@ -206,7 +192,7 @@ void hf_client_on_answer(void *user, const struct hf_answer *answer)
     if (answer->verdict != HF_VERDICT_OK &&
         answer->verdict != HF_VERDICT_REFUSED &&
         answer->verdict != HF_VERDICT_QUEUED) {
-        note_reason(client, answer);
+        hf_client_note_fault(client, answer);
     }
     struct hf_item *item = hf_item_table_find(&client->items, answer->cookie);
     if (item == NULL) {

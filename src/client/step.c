@@ -121,6 +121,19 @@ static void note_missed(struct hf_client *client, uint16_t missed)
     }
 }
 
+void hf_client_note_fault(struct hf_client *client,
+                          const struct hf_answer *answer)
+{
+    struct hf_peer *peer = &client->peers[answer->node];
+    HF_ASSERT(answer->node < client->nodes.count);
+    if (peer->config != HF_OK) {
+        return;
+    }
+    peer->fault = answer->fault;
+    snprintf(peer->reason, sizeof(peer->reason), "%s",
+             answer->reason != NULL ? answer->reason : "");
+}
+
 static bool step_once(struct hf_client *client, struct hf_lock *lock,
                       const struct hf_event *event);
 
@@ -132,19 +145,18 @@ static bool answer_unsent(struct hf_client *client, struct hf_lock *lock,
     bool is_there = true;
     for (unsigned i = 0; is_there && i < effects->n_sends; i++) {
         const struct hf_send *send = &effects->sends[i];
-        struct hf_peer *peer = &client->peers[send->node];
         struct hf_answer answer = {.node = send->node,
                                    .verb = send->verb,
                                    .verdict = HF_VERDICT_UNSENT,
-                                   .fault = HF_NO_MEMORY};
+                                   .fault = HF_NO_MEMORY,
+                                   .reason = "out of memory"};
         struct hf_event event = {.kind = HF_EV_ANSWER,
                                  .now = client->now,
                                  .node = send->node,
                                  .verb = send->verb,
                                  .verdict = HF_VERDICT_UNSENT,
                                  .sent = client->now};
-        peer->fault = HF_NO_MEMORY;
-        snprintf(peer->reason, sizeof(peer->reason), "out of memory");
+        hf_client_note_fault(client, &answer);
         if (lock->op != NULL) {
             hf_op_note(lock->op, &answer, hf_lease_fence(hf_lock_lease(lock)));
         }

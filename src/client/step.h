@@ -22,6 +22,11 @@ enum hf_state hf_lock_state_now(struct hf_lock *lock);
 /* The worst of the handle's locks, each by the clock. */
 enum hf_state hf_lock_group_state_now(struct hf_lock *first);
 
+/* Note why a request failed, as the reason of its node. That of a node that
+ * refuses for good stays: the requests that it ends with have lesser ones. */
+void hf_client_note_fault(struct hf_client *client,
+                          const struct hf_answer *answer);
+
 /** Reserve room for one more queued event, beside the replies to all requests
  * in flight. @return false: no memory. */
 bool hf_client_reserve_event(struct hf_client *client);
