@@ -337,6 +337,15 @@ static bool is_busy(const struct hf_op *op, bool has_answer)
            op->order.wait_ms >= 0;
 }
 
+bool hf_acquire_is_stuck(const struct hf_op *op)
+{
+    struct hf_instant due =
+        hf_instant_add(op->retry.began, hf_span_ms(HF_ACQUIRE_SILENT_MS));
+    unsigned answered = (unsigned)__builtin_popcount(op->answered);
+    return answered >= op->client->nodes.quorum && op->rival.is_known &&
+           !hf_instant_before(op->client->now, due);
+}
+
 /* Those that have not replied lately are missing now. */
 static void forget_silent(struct hf_op *op, uint16_t live)
 {

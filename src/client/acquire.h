@@ -16,6 +16,13 @@ extern const struct hf_op_handlers hf_acquire_handlers;
 /** Write the holder that the last refusal named as its error. @return BUSY. */
 enum hf_status hf_acquire_write_busy(struct hf_op *op);
 
+/* A third of a try: permits that are tried then have the rest of it. */
+#define HF_ACQUIRE_SILENT_MS 300
+
+/** Whether a majority has answered, not all with a grant, and the nodes that
+ * could still grant it have been silent for HF_ACQUIRE_SILENT_MS. */
+bool hf_acquire_is_stuck(const struct hf_op *op);
+
 /* End the operation and its attempt, if it has one: the wait is over, or the
  * name is a semaphore of another size. multi_name.c ends its members with it.
  */

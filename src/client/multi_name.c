@@ -53,8 +53,8 @@
  * single name; 200 ms of that are left for the error. */
 #define FIRST_REACH_MS 4800
 
-/* After the wait: the interval at which a sweep that goes on is looked at; a
- * round trip takes as long. */
+/* The interval at which a sweep is looked at that goes on after the wait, or
+ * that may have to pass a silent node; a round trip takes as long. */
 #define DUE_AGAIN_MS 10
 
 /* ---- Finished members -------------------------------------------------- */
@@ -77,6 +77,18 @@ static void on_member(struct hf_op *op, struct hf_op *member)
 }
 
 /* ---- Steps ------------------------------------------------------------- */
+
+static bool is_try(const struct hf_bundle *bundle)
+{
+    return bundle->op.order.wait_ms == 0;
+}
+
+static void look_after(struct hf_bundle *bundle, int64_t ms)
+{
+    struct hf_client *client = bundle->op.client;
+    hf_timer_heap_set(&client->heap, &bundle->op.item,
+                      hf_instant_add(client->now, hf_span_ms(ms)));
+}
 
 /* The rest of the wait; 0: it is over; negative: without end. */
 static int64_t left_ms(const struct hf_bundle *bundle)
@@ -121,11 +133,18 @@ static void sweep(struct hf_bundle *bundle)
     }
 }
 
+/* Only a node that has long been silent could grant it. */
+static bool is_stuck(const struct hf_member *member)
+{
+    return hf_member_is_asking(member) && hf_acquire_is_stuck(&member->op);
+}
+
 /* A majority has answered its last attempt, and none could grant it. It is
- * being tried again. */
+ * being tried again, unless it is stuck. */
 static bool is_split(const struct hf_member *member)
 {
-    return hf_member_is_asking(member) && member->op.is_split;
+    return hf_member_is_asking(member) &&
+           (member->op.is_split || is_stuck(member));
 }
 
 static bool is_refused(const struct hf_member *member)
@@ -137,22 +156,24 @@ static bool is_refused(const struct hf_member *member)
 /** The locks of the part that the sweep has tried are held, or split: try as
  * many again, up to a quarter of all. A wait would ask for all of them. A try
  * does not wait for any that it has not tried, so it tries all; and when its
- * patience, or a wait, is over, the rest at once: it reports that all are
- * taken.
+ * patience, or a wait, is over, or a silent node has used up a third of it, the
+ * rest at once: it reports that all are taken.
  * @return false: the sweep is over. */
 static bool widen(struct hf_bundle *bundle, struct hf_part *part)
 {
-    unsigned last = (part->start + part->tried - 1) % part->count;
+    const struct hf_member *last =
+        &part->members[(part->start + part->tried - 1) % part->count];
     unsigned rest = part->count - part->tried;
     bool is_late = left_ms(bundle) == 0;
-    bool must_try_all = is_late || bundle->op.order.wait_ms == 0;
+    bool must_try_all = is_late || is_try(bundle);
     if (bundle->stage != HF_STAGE_SWEEP || rest == 0 ||
         (is_late && !has_time(bundle)) ||
         (!must_try_all && part->tried * 2 > part->count / 4) ||
-        !is_refused(&part->members[last])) {
+        !is_refused(last)) {
         return false;
     }
-    try_more(part, is_late || rest < part->tried ? rest : part->tried);
+    bool is_last_wave = is_late || is_stuck(last) || rest < part->tried;
+    try_more(part, is_last_wave ? rest : part->tried);
     return true;
 }
 
@@ -197,7 +218,7 @@ static bool is_unreached(const struct hf_member *member)
 
 static bool is_unanswered(const struct hf_member *member)
 {
-    return hf_member_is_asking(member) && !member->op.is_split;
+    return hf_member_is_asking(member) && !is_split(member);
 }
 
 /** The member whose status is that of the whole part: one without an answer
@@ -258,8 +279,7 @@ static void begin_patience(struct hf_bundle *bundle)
 
 static bool may_begin_patience(const struct hf_bundle *bundle)
 {
-    return bundle->op.order.wait_ms == 0 && bundle->at > 0 &&
-           !bundle->is_patient;
+    return is_try(bundle) && bundle->at > 0 && !bundle->is_patient;
 }
 
 /* Locks of `part` have not been decided. If those are split, each at nodes that
@@ -403,6 +423,8 @@ void hf_bundle_begin(struct hf_op *op)
             : hf_instant_add(bundle->began, hf_span_ms(op->order.wait_ms));
     if (op->order.wait_ms > 0) {
         hf_timer_heap_set(&op->client->heap, &op->item, bundle->until);
+    } else if (is_try(bundle) && hf_bundle_is_semaphore(bundle)) {
+        look_after(bundle, HF_ACQUIRE_SILENT_MS);
     }
     sweep(bundle);
 }
@@ -422,13 +444,19 @@ static struct hf_instant sweep_end(const struct hf_bundle *bundle)
         hf_instant_add(bundle->swept_at, hf_span_min(patience, wait)));
 }
 
-/* The wait is over: end the attempts of the part that is missing, those of a
- * sweep perhaps a little later. A sweep that tries more has its own limit. */
+/* A try passes permits that only a silent node could grant. Or a wait is over:
+ * end the attempts of the part that is missing, those of a sweep perhaps a
+ * little later. A sweep that tries more has its own limit. */
 static void on_due(struct hf_op *op)
 {
     struct hf_bundle *bundle = hf_bundle_of(op);
     HF_ASSERT(bundle->at < bundle->n_parts); /* else it is handed out */
     struct hf_part *part = &bundle->parts[bundle->at];
+    if (is_try(bundle) && !bundle->is_patient) {
+        pass_splits(bundle, part);
+        look_after(bundle, DUE_AGAIN_MS);
+        return;
+    }
     bool is_sweep = bundle->stage == HF_STAGE_SWEEP;
     bool is_wide = is_sweep && part->tried > 1;
     bool must_end =
@@ -443,9 +471,7 @@ static void on_due(struct hf_op *op)
             hf_acquire_end(&part->members[i].op);
         }
     }
-    hf_timer_heap_set(
-        &op->client->heap, &op->item,
-        hf_instant_add(op->client->now, hf_span_ms(DUE_AGAIN_MS)));
+    look_after(bundle, DUE_AGAIN_MS);
 }
 
 /* It is done: all its locks are linked to a handle. */

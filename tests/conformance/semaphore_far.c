@@ -138,6 +138,46 @@ static void test_no_time(int way_ms)
     hf_client_close(client);
 }
 
+/* Of three servers one is silent for longer than a try lasts, and another one
+ * holds a permit for another library: only the silent one could grant that one.
+ * The others are granted by two. */
+static void test_silent_node(void)
+{
+    enum { NODES = 3, PERMITS = 4 };
+    struct server servers[NODES];
+    struct hf_client *client = NULL;
+    struct hf_error error;
+    char urls[1000] = "";
+    for (int i = 0; i < NODES; i++) {
+        server_start(&servers[i], NULL);
+        size_t len = strlen(urls);
+        snprintf(urls + len, sizeof(urls) - len,
+                 "%sredis+unix://%s?quarantine=off&node_timeout=3s",
+                 i > 0 ? " " : "", servers[i].path);
+    }
+    ok(hf_client_open(urls, NULL, &client, &error) == HF_OK, "opened: %s",
+       error.text);
+    connect_first(client);
+    for (int i = 1; i < PERMITS; i++) {
+        told(&servers[0], "SET lock:n#%d other PX 600000", i);
+    }
+    kill(servers[2].pid, SIGSTOP);
+    for (int i = 0; i < 4; i++) {
+        int got = try_permit(client, PERMITS, 0, &error);
+        ok(got == 0, "beside a silent server: the one that is free: %d %s", got,
+           error.text);
+    }
+    told(&servers[0], "SET lock:n#0 other PX 600000");
+    int got = try_permit(client, PERMITS, 0, &error);
+    ok(got == -1 && error.status == HF_BUSY,
+       "beside a silent server: all are taken: %d %s", got, error.text);
+    kill(servers[2].pid, SIGCONT);
+    hf_client_close(client);
+    for (int i = 0; i < NODES; i++) {
+        server_remove(&servers[i]);
+    }
+}
+
 int main(void)
 {
     server_start(&server, NULL);
@@ -149,6 +189,7 @@ int main(void)
     test_last_one(4, 3, 0);
     test_no_time(LONGER_WAY_MS);
     test_no_time(LONGEST_WAY_MS);
+    test_silent_node();
     proxy_end(&proxy);
     server_remove(&server);
     return tap_done();
