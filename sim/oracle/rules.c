@@ -127,6 +127,9 @@ bool sim_oracle_promises(const struct sim_oracle *oracle, enum sim_rule rule)
         needs_memory) {
         return false;
     }
+    if (rule == SIM_FOREIGN && oracle->forgot_ns >= 0) {
+        return false; /* an unsynced write of a durable server is lost, too */
+    }
     if (rule == SIM_RESERVE && story->regime == SIM_LOCAL &&
         has_reboot(story)) {
         return false;
