@@ -138,6 +138,7 @@ void sim_oracle_calm(struct sim_oracle *oracle)
 {
     oracle->calm_ns = oracle->world->now_ns;
     oracle->bound_ns = sim_oracle_bound_ns(oracle->world->story);
+    oracle->set_back_ns = set_back_ns(oracle->world->story);
 }
 
 /* ---- RESIDUE ----------------------------------------------------------- */

@@ -65,7 +65,8 @@ static bool is_watching(const struct sim_oracle *oracle)
 {
     return !has_faults(oracle) || is_local(oracle) ||
            (oracle->calm_ns >= 0 &&
-            oracle->world->now_ns > oracle->calm_ns + 2 * SIM_CLAIM_NS_MAX +
+            oracle->world->now_ns > oracle->calm_ns + oracle->set_back_ns +
+                                        2 * SIM_CLAIM_NS_MAX +
                                         4 * sim_reach_way_ns(oracle->world));
 }
 

@@ -189,7 +189,8 @@ struct sim_oracle {
     int64_t later_ns;  /* how long "later" is (rules.c) */
     int64_t calm_ns;   /* when faults ended; -1: not yet */
     int64_t bound_ns;
-    bool has_expired; /* clock jumps may have expired counters */
+    int64_t set_back_ns; /* leases and places last longer by that, at most */
+    bool has_expired;    /* clock jumps may have expired counters */
     /* A fault may affect requests of the process to the node until then. */
     int64_t disturbed_ns[SIM_PROCESSES_MAX][SIM_NODES_MAX];
     int64_t apart_ns[SIM_PROCESSES_MAX][SIM_NODES_MAX]; /* last time the node
