@@ -10,6 +10,9 @@
 #include <holdfast/holdfast.h>
 #include <stdio.h>
 
+/* Half of the longest time of a world, in milliseconds. */
+#define BREAK_MS_MAX INT64_C(1800000)
+
 static struct sim_oracle *oracle_of(const struct sim_workload *lane)
 {
     return lane->process->world->oracle;
@@ -87,13 +90,15 @@ void sim_workload_reserve(struct sim_workload *lane)
 
 /* ---- Breaking ------------------------------------------------------------ */
 
-/* A break whose wait would be longer is given up, and returns the name. */
+/* A break whose wait would be longer is given up, and returns the name; an
+ * endless one too, if it meets a lock of another library at a server whose
+ * clock was set back: unlike a lease of Holdfast that one has no limit. */
 static bool may_wait(void *user, const struct hf_holder *holder,
                      int64_t wait_ms)
 {
     const struct sim_turn *turn = user;
     (void)holder;
-    return turn->wait_ms < 0 || wait_ms <= turn->wait_ms;
+    return wait_ms <= (turn->wait_ms < 0 ? BREAK_MS_MAX : turn->wait_ms);
 }
 
 static void break_name(struct sim_workload *lane, bool now)
