@@ -132,6 +132,15 @@ static bool has_other_lanes(const struct sim_workload *lane)
     return false;
 }
 
+static int64_t turn_begun_ns(const struct sim_oracle *oracle,
+                             const struct sim_workload *lane)
+{
+    HF_ASSERT(lane->number <= oracle->n_records);
+    const struct sim_live *live =
+        lane->number > 0 ? oracle->records[lane->number - 1].live : NULL;
+    return live != NULL ? live->begun_ns : oracle->world->now_ns;
+}
+
 void sim_oracle_calls(struct sim_oracle *oracle,
                       const struct sim_workload *lane,
                       const struct sim_call *what)
@@ -144,6 +153,7 @@ void sim_oracle_calls(struct sim_oracle *oracle,
         .process = lane->process,
         .turn = lane->turn,
         .has_rivals_within = has_other_lanes(lane),
+        .turn_ns = turn_begun_ns(oracle, lane),
         .begun_ns = world->now_ns,
         .begun_clock_ns = sim_process_clock(lane->process, world->now_ns).ns,
         .ms = what->ms,

@@ -39,6 +39,7 @@ struct sim_asking {
     const struct sim_process *process;
     const struct sim_turn *turn;
     bool has_rivals_within; /* other lanes of its process (answer.c) */
+    int64_t turn_ns;        /* its turn began */
     int64_t begun_ns;
     int64_t begun_clock_ns; /* by the clock of its process */
     int64_t ms;

@@ -123,20 +123,22 @@ static bool has_time(const struct sim_oracle *oracle,
            (!waits || call->ms * SIM_MS > 12 * trip_ns * call->n_wants);
 }
 
-/* Nodes that had no reason not to vote, from before the call began. A try fails
- * at once if the client takes every node to be down. A client without a call
- * under way does not maintain its connections, so for a try a fault at any
- * earlier time counts. */
+/* Nodes that had no reason not to vote, from before the call began. A client
+ * without a lock or a call under way does not maintain its connections, and any
+ * call but a wait is over before a reconnect is: it fails at once if the client
+ * takes every node to be down. So for these a fault at any earlier time counts,
+ * unless the turn is old enough for the reconnect. */
 static unsigned well_nodes(const struct sim_oracle *oracle,
                            const struct sim_asking *call)
 {
     enum sim_regime regime = oracle->world->story->regime;
     bool is_unclear = regime == SIM_WILD_CLOCKS || regime == SIM_AMNESIA_WILD ||
                       regime == SIM_BOOT_CLOCKS || regime == SIM_FAILOVER;
-    bool is_try = acquires(call) && call->ms == 0;
+    bool waits = call->kind == SIM_CALL_ACQUIRE && call->ms != 0;
+    bool is_ready = waits || call->begun_ns - call->turn_ns >= SIM_SETTLE_NS;
     return is_unclear || !has_time(oracle, call)
                ? 0
-               : sim_reach_well(call->process, is_try ? 0 : call->begun_ns);
+               : sim_reach_well(call->process, is_ready ? call->begun_ns : 0);
 }
 
 static int64_t elapsed_ns(const struct sim_asking *call)
