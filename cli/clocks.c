@@ -8,21 +8,21 @@
 #include <sys/timerfd.h>
 #include <time.h>
 
-int64_t cli_time_now_ns(void)
+struct hf_instant cli_time_now(void)
 {
     struct timespec now;
     (void)clock_gettime(CLOCK_BOOTTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    return (struct hf_instant){(int64_t)now.tv_sec * 1000000000 + now.tv_nsec};
 }
 
-void cli_time_set_timer(int fd, int64_t at_ns)
+void cli_time_set_timer(int fd, struct hf_instant at)
 {
     struct itimerspec when = {.it_interval = {0, 0}};
-    if (at_ns != INT64_MAX) {
+    if (!hf_instant_is_never(at)) {
         /* Never 0, which would disarm it. */
-        at_ns = at_ns < 1 ? 1 : at_ns;
-        when.it_value.tv_sec = (time_t)(at_ns / 1000000000);
-        when.it_value.tv_nsec = (long)(at_ns % 1000000000);
+        int64_t ns = at.ns < 1 ? 1 : at.ns;
+        when.it_value.tv_sec = (time_t)(ns / 1000000000);
+        when.it_value.tv_nsec = (long)(ns % 1000000000);
     }
     (void)timerfd_settime(fd, TFD_TIMER_ABSTIME, &when, NULL);
 }

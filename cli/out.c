@@ -17,7 +17,7 @@ void cli_out_init(struct cli_out *out, int fd)
     out->error = 0;
     out->has_one = false;
     out->hides = fd == STDERR_FILENO;
-    out->until_ns = INT64_MAX;
+    out->until = HF_NEVER;
     out->len = 0;
     out->room = sizeof(out->own);
     out->text = out->own;
@@ -26,7 +26,8 @@ void cli_out_init(struct cli_out *out, int fd)
 void cli_out_init_brief(struct cli_out *out, int fd)
 {
     cli_out_init(out, fd);
-    out->until_ns = cli_time_now_ns() + CLI_OUT_PATIENCE_MS * CLI_NS_PER_MS;
+    out->until =
+        hf_instant_add(cli_time_now(), hf_span_ms(CLI_OUT_PATIENCE_MS));
 }
 
 void cli_out_init_text(struct cli_out *out, char *text, size_t room)
@@ -48,8 +49,8 @@ static bool wait_writable(int fd)
 static bool has_reader(const struct cli_out *out)
 {
     struct pollfd ready = {.fd = out->fd, .events = POLLOUT};
-    int64_t left_ms = (out->until_ns - cli_time_now_ns()) / CLI_NS_PER_MS + 1;
-    return poll(&ready, 1, left_ms > 0 ? (int)left_ms : 0) != 0;
+    struct hf_span left = hf_instant_until(cli_time_now(), out->until);
+    return poll(&ready, 1, (int)hf_span_ms_ceil(left)) != 0;
 }
 
 bool cli_out_flush(struct cli_out *out)
@@ -59,7 +60,7 @@ bool cli_out_flush(struct cli_out *out)
         return true;
     }
     while (out->error == 0 && done < out->len) {
-        bool is_brief = out->until_ns != INT64_MAX;
+        bool is_brief = !hf_instant_is_never(out->until);
         if (is_brief && !has_reader(out)) {
             out->error = EAGAIN;
             break;

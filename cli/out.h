@@ -12,6 +12,8 @@
 #ifndef CLI_OUT_H
 #define CLI_OUT_H
 
+#include "base/time.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,8 +31,7 @@ struct cli_out {
     bool has_one; /* JSON: a member was written */
     bool hides;   /* passwords in URLs become stars: a URL may be typed where
                      none belongs, and a line on stderr quotes it */
-    int64_t until_ns; /* until then it waits for a reader; INT64_MAX: for ever
-                       */
+    struct hf_instant until; /* until then it waits for a reader */
     size_t len;
     size_t room;
     char *text;

@@ -76,11 +76,12 @@ int cli_owner_text_print(struct hf_client *client, struct hf_lock *lock,
     char owner[HF_OWNER_TEXT_MAX];
     struct cli_out out;
     uint64_t fence = hf_lock_fence(lock);
-    int64_t end_ns =
-        cli_time_now_ns(); /* first: a pause must only shorten it */
-    end_ns += hf_lock_remaining_ms(lock) * CLI_NS_PER_MS;
+    struct hf_instant now = cli_time_now(); /* first: a pause must only shorten
+                                               the lease */
+    struct hf_instant end =
+        hf_instant_add(now, hf_span_ms(hf_lock_remaining_ms(lock)));
     enum hf_status status = hf_lock_detach(lock, owner); /* takes time */
-    int64_t left_ms = (end_ns - cli_time_now_ns()) / CLI_NS_PER_MS;
+    int64_t left_ms = hf_span_ms_floor(hf_instant_until(cli_time_now(), end));
     if (status == HF_UNSUPPORTED) {
         (void)hf_lock_release(lock);
         return cli_message(cli_exit_code(status), args->name,

@@ -37,10 +37,10 @@
 
 /* Two readings of the end of a lease that was not renewed differ by at most
  * this. */
-#define SAME_END_NS (1000 * CLI_NS_PER_MS)
+#define SAME_END_MS 1000
 
 /* Longest wait for a keeper that is writing the line; it may be stopped. */
-#define HIDE_NS (200 * CLI_NS_PER_MS)
+#define HIDE_MS 200
 
 /* To the first column, and clear the line. */
 #define CLEAR "\r\033[K"
@@ -54,9 +54,9 @@ void cli_line_init(struct cli_line *line, bool is_wanted, pid_t foreground,
         .is_wanted = is_wanted && isatty(STDERR_FILENO) != 0,
         .foreground = foreground,
         .gate = gate,
-        .began_ns = cli_time_now_ns(),
+        .began = cli_time_now(),
     };
-    line->next_ns = line->began_ns + SHOW_EVERY_MS * CLI_NS_PER_MS;
+    line->next = hf_instant_add(line->began, hf_span_ms(SHOW_EVERY_MS));
 }
 
 int cli_line_timeout(const struct cli_line *line)
@@ -64,9 +64,7 @@ int cli_line_timeout(const struct cli_line *line)
     if (!line->is_wanted) {
         return -1;
     }
-    int64_t left_ns = line->next_ns - cli_time_now_ns();
-    return left_ns <= 0 ? 0
-                        : (int)((left_ns + CLI_NS_PER_MS - 1) / CLI_NS_PER_MS);
+    return (int)hf_span_ms_ceil(hf_instant_until(cli_time_now(), line->next));
 }
 
 /* ---- The terminal ------------------------------------------------------ */
@@ -121,9 +119,9 @@ void cli_line_clear(struct cli_line *line)
 /* @return false if it is still being written. */
 static bool hide(struct cli_line_gate *gate)
 {
-    int64_t end_ns = cli_time_now_ns() + HIDE_NS;
+    struct hf_instant end = hf_instant_add(cli_time_now(), hf_span_ms(HIDE_MS));
     while (!enter_gate(gate, GATE_HIDDEN)) {
-        if (cli_time_now_ns() >= end_ns) {
+        if (!hf_instant_before(cli_time_now(), end)) {
             return false;
         }
         (void)sched_yield();
@@ -175,7 +173,8 @@ static void put_head(struct cli_out *out, const struct cli_line *line,
                      const void *name, size_t name_len, size_t rest)
 {
     char text[CLI_DURATION_TEXT];
-    int64_t waited_ms = (cli_time_now_ns() - line->began_ns) / CLI_NS_PER_MS;
+    int64_t waited_ms =
+        hf_span_ms_floor(hf_instant_until(line->began, cli_time_now()));
     cli_out_text(out, "waiting ");
     cli_out_text(out, cli_duration_text(waited_ms - waited_ms % 1000, text));
     cli_out_text(out, " for ");
@@ -188,12 +187,14 @@ static void put_head(struct cli_out *out, const struct cli_line *line,
  * little to tell.) */
 static bool note_renewal(struct cli_line *line, const struct cli_holder *holder)
 {
-    int64_t end_ns = cli_time_now_ns() + holder->remaining_ms * CLI_NS_PER_MS;
+    struct hf_instant end =
+        hf_instant_add(cli_time_now(), hf_span_ms(holder->remaining_ms));
     if (strcmp(line->owner, holder->owner) != 0) {
         memcpy(line->owner, holder->owner, sizeof(line->owner));
-        line->end_ns = end_ns;
+        line->lease_end = end;
         line->is_renewed = false;
-    } else if (end_ns > line->end_ns + SAME_END_NS) {
+    } else if (hf_instant_until(line->lease_end, end).ns >
+               hf_span_ms(SAME_END_MS).ns) {
         line->is_renewed = true;
     }
     return line->is_renewed;
@@ -399,10 +400,10 @@ void cli_line_tick(struct cli_line *line, struct hf_client *client,
     char text[LINE_ROOM];
     struct cli_out out;
     struct cli_waiting waiting;
-    if (!line->is_wanted || cli_time_now_ns() < line->next_ns) {
+    if (!line->is_wanted || hf_instant_before(cli_time_now(), line->next)) {
         return;
     }
-    line->next_ns = cli_time_now_ns() + SHOW_EVERY_MS * CLI_NS_PER_MS;
+    line->next = hf_instant_add(cli_time_now(), hf_span_ms(SHOW_EVERY_MS));
     cli_out_init_text(&out, text, sizeof(text));
     if (!put_unavailable(&out, line, client, request)) {
         if (cli_waiting(op, &waiting)) {

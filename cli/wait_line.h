@@ -20,6 +20,8 @@
 #ifndef CLI_WAIT_LINE_H
 #define CLI_WAIT_LINE_H
 
+#include "base/time.h"
+
 #include <holdfast/holdfast.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -38,11 +40,11 @@ struct cli_line {
     bool is_wanted;   /* stderr is a terminal, and the wait is to be shown */
     pid_t foreground; /* the process group for which it is shown */
     struct cli_line_gate *gate;
-    int64_t began_ns;
-    int64_t next_ns;
+    struct hf_instant began;
+    struct hf_instant next; /* when it is written again */
     /* the lease that was read last, to detect a renewal */
     char owner[HF_OWNER_TEXT_MAX];
-    int64_t end_ns;
+    struct hf_instant lease_end;
     bool is_renewed;
 };
 

@@ -59,13 +59,14 @@ static void check_last_timer(const struct cli_ipc *link, struct fuzz_input *in)
 {
     struct itimerspec left;
     uint64_t any = fuzz_u64(in);
-    int64_t at_ns = any % 8 == 0 ? CLI_LINK_NEVER : (int64_t)any;
-    cli_ipc_set_last_timer(link, at_ns);
-    bool is_over = at_ns <= cli_time_now_ns();
+    struct hf_instant at =
+        any % 8 == 0 ? HF_NEVER : (struct hf_instant){(int64_t)any};
+    cli_ipc_set_last_timer(link, at);
+    bool is_over = !hf_instant_before(cli_time_now(), at);
     FUZZ_CHECK(timerfd_gettime(link->last_timer, &left) == 0);
     bool is_set = left.it_value.tv_sec != 0 || left.it_value.tv_nsec != 0;
     FUZZ_CHECK(left.it_interval.tv_sec == 0 && left.it_interval.tv_nsec == 0);
-    FUZZ_CHECK(at_ns == CLI_LINK_NEVER ? !is_set : is_set || is_over);
+    FUZZ_CHECK(hf_instant_is_never(at) ? !is_set : is_set || is_over);
     FUZZ_CHECK(cli_ipc_read_last_timer(link) == is_over);
 }
 

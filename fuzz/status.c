@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* link: -Wl,--wrap=cli_time_now_ns */
+/* link: -Wl,--wrap=cli_time_now */
 /* The lines of --status-fd, which programs read: one JSON object a line, of
  * printable characters. Every name can be decoded from it byte for byte.
  *
@@ -14,10 +14,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-int64_t __wrap_cli_time_now_ns(void);
-int64_t __wrap_cli_time_now_ns(void)
+struct hf_instant __wrap_cli_time_now(void);
+struct hf_instant __wrap_cli_time_now(void)
 {
-    return 0;
+    return (struct hf_instant){0};
 }
 
 static const char *skip_text(const char *at, const char *expected)

@@ -257,16 +257,17 @@ enum hf_status cli_view_look_name(struct cli_view *view,
 bool cli_view_pause(struct hf_client *client, int64_t ms, int wake_fd,
                     int out_fd)
 {
-    int64_t end_ns = cli_time_now_ns() + ms * CLI_NS_PER_MS;
+    struct hf_instant end =
+        hf_instant_add(cli_time_now(), hf_span_ms_or_max(ms));
     struct pollfd fds[] = {
         {.fd = hf_client_fd(client), .events = POLLIN},
         {.fd = wake_fd, .events = POLLIN},
         {.fd = out_fd, .events = 0},
     };
     for (;;) {
-        int64_t left_ns = end_ns - cli_time_now_ns();
-        int64_t left_ms = (left_ns + CLI_NS_PER_MS - 1) / CLI_NS_PER_MS;
-        if (ms >= 0 && left_ns <= 0) {
+        int64_t left_ms =
+            hf_span_ms_ceil(hf_instant_until(cli_time_now(), end));
+        if (left_ms == 0) {
             return true;
         }
         int timeout_ms = left_ms < INT_MAX ? (int)left_ms : INT_MAX;

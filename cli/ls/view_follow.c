@@ -50,7 +50,7 @@ struct follow {
     struct cli_view views[2];
     int latest; /* its index in views */
     bool has_view;
-    int64_t seen_ns;
+    struct hf_instant seen; /* when the latest was read */
 };
 
 /* ---- Signals ----------------------------------------------------------- */
@@ -111,10 +111,11 @@ static void put_line(struct cli_out *out, const char *text)
 
 static void put_time(struct cli_out *out)
 {
-    int64_t now_ms = cli_time_wall_ms();
-    char digits[] = {'.', (char)('0' + now_ms / 100 % 10),
-                     (char)('0' + now_ms / 10 % 10), (char)('0' + now_ms % 10)};
-    cli_time_text(out, now_ms / 1000);
+    int64_t wall_ms = cli_time_wall_ms();
+    char digits[] = {'.', (char)('0' + wall_ms / 100 % 10),
+                     (char)('0' + wall_ms / 10 % 10),
+                     (char)('0' + wall_ms % 10)};
+    cli_time_text(out, wall_ms / 1000);
     cli_out_bytes(out, digits, sizeof(digits));
     cli_out_text(out, "  ");
 }
@@ -341,7 +342,7 @@ static void put_completeness(struct follow *follow)
 
 static void compare(struct follow *follow)
 {
-    int64_t now_ns = cli_time_now_ns();
+    struct hf_instant at = cli_time_now();
     struct cli_view *now = &follow->views[follow->latest];
     struct cli_view *before = &follow->views[1 - follow->latest];
     if (follow->is_away) {
@@ -350,10 +351,10 @@ static void compare(struct follow *follow)
     follow->is_away = false;
     put_completeness(follow);
     cli_view_diff(follow->has_view ? before : NULL, now,
-                  (now_ns - follow->seen_ns) / CLI_NS_PER_MS, on_change,
-                  follow);
+                  hf_span_ms_floor(hf_instant_until(follow->seen, at)),
+                  on_change, follow);
     cli_view_fini(before);
-    follow->seen_ns = now_ns;
+    follow->seen = at;
     follow->has_view = true;
 }
 
@@ -396,9 +397,10 @@ static int look(struct follow *follow)
 static int go_on(struct follow *follow)
 {
     for (;;) {
-        int64_t began_ns = cli_time_now_ns();
+        struct hf_instant began = cli_time_now();
         int code = look(follow);
-        int64_t took_ms = (cli_time_now_ns() - began_ns) / CLI_NS_PER_MS;
+        int64_t took_ms =
+            hf_span_ms_floor(hf_instant_until(began, cli_time_now()));
         int64_t rest_ms = follow->interval_ms - took_ms;
         if (code != 0) {
             return code;

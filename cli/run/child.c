@@ -53,7 +53,7 @@ static int become(void *arg)
     cli_signals_restore(how->signals);
     /* All processes may have been stopped since the lock was acquired. So the
      * clock is read last, with only an execve(2) between it and the command. */
-    if (cli_time_now_ns() >= how->until_ns) {
+    if (!hf_instant_before(cli_time_now(), how->until)) {
         atomic_store(&how->shared->exec_errno, ETIME);
         return CLI_EXIT_LOST;
     }

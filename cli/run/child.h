@@ -3,6 +3,7 @@
 #ifndef CLI_CHILD_H
 #define CLI_CHILD_H
 
+#include "base/time.h"
 #include "run/ipc.h"
 #include "run/term.h"
 #include "signals.h"
@@ -22,7 +23,7 @@ struct cli_child_start {
     const struct cli_term *term; /* its terminal goes to the command */
     pid_t foreground;            /* if this group has it */
     struct cli_shared *shared;   /* exec_errno; ETIME: not in time */
-    int64_t until_ns;            /* CLOCK_BOOTTIME: not executed after this */
+    struct hf_instant until;     /* not executed after this */
 };
 
 /* Fork and execute. If exec fails, the process ends, and cli_child_code() has

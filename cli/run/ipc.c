@@ -30,9 +30,9 @@ bool cli_ipc_open(struct cli_ipc *link)
            0;
 }
 
-void cli_ipc_set_last_timer(const struct cli_ipc *link, int64_t at_ns)
+void cli_ipc_set_last_timer(const struct cli_ipc *link, struct hf_instant at)
 {
-    cli_time_set_timer(link->last_timer, at_ns);
+    cli_time_set_timer(link->last_timer, at);
 }
 
 bool cli_ipc_read_last_timer(const struct cli_ipc *link)

@@ -8,7 +8,7 @@
  *     cli_ipc_open(&link);                     before the fork
  *     close(link.fds[1]);                      in the wrapper
  *     close(link.fds[0]);                      in the keeper
- *     cli_ipc_set_last_timer(&link, at_ns);    keeper: at each renewal
+ *     cli_ipc_set_last_timer(&link, at);       keeper: at each renewal
  *     cli_ipc_read_last_timer(&link);          wrapper: when it is readable
  *     cli_ipc_send(fd, CLI_LINK_SIGNAL, n);    either, by its own end
  *     while ((word = cli_ipc_read(fd)).kind != CLI_LINK_NONE && …GONE)
@@ -18,6 +18,7 @@
 #ifndef CLI_IPC_H
 #define CLI_IPC_H
 
+#include "base/time.h"
 #include "run/interrupt.h"
 #include "status.h"
 #include "wait_line.h"
@@ -80,10 +81,9 @@ struct cli_ipc {
 /* @return false with errno set. */
 bool cli_ipc_open(struct cli_ipc *link);
 
-/* In the keeper: the wrapper ends the command at @p at_ns (CLOCK_BOOTTIME)
- * unless it is set again before. CLI_LINK_NEVER: it is off. */
-#define CLI_LINK_NEVER INT64_MAX
-void cli_ipc_set_last_timer(const struct cli_ipc *link, int64_t at_ns);
+/* In the keeper: the wrapper ends the command at @p at unless it is set again
+ * before. HF_NEVER: it is off. */
+void cli_ipc_set_last_timer(const struct cli_ipc *link, struct hf_instant at);
 
 /* In the wrapper: true if the last timer has expired. False if the keeper set
  * it again after its descriptor became readable. Never blocks. */

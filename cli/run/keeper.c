@@ -58,6 +58,7 @@ static int set_up(struct cli_keeper *keeper)
     (void)sigemptyset(&keeper->handed);
     (void)sigemptyset(&wanted);
     (void)sigaddset(&wanted, SIGCHLD);
+    cli_keeper_signals_init(&keeper->own);
     cli_keeper_signals_add(keeper, &wanted);
     keeper->signals = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
     keeper->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -186,12 +187,10 @@ static int start_command(struct cli_keeper *keeper)
         .term = &keeper->term,
         .foreground = run->link.wrapper_group,
         .shared = run->link.shared,
-        .until_ns = keeper->lock != NULL
-                        ? keeper->deadline_ns - keeper->margin_ns
-                        : INT64_MAX,
+        .until = hf_instant_sub(keeper->deadline, keeper->margin),
     };
     /* With the lock, something ends the command when the lease does. */
-    HF_ASSERT(keeper->lock == NULL || keeper->deadline_ns != INT64_MAX);
+    HF_ASSERT((keeper->lock == NULL) == hf_instant_is_never(keeper->deadline));
     int code = cover_wrapper(keeper);
     if (code != 0) {
         return code;
@@ -209,10 +208,10 @@ static int start_command(struct cli_keeper *keeper)
 
 static void set_timer(struct cli_keeper *keeper)
 {
-    int64_t at_ns = cli_keeper_next(keeper);
-    if (at_ns != keeper->timer_ns) {
-        keeper->timer_ns = at_ns;
-        cli_time_set_timer(keeper->timer, at_ns);
+    struct hf_instant at = cli_keeper_next(keeper);
+    if (at.ns != keeper->timer_at.ns) {
+        keeper->timer_at = at;
+        cli_time_set_timer(keeper->timer, at);
     }
 }
 
@@ -246,7 +245,7 @@ static void serve(struct cli_keeper *keeper, struct pollfd *fds)
     uint64_t ticks;
     if (fds[POLLED_TIMER].revents != 0) {
         (void)!read(keeper->timer, &ticks, sizeof(ticks));
-        keeper->timer_ns = 0; /* expired: it must be set again */
+        keeper->timer_at = HF_LONG_AGO; /* expired: it must be set again */
     }
     if (fds[POLLED_SIGNALS].revents != 0) {
         reap(keeper);
@@ -255,7 +254,7 @@ static void serve(struct cli_keeper *keeper, struct pollfd *fds)
         fds[POLLED_LINK].fd = -1;
         cli_keeper_end(keeper, CLI_WHY_WRAPPER);
     }
-    bool is_over = keeper->child.is_over && keeper->drain_ns == 0;
+    bool is_over = keeper->child.is_over && !cli_keeper_is_draining(keeper);
     if (fds[POLLED_CLIENT].revents != 0 && !is_over) {
         hf_client_process(keeper->client);
         cli_keeper_look(keeper);
@@ -283,7 +282,7 @@ static void watch(struct cli_keeper *keeper)
             serve(keeper, fds);
         }
         /* After the link: it may have the same signal from the wrapper. */
-        cli_keeper_signals_hand_on(keeper, cli_time_now_ns());
+        cli_keeper_signals_hand_on(keeper, cli_time_now());
     }
     if (keeper->why != CLI_WHY_NONE) {
         /* The command ended; its descendants may not have. */
@@ -296,9 +295,10 @@ static void watch(struct cli_keeper *keeper)
 /* Length of the reservation: --min-hold counts from the start. */
 static int64_t reserve_ms(const struct cli_keeper *keeper)
 {
-    HF_ASSERT(keeper->started_ns > 0);
+    HF_ASSERT(!hf_instant_is_never(keeper->started));
     int64_t hold_ms = keeper->args->min_hold_ms;
-    int64_t gone_ms = (cli_time_now_ns() - keeper->started_ns) / CLI_NS_PER_MS;
+    int64_t gone_ms =
+        hf_span_ms_floor(hf_instant_until(keeper->started, cli_time_now()));
     return hold_ms > gone_ms ? hold_ms - gone_ms : 0;
 }
 
@@ -318,7 +318,7 @@ static bool give_back(struct cli_keeper *keeper, bool has_run)
         return true;
     }
     if (keeper->survivor == 0) {
-        cli_ipc_set_last_timer(&keeper->run->link, CLI_LINK_NEVER);
+        cli_ipc_set_last_timer(&keeper->run->link, HF_NEVER);
     }
     cli_keeper_unmark(keeper, has_run);
     keeper->lock = NULL;
@@ -339,7 +339,7 @@ static bool give_back(struct cli_keeper *keeper, bool has_run)
 
 static int run_command(struct cli_keeper *keeper)
 {
-    HF_ASSERT(keeper->started_ns > 0); /* cli_keeper_begin() */
+    HF_ASSERT(!hf_instant_is_never(keeper->started)); /* cli_keeper_begin() */
     int code = start_command(keeper);
     if (code != 0) {
         (void)give_back(keeper, false);
@@ -350,7 +350,7 @@ static int run_command(struct cli_keeper *keeper)
     }
     watch(keeper);
     cli_keeper_signals_end(keeper);
-    if (keeper->drain_ns == 0) {
+    if (!cli_keeper_is_draining(keeper)) {
         cli_keeper_give_terminal(keeper);
     }
     bool has_run = atomic_load(&keeper->run->link.shared->exec_errno) == 0;
@@ -449,7 +449,11 @@ void cli_keeper(struct cli_run *run)
         .args = run->args,
         .link = run->link.fds[1],
         .status = &run->link.shared->status,
-        .deadline_ns = INT64_MAX,
+        .timer_at = HF_LONG_AGO,
+        .started = HF_NEVER,
+        .deadline = HF_NEVER,
+        .terminated = HF_NEVER,
+        .drain_end = HF_NEVER,
     };
     int code = set_up(&keeper);
     if (code == 0) {

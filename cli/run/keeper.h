@@ -19,6 +19,7 @@
 #define CLI_KEEPER_H
 
 #include "acquire.h"
+#include "base/time.h"
 #include "run/child.h"
 #include "run/interrupt.h"
 #include "run/lost_to.h"
@@ -46,11 +47,13 @@ enum cli_why {
  * in the order of its table. */
 #define CLI_OWN_SIGNALS 4
 struct cli_own {
-    int64_t due_ns[CLI_OWN_SIGNALS];  /* when it is handed on; 0: none came */
-    int64_t sent_ns[CLI_OWN_SIGNALS]; /* when the wrapper last sent it; 0 */
+    struct hf_instant due[CLI_OWN_SIGNALS];  /* when it is handed on, or
+                                                HF_NEVER: none came */
+    struct hf_instant sent[CLI_OWN_SIGNALS]; /* when the wrapper last sent it,
+                                                or HF_LONG_AGO */
 };
 
-/* The state of the keeper. Times are CLOCK_BOOTTIME in nanoseconds. */
+/* The state of the keeper. */
 struct cli_keeper {
     struct cli_run *run;
     const struct cli_args *args;
@@ -58,24 +61,27 @@ struct cli_keeper {
     int signals; /* SIGCHLD, and our own */
     int wake;    /* epoll of `link` and `signals` */
     int timer;
-    int64_t timer_ns; /* the time that it is set to */
+    struct hf_instant timer_at; /* the time that it is set to */
     struct hf_client *client;
     struct hf_lock *lock; /* NULL: running without (--on-unreachable run) */
     enum hf_state state;  /* as it was last seen */
     struct cli_status *status; /* shared with the wrapper */
     struct cli_term term;
     struct cli_child child;
-    int64_t started_ns;  /* when the lock was acquired; 0: it was not, or was
-                            lost before the command could begin */
-    int64_t deadline_ns; /* end of the lease, INT64_MAX without one */
-    int64_t grace_ns;    /* from SIGTERM to SIGKILL */
-    int64_t margin_ns;   /* from SIGKILL to the deadline */
+    struct hf_instant started;  /* when the lock was acquired; HF_NEVER: it was
+                                   not, or was lost before the command could
+                                   begin */
+    struct hf_instant deadline; /* end of the lease; HF_NEVER without one */
+    struct hf_span grace;       /* from SIGTERM to SIGKILL */
+    struct hf_span margin;      /* from SIGKILL to the deadline */
     enum cli_why why;
-    int64_t ending_ns;     /* when SIGTERM was sent */
-    int64_t drain_ns;      /* the command was ended by a signal: its descendants
-                              are killed then; 0: it was not */
-    bool is_alone;         /* no descendant is left */
-    bool is_lost;          /* the lock was lost */
+    struct hf_instant terminated; /* when SIGTERM was sent; HF_NEVER: it was
+                                     not */
+    struct hf_instant drain_end;  /* the command was ended by a signal: its
+                                     descendants are killed then; HF_NEVER: it
+                                     was not */
+    bool is_alone;                /* no descendant is left */
+    bool is_lost;                 /* the lock was lost */
     bool is_lost_by_reply; /* lost by replies of a majority, before the deadline
                             */
     struct cli_lost lost;  /* is_lost_by_reply: the present holder */
@@ -117,7 +123,13 @@ void cli_keeper_cover(struct cli_keeper *keeper);
 bool cli_keeper_enforce(struct cli_keeper *keeper);
 
 /* keeper_deadline.c: when cli_keeper_enforce() must be called next. */
-int64_t cli_keeper_next(const struct cli_keeper *keeper);
+struct hf_instant cli_keeper_next(const struct cli_keeper *keeper);
+
+/* The command was ended by a signal, and its descendants are waited for. */
+static inline bool cli_keeper_is_draining(const struct cli_keeper *keeper)
+{
+    return !hf_instant_is_never(keeper->drain_end);
+}
 
 /* keeper_drain.c: the command has ended. @return true while the lock must be
  * kept, since descendants are left and a signal ended the command. The first
@@ -130,6 +142,9 @@ bool cli_keeper_was_asked(const struct cli_keeper *keeper);
 
 /* keeper_drain.c: signal the command's process group, or what is left of it. */
 void cli_keeper_signal(const struct cli_keeper *keeper, int number);
+
+/* keeper_signals.c: no signal came yet. */
+void cli_keeper_signals_init(struct cli_own *own);
 
 /* keeper_signals.c: add to `wanted` the signals to the keeper that are handed
  * on.
@@ -144,14 +159,15 @@ void cli_keeper_signals_read(struct cli_keeper *keeper);
 void cli_keeper_signals_sent(struct cli_keeper *keeper, int number);
 
 /* keeper_signals.c: when cli_keeper_signals_hand_on() must be called next. */
-int64_t cli_keeper_signals_next(const struct cli_keeper *keeper);
+struct hf_instant cli_keeper_signals_next(const struct cli_keeper *keeper);
 
 /* keeper_signals.c: forget a signal that is due by then. @return it; 0: none.
  */
-int cli_keeper_signals_take(struct cli_keeper *keeper, int64_t until_ns);
+int cli_keeper_signals_take(struct cli_keeper *keeper, struct hf_instant until);
 
 /* keeper_signals.c: hand on to the command what is due. */
-void cli_keeper_signals_hand_on(struct cli_keeper *keeper, int64_t now_ns);
+void cli_keeper_signals_hand_on(struct cli_keeper *keeper,
+                                struct hf_instant now);
 
 /* keeper_signals.c: the command has ended. What has come by now counts as
  * handed on: the command may have had the same signal itself. */

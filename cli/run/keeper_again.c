@@ -70,11 +70,11 @@ static int pause_for(struct cli_keeper *keeper, int64_t ms)
         {.fd = keeper->wake, .events = POLLIN},
         {.fd = hf_client_fd(keeper->client), .events = POLLIN},
     };
-    int64_t until_ns = cli_time_now_ns() + ms * CLI_NS_PER_MS;
-    int64_t left_ns;
+    struct hf_instant until = hf_instant_add(cli_time_now(), hf_span_ms(ms));
+    struct hf_span left;
     HF_ASSERT(keeper->lock == NULL); /* another host may lead meanwhile */
-    while ((left_ns = until_ns - cli_time_now_ns()) > 0) {
-        int n = poll(fds, 2, (int)(left_ns / CLI_NS_PER_MS) + 1);
+    while ((left = hf_instant_until(cli_time_now(), until)).ns > 0) {
+        int n = poll(fds, 2, (int)hf_span_ms_ceil(left));
         int stop = n > 0 && fds[0].revents != 0 ? cli_keeper_stop(keeper) : 0;
         if (stop != 0) {
             return stop;
@@ -88,8 +88,8 @@ static int pause_for(struct cli_keeper *keeper, int64_t ms)
 
 static bool has_led(const struct cli_keeper *keeper)
 {
-    int64_t ran_ns = cli_time_now_ns() - keeper->started_ns;
-    return keeper->started_ns > 0 && ran_ns >= SHORT_MS * CLI_NS_PER_MS;
+    struct hf_span ran = hf_instant_until(keeper->started, cli_time_now());
+    return ran.ns >= hf_span_ms(SHORT_MS).ns; /* HF_NEVER: it did not */
 }
 
 /* A command that ran for a while was well: the next pause is the first one

@@ -40,7 +40,7 @@ static int say_max_hold(const struct cli_keeper *keeper)
 static int say_lost(const struct cli_keeper *keeper)
 {
     struct cli_out out;
-    HF_ASSERT(keeper->is_lost || keeper->deadline_ns != INT64_MAX);
+    HF_ASSERT(keeper->is_lost || !hf_instant_is_never(keeper->deadline));
     cli_message_begin(&out);
     (void)cli_out_shown(&out, keeper->args->name, strlen(keeper->args->name));
     if (keeper->is_lost_by_reply) {

@@ -41,7 +41,7 @@
 #define KILL_MS 5000
 
 /* Two readings of the same deadline differ by the rounding to milliseconds. */
-#define SAME_NS (3 * CLI_NS_PER_MS)
+#define SAME_MS 3
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -56,8 +56,19 @@ static void set_margins(struct cli_keeper *keeper, int64_t ttl_ms)
         grace_ms = least(ttl_ms / 4, GRACE_MS_MAX);
     }
     HF_ASSERT(grace_ms >= 0 && grace_ms <= ttl_ms / 2);
-    keeper->grace_ns = grace_ms * CLI_NS_PER_MS;
-    keeper->margin_ns = least(MARGIN_MS, ttl_ms / 8) * CLI_NS_PER_MS;
+    keeper->grace = hf_span_ms(grace_ms);
+    keeper->margin = hf_span_ms(least(MARGIN_MS, ttl_ms / 8));
+}
+
+/* SIGKILL at the latest. */
+static struct hf_instant last_kill_at(const struct cli_keeper *keeper)
+{
+    return hf_instant_sub(keeper->deadline, keeper->margin);
+}
+
+static bool is_due(struct hf_instant now, struct hf_instant at)
+{
+    return !hf_instant_before(now, at);
 }
 
 static bool is_enforced(const struct cli_keeper *keeper)
@@ -96,13 +107,14 @@ static void set_lost(struct cli_keeper *keeper)
     }
 }
 
-static void set_deadline(struct cli_keeper *keeper, int64_t deadline_ns)
+static void set_deadline(struct cli_keeper *keeper, struct hf_instant deadline)
 {
-    HF_ASSERT(deadline_ns > keeper->margin_ns);
-    keeper->deadline_ns = deadline_ns;
+    HF_ASSERT(!hf_instant_is_never(deadline));
+    keeper->deadline = deadline;
     if (is_enforced(keeper)) {
-        cli_ipc_set_last_timer(&keeper->run->link,
-                               deadline_ns - keeper->margin_ns / 2);
+        cli_ipc_set_last_timer(
+            &keeper->run->link,
+            hf_instant_sub(deadline, hf_span_div(keeper->margin, 2)));
     }
 }
 
@@ -110,15 +122,15 @@ void cli_keeper_begin(struct cli_keeper *keeper, int64_t ttl_ms)
 {
     HF_ASSERT(keeper->why == CLI_WHY_NONE && !keeper->is_lost);
     set_margins(keeper, ttl_ms);
-    keeper->started_ns = cli_time_now_ns();
-    keeper->deadline_ns = INT64_MAX;
+    keeper->started = cli_time_now();
+    keeper->deadline = HF_NEVER;
     if (keeper->lock == NULL) {
         return;
     }
     keeper->state = HF_STATE_HELD;
-    set_deadline(keeper,
-                 keeper->started_ns +
-                     hf_lock_remaining_ms(keeper->lock) * CLI_NS_PER_MS);
+    set_deadline(
+        keeper, hf_instant_add(keeper->started,
+                               hf_span_ms(hf_lock_remaining_ms(keeper->lock))));
     atomic_store(&keeper->run->link.shared->is_kept, true);
     cli_status_lock(keeper->status, "acquired", keeper->lock);
 }
@@ -139,23 +151,25 @@ void cli_keeper_look(struct cli_keeper *keeper)
         return;
     }
     enum hf_state before = keeper->state;
-    int64_t now_ns = cli_time_now_ns();
+    struct hf_instant now = cli_time_now();
     keeper->state = hf_lock_state(keeper->lock);
     if (keeper->state == HF_STATE_LOST) {
-        keeper->is_lost_by_reply = now_ns < keeper->deadline_ns;
+        keeper->is_lost_by_reply = hf_instant_before(now, keeper->deadline);
         set_lost(keeper);
         if (is_enforced(keeper)) {
             cli_keeper_end(keeper, CLI_WHY_LOST);
         }
-        cli_lost_look(&keeper->lost, keeper->client, keeper->lock, keeper->args,
-                      (keeper->deadline_ns - now_ns) / CLI_NS_PER_MS);
+        cli_lost_look(
+            &keeper->lost, keeper->client, keeper->lock, keeper->args,
+            hf_span_ms_floor(hf_instant_until(now, keeper->deadline)));
         return;
     }
     /* The clock was read first, so the deadline can only be early. */
-    int64_t deadline_ns =
-        now_ns + hf_lock_remaining_ms(keeper->lock) * CLI_NS_PER_MS;
-    if (deadline_ns > keeper->deadline_ns + SAME_NS) {
-        set_deadline(keeper, deadline_ns);
+    struct hf_instant deadline =
+        hf_instant_add(now, hf_span_ms(hf_lock_remaining_ms(keeper->lock)));
+    struct hf_span later = hf_instant_until(keeper->deadline, deadline);
+    if (later.ns > hf_span_ms(SAME_MS).ns) {
+        set_deadline(keeper, deadline);
         cli_status_lock(keeper->status, "renewed", keeper->lock);
         cli_keeper_cover(keeper);
     }
@@ -174,7 +188,7 @@ void cli_keeper_end(struct cli_keeper *keeper, enum cli_why why)
         return;
     }
     keeper->why = why;
-    keeper->ending_ns = cli_time_now_ns();
+    keeper->terminated = cli_time_now();
     cli_keeper_signal(keeper, SIGTERM);
     /* SIGCONT: a stopped command cannot handle SIGTERM. */
     cli_keeper_signal(keeper, SIGCONT);
@@ -182,12 +196,14 @@ void cli_keeper_end(struct cli_keeper *keeper, enum cli_why why)
 
 void cli_keeper_kill(struct cli_keeper *keeper)
 {
-    int64_t now_ns = cli_time_now_ns();
-    int64_t until_ns = now_ns + KILL_MS * CLI_NS_PER_MS;
-    if (keeper->drain_ns != 0 &&
-        now_ns < keeper->deadline_ns - keeper->margin_ns) {
+    struct hf_instant now = cli_time_now();
+    struct hf_instant until = hf_instant_add(now, hf_span_ms(KILL_MS));
+    if (cli_keeper_is_draining(keeper) &&
+        hf_instant_before(now, last_kill_at(keeper))) {
         /* Nothing is renewed meanwhile, and the release needs time, too. */
-        until_ns = least(until_ns, now_ns + (keeper->deadline_ns - now_ns) / 2);
+        struct hf_span left = hf_instant_until(now, keeper->deadline);
+        until =
+            hf_instant_min(until, hf_instant_add(now, hf_span_div(left, 2)));
     }
     pid_t group = keeper->child.is_over ? 0 : keeper->child.pid;
     HF_ASSERT(keeper->child.pid > 1);
@@ -195,66 +211,62 @@ void cli_keeper_kill(struct cli_keeper *keeper)
         cli_keeper_signal(keeper, SIGKILL); /* what is left of its group */
     }
     keeper->survivor =
-        cli_kill_tree_end(&keeper->run->kill_tree, group, 0, until_ns);
+        cli_kill_tree_end(&keeper->run->kill_tree, group, 0, until);
     if (keeper->survivor == 0) {
         /* Not before: the keeper may be stopped while it kills. */
-        cli_ipc_set_last_timer(&keeper->run->link, CLI_LINK_NEVER);
+        cli_ipc_set_last_timer(&keeper->run->link, HF_NEVER);
     }
     keeper->child.is_over = true;
     atomic_store(&keeper->run->link.shared->group, 0);
 }
 
-static int64_t kill_at(const struct cli_keeper *keeper)
+static struct hf_instant kill_at(const struct cli_keeper *keeper)
 {
-    int64_t end_ns = is_enforced(keeper)
-                         ? keeper->deadline_ns - keeper->margin_ns
-                         : INT64_MAX;
-    if (keeper->drain_ns != 0) {
-        end_ns = least(end_ns, keeper->drain_ns);
-    }
-    return keeper->why == CLI_WHY_NONE
-               ? end_ns
-               : least(end_ns, keeper->ending_ns + keeper->grace_ns);
+    struct hf_instant at =
+        is_enforced(keeper) ? last_kill_at(keeper) : HF_NEVER;
+    at = hf_instant_min(at, keeper->drain_end);
+    return hf_instant_min(at,
+                          hf_instant_add(keeper->terminated, keeper->grace));
 }
 
-static int64_t term_at(const struct cli_keeper *keeper)
+static struct hf_instant term_at(const struct cli_keeper *keeper)
 {
-    return is_enforced(keeper) ? keeper->deadline_ns - keeper->grace_ns
-                               : INT64_MAX;
+    return is_enforced(keeper) ? hf_instant_sub(keeper->deadline, keeper->grace)
+                               : HF_NEVER;
 }
 
-static int64_t max_hold_at(const struct cli_keeper *keeper)
+static struct hf_instant max_hold_at(const struct cli_keeper *keeper)
 {
     int64_t ms = keeper->args->max_hold_ms;
     /* A command that has ended is within its limit. */
-    return ms == CLI_UNSET || keeper->drain_ns != 0
-               ? INT64_MAX
-               : keeper->started_ns + ms * CLI_NS_PER_MS;
+    return ms == CLI_UNSET || cli_keeper_is_draining(keeper)
+               ? HF_NEVER
+               : hf_instant_add(keeper->started, hf_span_ms(ms));
 }
 
-int64_t cli_keeper_next(const struct cli_keeper *keeper)
+struct hf_instant cli_keeper_next(const struct cli_keeper *keeper)
 {
-    int64_t next_ns = kill_at(keeper);
-    next_ns = least(next_ns, cli_keeper_signals_next(keeper));
+    struct hf_instant next = kill_at(keeper);
+    next = hf_instant_min(next, cli_keeper_signals_next(keeper));
     if (keeper->why == CLI_WHY_NONE) {
-        next_ns = least(next_ns, least(term_at(keeper), max_hold_at(keeper)));
+        next = hf_instant_min(next, term_at(keeper));
+        next = hf_instant_min(next, max_hold_at(keeper));
     }
     if (keeper->lock != NULL && !keeper->is_lost) {
-        next_ns = least(next_ns, keeper->deadline_ns);
+        next = hf_instant_min(next, keeper->deadline);
     }
     HF_ASSERT(!is_enforced(keeper) ||
-              next_ns <= keeper->deadline_ns - keeper->margin_ns);
-    return next_ns;
+              !hf_instant_before(last_kill_at(keeper), next));
+    return next;
 }
 
 bool cli_keeper_enforce(struct cli_keeper *keeper)
 {
-    int64_t now_ns = cli_time_now_ns();
-    bool is_late = is_enforced(keeper) &&
-                   now_ns >= keeper->deadline_ns - keeper->margin_ns;
-    if (now_ns >= kill_at(keeper)) {
-        keeper->was_asleep =
-            keeper->why == CLI_WHY_NONE && (keeper->drain_ns == 0 || is_late);
+    struct hf_instant now = cli_time_now();
+    bool is_late = is_enforced(keeper) && is_due(now, last_kill_at(keeper));
+    if (is_due(now, kill_at(keeper))) {
+        keeper->was_asleep = keeper->why == CLI_WHY_NONE &&
+                             (!cli_keeper_is_draining(keeper) || is_late);
         cli_keeper_kill(keeper);
         if (is_late) {
             keeper->why = CLI_WHY_LOST;
@@ -262,17 +274,17 @@ bool cli_keeper_enforce(struct cli_keeper *keeper)
         }
         return true;
     }
-    if (keeper->lock != NULL && now_ns >= keeper->deadline_ns) {
+    if (keeper->lock != NULL && is_due(now, keeper->deadline)) {
         set_lost(keeper);
     }
-    if (now_ns >= max_hold_at(keeper)) {
+    if (is_due(now, max_hold_at(keeper))) {
         cli_keeper_end(keeper, CLI_WHY_MAX_HOLD);
     }
-    if (keeper->why == CLI_WHY_NONE && now_ns >= term_at(keeper)) {
+    if (keeper->why == CLI_WHY_NONE && is_due(now, term_at(keeper))) {
         /* A renewal may have succeeded in this moment. */
         hf_client_process(keeper->client);
         cli_keeper_look(keeper);
-        if (now_ns >= term_at(keeper)) {
+        if (is_due(now, term_at(keeper))) {
             cli_keeper_end(keeper, CLI_WHY_LOST);
         }
     }

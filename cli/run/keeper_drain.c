@@ -58,13 +58,13 @@ static void hear_all(struct cli_keeper *keeper)
 
 static bool begin(struct cli_keeper *keeper)
 {
-    HF_ASSERT(keeper->child.is_over && keeper->drain_ns == 0);
+    HF_ASSERT(keeper->child.is_over && !cli_keeper_is_draining(keeper));
     bool was_told = cli_keeper_was_asked(keeper); /* the command, in time */
     hear_all(keeper);
     if (!cli_keeper_was_asked(keeper) && !WIFSIGNALED(keeper->child.status)) {
         return false;
     }
-    keeper->drain_ns = cli_time_now_ns() + keeper->grace_ns;
+    keeper->drain_end = hf_instant_add(cli_time_now(), keeper->grace);
     cli_keeper_give_terminal(keeper);
     if (!was_told) { /* the signal was for the command alone, or came late */
         cli_keeper_signal(keeper, SIGTERM);
@@ -79,7 +79,7 @@ bool cli_keeper_drains(struct cli_keeper *keeper)
     if (keeper->is_alone || !has_lock(keeper)) {
         return false;
     }
-    if (keeper->drain_ns != 0) {
+    if (cli_keeper_is_draining(keeper)) {
         return true;
     }
     /* What the keeper ends has had its grace. */
@@ -90,7 +90,7 @@ void cli_keeper_signal(const struct cli_keeper *keeper, int number)
 {
     if (!keeper->child.is_over) {
         cli_child_signal(&keeper->child, number);
-    } else if (keeper->drain_ns != 0) {
+    } else if (cli_keeper_is_draining(keeper)) {
         cli_kill_tree_signal(&keeper->run->kill_tree, keeper->child.pid,
                              number);
     }

@@ -127,7 +127,7 @@ int cli_keeper_stop(void *user)
     int number = stop_by_wrapper(keeper);
     if (number == 0) {
         cli_keeper_signals_read(keeper);
-        number = cli_keeper_signals_take(keeper, INT64_MAX);
+        number = cli_keeper_signals_take(keeper, HF_NEVER);
     }
     if (number != 0 && number != CLI_STOP_GONE) {
         keeper->interrupt = (struct cli_interrupt){.number = number};

@@ -17,9 +17,17 @@
 
 /* How far apart a signal to both may be: a busy machine may let the wrapper
  * wait. */
-#define APART_NS (500 * CLI_NS_PER_MS)
+#define APART_MS 500
 
 static const int numbers[CLI_OWN_SIGNALS] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+
+void cli_keeper_signals_init(struct cli_own *own)
+{
+    for (size_t i = 0; i < CLI_OWN_SIGNALS; i++) {
+        own->due[i] = HF_NEVER;
+        own->sent[i] = HF_LONG_AGO;
+    }
+}
 
 void cli_keeper_signals_add(const struct cli_keeper *keeper, sigset_t *wanted)
 {
@@ -33,12 +41,14 @@ void cli_keeper_signals_add(const struct cli_keeper *keeper, sigset_t *wanted)
 
 static void note(struct cli_own *own, int number)
 {
-    int64_t now_ns = cli_time_now_ns();
+    struct hf_instant now = cli_time_now();
+    struct hf_span apart = hf_span_ms(APART_MS);
     for (size_t i = 0; i < CLI_OWN_SIGNALS; i++) {
         bool was_sent =
-            own->sent_ns[i] != 0 && now_ns < own->sent_ns[i] + APART_NS;
-        if (numbers[i] == number && own->due_ns[i] == 0 && !was_sent) {
-            own->due_ns[i] = now_ns + APART_NS;
+            hf_instant_before(now, hf_instant_add(own->sent[i], apart));
+        if (numbers[i] == number && hf_instant_is_never(own->due[i]) &&
+            !was_sent) {
+            own->due[i] = hf_instant_add(now, apart);
         }
     }
 }
@@ -55,40 +65,38 @@ void cli_keeper_signals_sent(struct cli_keeper *keeper, int number)
 {
     for (size_t i = 0; i < CLI_OWN_SIGNALS; i++) {
         if (numbers[i] == number) {
-            keeper->own.sent_ns[i] = cli_time_now_ns();
-            keeper->own.due_ns[i] = 0;
+            keeper->own.sent[i] = cli_time_now();
+            keeper->own.due[i] = HF_NEVER;
         }
     }
 }
 
-int64_t cli_keeper_signals_next(const struct cli_keeper *keeper)
+struct hf_instant cli_keeper_signals_next(const struct cli_keeper *keeper)
 {
-    int64_t next_ns = INT64_MAX;
+    struct hf_instant next = HF_NEVER;
     for (size_t i = 0; i < CLI_OWN_SIGNALS; i++) {
-        int64_t due_ns = keeper->own.due_ns[i];
-        if (due_ns != 0 && due_ns < next_ns) {
-            next_ns = due_ns;
-        }
+        next = hf_instant_min(next, keeper->own.due[i]);
     }
-    return next_ns;
+    return next;
 }
 
-int cli_keeper_signals_take(struct cli_keeper *keeper, int64_t until_ns)
+int cli_keeper_signals_take(struct cli_keeper *keeper, struct hf_instant until)
 {
     for (size_t i = 0; i < CLI_OWN_SIGNALS; i++) {
-        int64_t due_ns = keeper->own.due_ns[i];
-        if (due_ns != 0 && due_ns <= until_ns) {
-            keeper->own.due_ns[i] = 0;
+        struct hf_instant due = keeper->own.due[i];
+        if (!hf_instant_is_never(due) && !hf_instant_before(until, due)) {
+            keeper->own.due[i] = HF_NEVER;
             return numbers[i];
         }
     }
     return 0;
 }
 
-void cli_keeper_signals_hand_on(struct cli_keeper *keeper, int64_t now_ns)
+void cli_keeper_signals_hand_on(struct cli_keeper *keeper,
+                                struct hf_instant now)
 {
     int number;
-    while ((number = cli_keeper_signals_take(keeper, now_ns)) != 0) {
+    while ((number = cli_keeper_signals_take(keeper, now)) != 0) {
         (void)sigaddset(&keeper->handed, number);
         cli_keeper_signal(keeper, number);
     }
@@ -98,7 +106,7 @@ void cli_keeper_signals_end(struct cli_keeper *keeper)
 {
     int number;
     cli_keeper_signals_read(keeper);
-    while ((number = cli_keeper_signals_take(keeper, INT64_MAX)) != 0) {
+    while ((number = cli_keeper_signals_take(keeper, HF_NEVER)) != 0) {
         (void)sigaddset(&keeper->handed, number);
     }
 }

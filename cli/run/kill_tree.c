@@ -331,7 +331,7 @@ int cli_kill_tree_open(struct cli_kill_tree *tree)
 }
 
 pid_t cli_kill_tree_end(struct cli_kill_tree *tree, pid_t group, pid_t killed,
-                        int64_t until_ns)
+                        struct hf_instant until)
 {
     struct tree found;
     sigset_t child;
@@ -356,7 +356,7 @@ pid_t cli_kill_tree_end(struct cli_kill_tree *tree, pid_t group, pid_t killed,
             return 0;
         }
         (void)sigtimedwait(&child, NULL, &pause);
-    } while (left == 0 || cli_time_now_ns() < until_ns);
+    } while (left == 0 || hf_instant_before(cli_time_now(), until));
     return left;
 }
 

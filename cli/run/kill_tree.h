@@ -5,13 +5,14 @@
  *     prctl(PR_SET_CHILD_SUBREAPER, 1);             in each that will kill
  *     … block SIGCHLD, fork and execute the command as `group` …
  *     cli_kill_tree_signal(&tree, group, SIGTERM);  as often as wanted
- *     left = cli_kill_tree_end(&tree, group, 0, until_ns);
+ *     left = cli_kill_tree_end(&tree, group, 0, until);
  *
- * cli_kill_tree_end() blocks until `until_ns` at most. A process that is no
+ * cli_kill_tree_end() blocks until `until` at most. A process that is no
  * subreaper misses descendants whose parent has ended. */
 #ifndef CLI_KILL_TREE_H
 #define CLI_KILL_TREE_H
 
+#include "base/time.h"
 #include "out.h"
 
 #include <stdbool.h>
@@ -44,13 +45,13 @@ int cli_kill_tree_open(struct cli_kill_tree *tree);
  * @param group     the command's process group, killed first; 0: none.
  * @param killed    a descendant that got SIGKILL before and is not waited for:
  *                  the keeper, which may be frozen; 0: none.
- * @param until_ns  CLOCK_BOOTTIME: the timeout.
+ * @param until     when it gives up.
  * @return 0 when no process is left that could run; else a process that did not
  * die in time, or -1 if there may be one that /proc does not show.
  *
  * SIGCHLD must be blocked. */
 pid_t cli_kill_tree_end(struct cli_kill_tree *tree, pid_t group, pid_t killed,
-                        int64_t until_ns);
+                        struct hf_instant until);
 
 /* Signal a process group whose leader may have ended: only if a descendant is
  * in it, since its number may have been used again otherwise. */

@@ -176,8 +176,10 @@ static int64_t grace_ms(const struct cli_while *keep)
 /* The time to signal has passed by a quarter of the lease: we did not run. */
 static bool was_asleep(const struct cli_while *keep)
 {
-    int64_t due_ns = keep->deadline_ns - grace_ms(keep) * CLI_NS_PER_MS;
-    return cli_time_now_ns() - due_ns > keep->ttl_ms * CLI_NS_PER_MS / 4;
+    struct hf_instant due =
+        hf_instant_sub(keep->deadline, hf_span_ms(grace_ms(keep)));
+    struct hf_span late = hf_instant_until(due, cli_time_now());
+    return late.ns > hf_span_div(hf_span_ms(keep->ttl_ms), 4).ns;
 }
 
 static void begin_line(struct cli_out *out, const struct cli_while *keep,
@@ -185,10 +187,11 @@ static void begin_line(struct cli_out *out, const struct cli_while *keep,
 {
     cli_message_begin_brief(out);
     (void)cli_out_shown(out, keep->args->name, strlen(keep->args->name));
-    int64_t left_ms = (keep->deadline_ns - cli_time_now_ns()) / CLI_NS_PER_MS;
-    if (is_lost && left_ms >= 0) {
+    struct hf_span left = hf_instant_until(cli_time_now(), keep->deadline);
+    if (is_lost && left.ns >= 0) {
         struct cli_lost lost;
-        cli_lost_look(&lost, keep->client, keep->lock, keep->args, left_ms);
+        cli_lost_look(&lost, keep->client, keep->lock, keep->args,
+                      hf_span_ms_floor(left));
         cli_out_text(out, ": ");
         cli_lost_put(out, &lost);
     } else if (was_asleep(keep)) {
@@ -240,7 +243,7 @@ static int64_t check_lock(struct cli_while *keep)
     if (is_lost) {
         return -1;
     }
-    keep->deadline_ns = cli_time_now_ns() + left_ms * CLI_NS_PER_MS;
+    keep->deadline = hf_instant_add(cli_time_now(), hf_span_ms(left_ms));
     return (keep->is_signalled ? left_ms : left_ms - grace_ms(keep)) + 1;
 }
 

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 /* A release takes node_timeout at most; the rest is for a busy machine. */
-#define ANSWER_NS (10000 * CLI_NS_PER_MS)
+#define ANSWER_MS 10000
 
 /* No descriptor reports a write to the note: it is read this often. */
 #define LOOK_MS 5
@@ -189,11 +189,13 @@ static bool read_answer(const struct keeper *keeper, int *status)
 static int await_answer(const struct keeper *keeper)
 {
     struct pollfd ended = {.fd = keeper->process, .events = POLLIN};
-    int64_t until_ns = cli_time_now_ns() + ANSWER_NS;
+    struct hf_instant until =
+        hf_instant_add(cli_time_now(), hf_span_ms(ANSWER_MS));
     int status = CLI_NOTE_SILENT;
     bool is_over = false;
     while (!read_answer(keeper, &status) && !is_over) {
-        is_over = poll(&ended, 1, LOOK_MS) > 0 || cli_time_now_ns() >= until_ns;
+        is_over = poll(&ended, 1, LOOK_MS) > 0 ||
+                  !hf_instant_before(cli_time_now(), until);
     }
     (void)read_answer(keeper, &status);
     return status;

@@ -17,6 +17,7 @@
 #define CLI_WHILE_PID_H
 
 #include "args.h"
+#include "base/time.h"
 #include "run/while_note.h"
 #include "wait_line.h"
 
@@ -38,11 +39,11 @@ struct cli_while {
     int signal;                 /* it cancelled the wait; 0: none did */
     pid_t pid;
     int pidfd;
+    struct hf_instant deadline; /* of the lease, as last seen */
     struct cli_note note;
-    int listener;        /* `release` connects here; -1: it cannot */
-    int peer;            /* one that has connected; -1: none */
-    int64_t deadline_ns; /* of the lease, as last seen */
-    bool is_signalled;   /* the process was signalled */
+    int listener;      /* `release` connects here; -1: it cannot */
+    int peer;          /* one that has connected; -1: none */
+    bool is_signalled; /* the process was signalled */
 };
 
 /* True if the process has ended. */

@@ -51,19 +51,20 @@
 
 /* A shell that learns of our end before it learns that its other processes were
  * continued takes the job for stopped. So long it gets to learn it. */
-#define LEARN_NS (50 * CLI_NS_PER_MS)
+#define LEARN_MS 50
 
 /* How long to wait for killed processes to end. */
-#define KILL_NS (5000 * CLI_NS_PER_MS)
+#define KILL_MS 5000
 
 struct wrapper {
     struct cli_run *run;
     int link; /* our end of the socket pair */
     int signals;
     pid_t keeper;
-    int code;        /* the exit code; -1: still running */
-    int resumed;     /* how often we were continued, % CLI_LINK_TIMES */
-    int64_t lent_ns; /* when our group was given the terminal; 0: never */
+    int code;               /* the exit code; -1: still running */
+    int resumed;            /* how often we were continued, % CLI_LINK_TIMES */
+    struct hf_instant lent; /* when our group was given the terminal, or
+                               HF_LONG_AGO */
 };
 
 static const char *name_of(const struct wrapper *wrapper)
@@ -90,7 +91,7 @@ static pid_t end_all(struct wrapper *wrapper)
     HF_ASSERT(wrapper->keeper > 1);
     pid_t survivor =
         cli_kill_tree_end(&wrapper->run->kill_tree, group, wrapper->keeper,
-                          cli_time_now_ns() + KILL_NS);
+                          hf_instant_add(cli_time_now(), hf_span_ms(KILL_MS)));
     cli_term_find(&term, group);
     if (group > 0) {
         (void)cli_term_move(&term, group, link->wrapper_group);
@@ -228,7 +229,7 @@ static void continue_group(struct wrapper *wrapper)
     sigset_t pending;
     (void)sigpending(&pending);
     if (sigismember(&pending, SIGTSTP) != 1) {
-        wrapper->lent_ns = cli_time_now_ns();
+        wrapper->lent = cli_time_now();
         (void)kill(0, SIGCONT);
     }
 }
@@ -256,9 +257,10 @@ static void end_wanted(struct wrapper *wrapper)
             continue_group(wrapper);
         }
     }
-    int64_t left_ns = wrapper->lent_ns + LEARN_NS - cli_time_now_ns();
-    if (wrapper->lent_ns > 0 && left_ns > 0) {
-        (void)nanosleep(&(struct timespec){.tv_nsec = left_ns}, NULL);
+    struct hf_span left = hf_instant_until(
+        cli_time_now(), hf_instant_add(wrapper->lent, hf_span_ms(LEARN_MS)));
+    if (left.ns > 0) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = left.ns}, NULL);
     }
 }
 
@@ -374,7 +376,7 @@ static void block_reading(void)
 
 int cli_wrapper(struct cli_run *run)
 {
-    struct wrapper wrapper = {.run = run, .code = -1};
+    struct wrapper wrapper = {.run = run, .code = -1, .lent = HF_LONG_AGO};
     int code = find_proc(run);
     if (code != 0) {
         return code;

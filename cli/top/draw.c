@@ -284,9 +284,9 @@ static void draw_outage(const struct top *top, int y)
     struct cli_out out;
     cli_out_init_text(&out, text, sizeof(text));
     cli_out_text(&out, "no answer");
-    if (top->seen_ms > 0) {
+    if (top->seen_wall_ms > 0) {
         cli_out_text(&out, " since ");
-        cli_time_text(&out, top->seen_ms / 1000);
+        cli_time_text(&out, top->seen_wall_ms / 1000);
     }
     cli_out_text(&out, ": ");
     cli_out_plain(&out, top->error.text[0] != '\0'

@@ -95,11 +95,13 @@ static void *look_on(void *user)
         pthread_mutex_lock(&looker->mutex);
         struct top_wish wish = looker->wish;
         pthread_mutex_unlock(&looker->mutex);
-        int64_t began_ns = cli_time_now_ns();
+        struct hf_instant began = cli_time_now();
         struct top_look *look = look_now(looker, &wish);
         bool is_outage = look != NULL && look->status != HF_OK;
         took_ms =
-            is_outage ? 0 : (cli_time_now_ns() - began_ns) / CLI_NS_PER_MS;
+            is_outage
+                ? 0
+                : hf_span_ms_floor(hf_instant_until(began, cli_time_now()));
         pthread_mutex_lock(&looker->mutex);
         top_look_free(looker->latest);
         looker->latest = look;

@@ -46,7 +46,7 @@ void top_take(struct top *top, struct top_look *look)
     }
     struct top_look *old = top->look;
     top->look = look;
-    top->seen_ms = cli_time_wall_ms();
+    top->seen_wall_ms = cli_time_wall_ms();
     top_refill(top);
     top_look_free(old);
 }

@@ -29,7 +29,7 @@ struct top {
     struct hf_error error;
     int n_nodes;
     struct cli_node nodes[HF_NODES_MAX];
-    int64_t seen_ms; /* Unix time of `look` */
+    int64_t seen_wall_ms; /* Unix time of `look` */
     /* Set by keys. */
     int64_t interval_ms;
     bool is_paused;
