@@ -16,10 +16,10 @@
 #include "exit_code.h"
 #include "message.h"
 #include "out.h"
+#include "procfs.h"
 #include "snapshot.h"
 #include "text_size.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -57,40 +57,6 @@ static bool is_of_acquire(const char *text)
     return memchr(text, '/', strcspn(text, " ")) != NULL;
 }
 
-static ssize_t read_proc(pid_t pid, const char *entry, char *text, size_t room)
-{
-    char path[CLI_PROC_PATH_MAX];
-    struct cli_out out;
-    size_t len = 0;
-    ssize_t n;
-    cli_out_init_text(&out, path, sizeof(path));
-    cli_out_text(&out, "/proc/");
-    cli_out_int(&out, pid);
-    cli_out_text(&out, entry);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return -1;
-    }
-    while ((n = read(fd, text + len, room - 1 - len)) > 0) {
-        len += (size_t)n;
-    }
-    (void)close(fd);
-    text[len] = '\0';
-    return n < 0 ? -1 : (ssize_t)len;
-}
-
-static pid_t parent_of(pid_t pid)
-{
-    char text[CLI_STAT_MAX];
-    if (read_proc(pid, "/stat", text, sizeof(text)) <= 0) {
-        return 0;
-    }
-    /* "PID (COMM) S PPID …", where COMM may have blanks and parentheses. */
-    const char *end = strrchr(text, ')');
-    return end != NULL && strlen(end) > 4 ? (pid_t)strtol(end + 4, NULL, 10)
-                                          : 0;
-}
-
 /* The owners of the locks under which this process runs, separated by blanks;
  * NULL until first needed. */
 struct above {
@@ -110,9 +76,11 @@ static void add(struct above *above, const char *owners)
     }
 }
 
-static void add_of(struct above *above, pid_t pid, char *buf)
+static void add_of(struct above *above, int proc, pid_t pid, char *buf)
 {
-    ssize_t len = read_proc(pid, "/environ", buf, ENVIRON_MAX);
+    char path[CLI_PROC_PATH_MAX];
+    cli_procfs_path(path, pid, "/environ");
+    ssize_t len = cli_procfs_read(proc, path, buf, ENVIRON_MAX);
     for (ssize_t i = 0; i < len; i += (ssize_t)strlen(buf + i) + 1) {
         if (strncmp(buf + i, KEY, strlen(KEY)) == 0) {
             add(above, buf + i + strlen(KEY));
@@ -123,12 +91,16 @@ static void add_of(struct above *above, pid_t pid, char *buf)
 static void collect(struct above *above)
 {
     char *buf = malloc(ENVIRON_MAX);
-    pid_t pid = parent_of(getpid());
+    int proc = cli_procfs_open();
+    pid_t pid = cli_procfs_parent(proc, getpid());
     const char *ours = getenv("HOLDFAST_OWNER");
     add(above, ours != NULL ? ours : "");
     for (int i = 0; buf != NULL && pid > 1 && i < DEPTH_MAX; i++) {
-        add_of(above, pid, buf);
-        pid = parent_of(pid);
+        add_of(above, proc, pid, buf);
+        pid = cli_procfs_parent(proc, pid);
+    }
+    if (proc >= 0) {
+        (void)close(proc);
     }
     free(buf);
 }

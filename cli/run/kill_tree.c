@@ -26,6 +26,7 @@
 
 #include "base/assert.h"
 #include "clocks.h"
+#include "procfs.h"
 #include "text_size.h"
 
 #include <dirent.h>
@@ -60,23 +61,6 @@ struct tree {
     bool has_lists; /* the kernel lists children */
 };
 
-static ssize_t read_file(int proc, const char *path, char *text, size_t room)
-{
-    size_t len = 0;
-    ssize_t n;
-    HF_ASSERT(room > 1);
-    int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return -1;
-    }
-    while (len < room - 1 && (n = read(fd, text + len, room - 1 - len)) > 0) {
-        len += (size_t)n;
-    }
-    (void)close(fd);
-    text[len] = '\0';
-    return (ssize_t)len;
-}
-
 static DIR *open_dir(int proc, const char *path)
 {
     int fd = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -85,14 +69,6 @@ static DIR *open_dir(int proc, const char *path)
         (void)close(fd);
     }
     return dir;
-}
-
-static void path_of(char path[CLI_PROC_PATH_MAX], pid_t pid, const char *rest)
-{
-    struct cli_out out;
-    cli_out_init_text(&out, path, CLI_PROC_PATH_MAX);
-    cli_out_int(&out, pid);
-    cli_out_text(&out, rest);
 }
 
 static bool is_other(const struct cli_kill_tree *from, pid_t pid)
@@ -115,7 +91,7 @@ static void add(struct tree *tree, pid_t pid)
 static void add_listed(struct tree *tree, const char *path)
 {
     char text[CHILDREN_MAX];
-    if (read_file(tree->proc, path, text, sizeof(text)) < 0) {
+    if (cli_procfs_read(tree->proc, path, text, sizeof(text)) < 0) {
         return;
     }
     tree->has_lists = true;
@@ -134,7 +110,7 @@ static void add_children(struct tree *tree, pid_t pid)
 {
     char path[CLI_PROC_PATH_MAX];
     struct dirent *entry;
-    path_of(path, pid, "/task");
+    cli_procfs_path(path, pid, "/task");
     DIR *threads = open_dir(tree->proc, path);
     /* cppcheck-suppress readdirCalled; no other thread has the stream */
     while (threads != NULL && (entry = readdir(threads)) != NULL) {
@@ -154,31 +130,11 @@ static void add_children(struct tree *tree, pid_t pid)
     }
 }
 
-/* "PID (COMM) S PPID …", where COMM may have blanks and parentheses.
- * @return "S PPID …", or "" if there is no such process. */
-static const char *stat_of(int proc, pid_t pid, char text[CLI_STAT_MAX])
-{
-    char path[CLI_PROC_PATH_MAX];
-    path_of(path, pid, "/stat");
-    if (read_file(proc, path, text, CLI_STAT_MAX) <= 0) {
-        return "";
-    }
-    const char *end = strrchr(text, ')');
-    return end != NULL && strlen(end) > 4 ? end + 2 : "";
-}
-
-static pid_t parent_of(int proc, pid_t pid)
-{
-    char text[CLI_STAT_MAX];
-    const char *stat = stat_of(proc, pid, text);
-    return *stat != '\0' ? (pid_t)strtol(stat + 2, NULL, 10) : 0;
-}
-
 /* /proc may hide a running process (hidepid): then kill(2) detects it. */
 static bool is_over(int proc, pid_t pid)
 {
     char text[CLI_STAT_MAX];
-    char state = *stat_of(proc, pid, text);
+    char state = *cli_procfs_stat(proc, pid, text);
     bool is_gone = state == '\0' && kill(pid, 0) < 0 && errno == ESRCH;
     return is_gone || state == 'Z' || state == 'X';
 }
@@ -189,7 +145,7 @@ static bool is_descendant(const struct tree *tree, pid_t pid, pid_t root)
         if (is_other(tree->from, pid)) {
             return false;
         }
-        pid = parent_of(tree->proc, pid);
+        pid = cli_procfs_parent(tree->proc, pid);
         if (pid == root) {
             return true;
         }
@@ -301,7 +257,7 @@ static void note_others(struct cli_kill_tree *tree)
     find_all(&found);
     for (size_t i = 0; i < found.n && tree->n_others < CLI_KILL_OTHERS_MAX;
          i++) {
-        if (parent_of(tree->proc, found.pids[i]) == getpid()) {
+        if (cli_procfs_parent(tree->proc, found.pids[i]) == getpid()) {
             tree->others[tree->n_others++] = found.pids[i];
         }
     }
@@ -310,7 +266,7 @@ static void note_others(struct cli_kill_tree *tree)
 int cli_kill_tree_open(struct cli_kill_tree *tree)
 {
     *tree = (struct cli_kill_tree){.proc = -1, .spare = {-1, -1}};
-    tree->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    tree->proc = cli_procfs_open();
     if (tree->proc < 0) {
         return fail(tree, errno);
     }
