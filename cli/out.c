@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "out.h"
 
-#include "base/decimal.h"
 #include "clocks.h"
 #include "password.h"
+#include "text_size.h"
 #include "utf8.h"
 
 #include <errno.h>
@@ -115,9 +115,13 @@ void cli_out_text(struct cli_out *out, const char *text)
 
 void cli_out_uint(struct cli_out *out, uint64_t value)
 {
-    char digits[HF_DECIMAL_MAX];
+    char digits[HF_TEXT_NUMBER];
     char *end = digits + sizeof(digits);
-    char *first = hf_decimal_before(end, value);
+    char *first = end;
+    do {
+        *--first = (char)('0' + value % 10);
+        value /= 10;
+    } while (value > 0);
     cli_out_bytes(out, first, (size_t)(end - first));
 }
 
