@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "guard_relay.h"
 
+#include "clocks.h"
 #include "exit_code.h"
 #include "message.h"
 #include "text_size.h"
@@ -21,7 +22,6 @@
 #include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Seconds until a server that does not answer is given up, as with the other
@@ -40,7 +40,7 @@ struct flow {
 };
 
 /* One connection of the program, and its own to the server. */
-struct crossing {
+struct tunnel {
     const struct hf_tls_ops *ops;
     void *tls;
     int program, server;
@@ -76,7 +76,7 @@ static int connect_to(const struct addrinfo *at)
 }
 
 /* @return -1 after explain(). */
-static int reach(const struct cli_guard_relay *relay)
+static int connect_server(const struct cli_guard_relay *relay)
 {
     struct addrinfo hints = {.ai_family = AF_UNSPEC,
                              .ai_socktype = SOCK_STREAM};
@@ -98,45 +98,38 @@ static int reach(const struct cli_guard_relay *relay)
     return fd;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* A server that sends a byte now and then is given up, too. @return as
  * handshake(). */
-static int finish_handshake(struct crossing *crossing)
+static int finish_handshake(struct tunnel *tunnel)
 {
-    int64_t end_ms = now_ms() + PATIENCE_S * 1000;
-    struct pollfd server = {.fd = crossing->server, .events = POLLIN};
+    struct hf_instant end =
+        hf_instant_add(cli_time_now(), hf_span_ms(PATIENCE_S * INT64_C(1000)));
+    struct pollfd server = {.fd = tunnel->server, .events = POLLIN};
     int done = 0;
-    for (int64_t left_ms = PATIENCE_S * 1000; done == 0 && left_ms > 0;
-         left_ms = end_ms - now_ms()) {
-        crossing->ops->turn(crossing->tls, SIZE_MAX);
-        done = crossing->ops->handshake(crossing->tls, crossing->why,
-                                        sizeof(crossing->why));
+    struct hf_span left;
+    while (done == 0 && (left = hf_instant_until(cli_time_now(), end)).ns > 0) {
+        tunnel->ops->turn(tunnel->tls, SIZE_MAX);
+        done = tunnel->ops->handshake(tunnel->tls, tunnel->why,
+                                      sizeof(tunnel->why));
         if (done == 0) {
-            (void)poll(&server, 1, (int)left_ms);
+            (void)poll(&server, 1, (int)hf_span_ms_ceil(left));
         }
     }
     return done;
 }
 
-static bool shake_hands(struct crossing *crossing,
-                        const struct cli_guard_relay *relay)
+static bool open_tls(struct tunnel *tunnel, const struct cli_guard_relay *relay)
 {
-    crossing->ops = hf_tls_ops(relay->tls);
-    crossing->tls = hf_tls_open(relay->tls, crossing->server, relay->host,
-                                crossing->why, sizeof(crossing->why));
-    if (crossing->tls == NULL) {
+    tunnel->ops = hf_tls_ops(relay->tls);
+    tunnel->tls = hf_tls_open(relay->tls, tunnel->server, relay->host,
+                              tunnel->why, sizeof(tunnel->why));
+    if (tunnel->tls == NULL) {
         return false;
     }
-    (void)fcntl(crossing->server, F_SETFL, O_NONBLOCK);
-    int done = finish_handshake(crossing);
+    (void)fcntl(tunnel->server, F_SETFL, O_NONBLOCK);
+    int done = finish_handshake(tunnel);
     if (done == 0) {
-        (void)snprintf(crossing->why, sizeof(crossing->why),
+        (void)snprintf(tunnel->why, sizeof(tunnel->why),
                        "TLS: the server does not answer (a plain port? use "
                        "%s://)",
                        relay->scheme);
@@ -146,7 +139,7 @@ static bool shake_hands(struct crossing *crossing,
 
 /* ---- Bytes --------------------------------------------------------------- */
 
-/* Of each: -1: the crossing is over, with `why` if that is an error; 0: nothing
+/* Of each: -1: the tunnel is over, with `why` if that is an error; 0: nothing
  * was moved; 1: something was. */
 
 static int take(struct flow *flow, ssize_t n)
@@ -163,33 +156,33 @@ static int fill(struct flow *flow, ssize_t n)
     return n > 0;
 }
 
-static int move_up(struct crossing *crossing)
+static int move_up(struct tunnel *tunnel)
 {
-    struct flow *up = &crossing->up;
+    struct flow *up = &tunnel->up;
     ssize_t n;
     if (up->len > 0) {
-        n = crossing->ops->write(crossing->tls, up->data + up->at, up->len,
-                                 crossing->why, sizeof(crossing->why));
+        n = tunnel->ops->write(tunnel->tls, up->data + up->at, up->len,
+                               tunnel->why, sizeof(tunnel->why));
         return n < 0 ? -1 : take(up, n);
     }
-    n = recv(crossing->program, up->data, sizeof(up->data), MSG_DONTWAIT);
+    n = recv(tunnel->program, up->data, sizeof(up->data), MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
         return 0;
     }
     return n <= 0 ? -1 : fill(up, n);
 }
 
-static int move_down(struct crossing *crossing)
+static int move_down(struct tunnel *tunnel)
 {
-    struct flow *down = &crossing->down;
+    struct flow *down = &tunnel->down;
     ssize_t n;
     if (down->len == 0) {
-        crossing->ops->turn(crossing->tls, SIZE_MAX);
-        n = crossing->ops->read(crossing->tls, down->data, sizeof(down->data),
-                                crossing->why, sizeof(crossing->why));
+        tunnel->ops->turn(tunnel->tls, SIZE_MAX);
+        n = tunnel->ops->read(tunnel->tls, down->data, sizeof(down->data),
+                              tunnel->why, sizeof(tunnel->why));
         return n < 0 ? -1 : fill(down, n);
     }
-    n = send(crossing->program, down->data + down->at, down->len,
+    n = send(tunnel->program, down->data + down->at, down->len,
              MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
         return 0;
@@ -203,29 +196,29 @@ static short wanted(bool in, bool out)
 }
 
 /* @return false: the parent has ended. */
-static bool wait_for_bytes(const struct crossing *crossing, int alive)
+static bool wait_for_bytes(const struct tunnel *tunnel, int alive)
 {
-    bool has_up = crossing->up.len > 0;
-    bool has_down = crossing->down.len > 0;
+    bool has_up = tunnel->up.len > 0;
+    bool has_down = tunnel->down.len > 0;
     struct pollfd fds[] = {
         {.fd = alive},
-        {.fd = crossing->program, .events = wanted(!has_up, has_down)},
-        {.fd = has_down && !has_up ? -1 : crossing->server,
+        {.fd = tunnel->program, .events = wanted(!has_up, has_down)},
+        {.fd = has_down && !has_up ? -1 : tunnel->server,
          .events = wanted(!has_down, has_up)}};
     (void)poll(fds, 3, -1);
     return fds[0].revents == 0;
 }
 
 /* @return false: the relay is over. */
-static bool carry(struct crossing *crossing, int alive)
+static bool pass_bytes(struct tunnel *tunnel, int alive)
 {
     for (;;) {
-        int up = move_up(crossing);
-        int down = up < 0 ? 0 : move_down(crossing);
+        int up = move_up(tunnel);
+        int down = up < 0 ? 0 : move_down(tunnel);
         if (up < 0 || down < 0) {
-            return crossing->why[0] == '\0';
+            return tunnel->why[0] == '\0';
         }
-        if (up == 0 && down == 0 && !wait_for_bytes(crossing, alive)) {
+        if (up == 0 && down == 0 && !wait_for_bytes(tunnel, alive)) {
             return false;
         }
     }
@@ -235,22 +228,23 @@ static bool carry(struct crossing *crossing, int alive)
 
 static bool serve_one(const struct cli_guard_relay *relay, int program)
 {
-    static struct crossing crossing;
-    crossing = (struct crossing){.program = program, .server = reach(relay)};
-    if (crossing.server < 0) {
+    static struct tunnel tunnel;
+    tunnel =
+        (struct tunnel){.program = program, .server = connect_server(relay)};
+    if (tunnel.server < 0) {
         return false;
     }
-    bool goes_on = shake_hands(&crossing, relay);
+    bool goes_on = open_tls(&tunnel, relay);
     if (goes_on) {
-        goes_on = carry(&crossing, relay->alive[0]);
+        goes_on = pass_bytes(&tunnel, relay->alive[0]);
     }
-    if (crossing.why[0] != '\0') {
-        explain(relay, crossing.why);
+    if (tunnel.why[0] != '\0') {
+        explain(relay, tunnel.why);
     }
-    if (crossing.tls != NULL) {
-        crossing.ops->close(crossing.tls, false);
+    if (tunnel.tls != NULL) {
+        tunnel.ops->close(tunnel.tls, false);
     }
-    (void)close(crossing.server);
+    (void)close(tunnel.server);
     return goes_on;
 }
 
@@ -285,7 +279,7 @@ static void serve(struct cli_guard_relay *relay)
 }
 
 /* It outlives signals to the group, to clean up. */
-static void become_child(struct cli_guard_relay *relay)
+static void run_child(struct cli_guard_relay *relay)
 {
     sigset_t all;
     (void)sigfillset(&all);
@@ -358,7 +352,7 @@ static bool start_child(struct cli_guard_relay *relay)
     (void)signal(SIGCHLD, SIG_DFL); /* ignored: it could not be waited for */
     relay->pid = fork();
     if (relay->pid == 0) {
-        become_child(relay);
+        run_child(relay);
     }
     return relay->pid > 0;
 }
@@ -393,7 +387,7 @@ const char *cli_guard_relay_reason(const struct cli_guard_relay *relay)
     return relay->reason == NULL ? "" : relay->reason;
 }
 
-static void shut(int fd)
+static void close_fd(int fd)
 {
     if (fd >= 0) {
         (void)close(fd);
@@ -405,12 +399,12 @@ void cli_guard_relay_stop(struct cli_guard_relay *relay)
     if (relay->tls == NULL) {
         return;
     }
-    shut(relay->alive[1]); /* which ends the child */
+    close_fd(relay->alive[1]); /* which ends the child */
     while (relay->pid > 0 && waitpid(relay->pid, NULL, 0) < 0 &&
            errno == EINTR) {
     }
-    shut(relay->alive[0]);
-    shut(relay->listener);
+    close_fd(relay->alive[0]);
+    close_fd(relay->listener);
     if (relay->folder[0] != '\0' && relay->pid <= 0) {
         remove_folder(relay);
     }
