@@ -27,21 +27,21 @@
  * touched pages cost memory. */
 #define STACK_BYTES ((size_t)256 * 1024)
 
-struct birth {
+struct child_arg {
     const struct cli_child_start *how;
     pid_t keeper;
 };
 
 /* Runs in the new process. All our descriptors are closed on exec. @return the
  * exit code, if exec failed. */
-static int become(void *arg)
+static int execute(void *user)
 {
-    const struct birth *birth = arg;
-    const struct cli_child_start *how = birth->how;
+    const struct child_arg *arg = user;
+    const struct cli_child_start *how = arg->how;
     /* If the keeper dies, the kernel kills this process. A keeper that died
      * before this call is detected by the change of parent. */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != birth->keeper) {
+    if (getppid() != arg->keeper) {
         return CLI_EXIT_INTERNAL;
     }
     (void)setpgid(0, 0);
@@ -73,36 +73,36 @@ static size_t stack_bytes(char **command)
 }
 
 /* Stacks grow downwards wherever clone(2) takes one that we build for. */
-static pid_t start_borrowing(struct birth *birth)
+static pid_t start_with_vfork(struct child_arg *arg)
 {
-    size_t bytes = stack_bytes(birth->how->command);
+    size_t bytes = stack_bytes(arg->how->command);
     char *stack = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                        /* cppcheck-suppress invalidFunctionArg; no file */
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (stack == MAP_FAILED) {
         return -1;
     }
-    pid_t pid = clone(become, stack + (bytes & ~(size_t)63),
-                      CLONE_VM | CLONE_VFORK | SIGCHLD, birth);
+    pid_t pid = clone(execute, stack + (bytes & ~(size_t)63),
+                      CLONE_VM | CLONE_VFORK | SIGCHLD, arg);
     (void)munmap(stack, bytes);
     return pid;
 }
 
-static pid_t start_copying(struct birth *birth)
+static pid_t start_with_fork(struct child_arg *arg)
 {
     pid_t pid = fork();
     if (pid == 0) {
-        _exit(become(birth));
+        _exit(execute(arg));
     }
     return pid;
 }
 
 bool cli_child_start(struct cli_child *child, const struct cli_child_start *how)
 {
-    struct birth birth = {how, getpid()};
+    struct child_arg arg = {how, getpid()};
     HF_ASSERT(child->pid == 0 && how->command[0] != NULL);
     pid_t pid =
-        how->term->fd < 0 ? start_borrowing(&birth) : start_copying(&birth);
+        how->term->fd < 0 ? start_with_vfork(&arg) : start_with_fork(&arg);
     if (pid < 0) {
         return false;
     }

@@ -72,7 +72,7 @@ static int set_up(struct cli_keeper *keeper)
 
 /* --on-unreachable run. The line is printed with --quiet, too: the command is
  * unprotected. */
-static int go_without(const struct cli_keeper *keeper, const char *why)
+static int warn_unprotected(const struct cli_keeper *keeper, const char *why)
 {
     struct cli_out out;
     HF_ASSERT(keeper->lock == NULL);
@@ -108,12 +108,12 @@ static int refuse(struct cli_keeper *keeper, const struct cli_acquire *take)
     return take->outcome == HF_UNAVAILABLE &&
                    keeper->args->on_unreachable == CLI_UNREACHABLE_RUN &&
                    !check_reached(keeper)
-               ? go_without(keeper, take->error.text)
+               ? warn_unprotected(keeper, take->error.text)
                : cli_acquire_failed(take, keeper->args);
 }
 
-static int take_lock(struct cli_keeper *keeper,
-                     const struct hf_request *request)
+static int acquire_lock(struct cli_keeper *keeper,
+                        const struct hf_request *request)
 {
     struct cli_acquire take = {
         .client = keeper->client,
@@ -250,7 +250,7 @@ static void serve(struct cli_keeper *keeper, struct pollfd *fds)
     if (fds[POLLED_SIGNALS].revents != 0) {
         reap(keeper);
     }
-    if (fds[POLLED_LINK].revents != 0 && !cli_keeper_hear(keeper)) {
+    if (fds[POLLED_LINK].revents != 0 && !cli_keeper_receive(keeper)) {
         fds[POLLED_LINK].fd = -1;
         cli_keeper_end(keeper, CLI_WHY_WRAPPER);
     }
@@ -311,7 +311,7 @@ static void say_free(const struct cli_keeper *keeper)
 }
 
 /* @return false if the lock had another owner by then. */
-static bool give_back(struct cli_keeper *keeper, bool has_run)
+static bool release_lock(struct cli_keeper *keeper, bool has_run)
 {
     struct hf_lock *lock = keeper->lock;
     if (lock == NULL) {
@@ -342,7 +342,7 @@ static int run_command(struct cli_keeper *keeper)
     HF_ASSERT(!hf_instant_is_never(keeper->started)); /* cli_keeper_begin() */
     int code = start_command(keeper);
     if (code != 0) {
-        (void)give_back(keeper, false);
+        (void)release_lock(keeper, false);
         return code;
     }
     if (keeper->lock != NULL) {
@@ -354,7 +354,7 @@ static int run_command(struct cli_keeper *keeper)
         cli_keeper_give_terminal(keeper);
     }
     bool has_run = atomic_load(&keeper->run->link.shared->exec_errno) == 0;
-    bool was_ours = give_back(keeper, has_run);
+    bool was_ours = release_lock(keeper, has_run);
     return cli_keeper_code(keeper, was_ours);
 }
 
@@ -400,7 +400,7 @@ int cli_keeper_round(struct cli_keeper *keeper)
     if (!is_silent && !keeper->is_again) {
         cli_store_notice(&keeper->run->config, keeper->args);
     }
-    code = take_lock(keeper, &request);
+    code = acquire_lock(keeper, &request);
     if (code != START) {
         return code;
     }
@@ -420,7 +420,7 @@ static int run_without_store(struct cli_keeper *keeper, const char *why)
     if (code != 0) {
         return code;
     }
-    (void)go_without(keeper, why);
+    (void)warn_unprotected(keeper, why);
     cli_keeper_begin(keeper, ttl_ms);
     return run_command(keeper);
 }

@@ -12,7 +12,7 @@
  *     while the command runs, or cli_keeper_drains(keeper):
  *         wait until cli_keeper_next(keeper), or for a descriptor
  *         cli_keeper_enforce(keeper);          first: true ends the loop
- *         cli_keeper_hear(keeper); cli_keeper_look(keeper);
+ *         cli_keeper_receive(keeper); cli_keeper_look(keeper);
  *     cli_keeper_unmark(keeper, has_run);      then the release
  *     code = cli_keeper_code(keeper, was_ours); */
 #ifndef CLI_KEEPER_H
@@ -205,7 +205,7 @@ void cli_keeper_give_terminal(struct cli_keeper *keeper);
 
 /* keeper_jobs.c: process all messages of the wrapper.
  * @return false when the wrapper has ended. */
-bool cli_keeper_hear(struct cli_keeper *keeper);
+bool cli_keeper_receive(struct cli_keeper *keeper);
 
 /* keeper_jobs.c: the same while no command runs, and signals to the keeper; a
  * cli_acquire_stop_fn, called when keeper->wake is readable.

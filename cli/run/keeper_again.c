@@ -42,7 +42,7 @@
 
 /* ---- Whether another round follows --------------------------------------- */
 
-static bool stands_again(const struct cli_keeper *keeper)
+static bool has_next_round(const struct cli_keeper *keeper)
 {
     bool was_run = atomic_load(&keeper->run->link.shared->exec_errno) == 0;
     return keeper->args->is_again && keeper->was_taken && was_run &&
@@ -111,7 +111,7 @@ int cli_keeper_again(struct cli_keeper *keeper)
     int64_t pause_ms = PAUSE_MS;
     int code = cli_keeper_round(keeper);
     fresh.is_again = true;
-    while (stands_again(keeper)) {
+    while (has_next_round(keeper)) {
         int stop = pause_after(keeper, &pause_ms);
         if (stop != 0) {
             return stop == CLI_STOP_GONE

@@ -50,23 +50,25 @@ static bool has_lock(const struct cli_keeper *keeper)
 /* A signal to the whole service reaches the command too, which may have ended
  * before the wrapper could hand it on. It may be in the link, and the keeper
  * has one of its own. */
-static void hear_all(struct cli_keeper *keeper)
+static void receive_all(struct cli_keeper *keeper)
 {
-    (void)cli_keeper_hear(keeper);
+    (void)cli_keeper_receive(keeper);
     cli_keeper_signals_end(keeper);
 }
 
 static bool begin(struct cli_keeper *keeper)
 {
     HF_ASSERT(keeper->child.is_over && !cli_keeper_is_draining(keeper));
-    bool was_told = cli_keeper_was_asked(keeper); /* the command, in time */
-    hear_all(keeper);
+    bool was_signalled =
+        cli_keeper_was_asked(keeper); /* the command, in time */
+    receive_all(keeper);
     if (!cli_keeper_was_asked(keeper) && !WIFSIGNALED(keeper->child.status)) {
         return false;
     }
     keeper->drain_end = hf_instant_add(cli_time_now(), keeper->grace);
     cli_keeper_give_terminal(keeper);
-    if (!was_told) { /* the signal was for the command alone, or came late */
+    if (!was_signalled) { /* the signal was for the command alone, or came late
+                           */
         cli_keeper_signal(keeper, SIGTERM);
     }
     cli_keeper_signal(keeper, SIGCONT);

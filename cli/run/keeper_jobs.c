@@ -75,7 +75,7 @@ void cli_keeper_give_terminal(struct cli_keeper *keeper)
     }
 }
 
-bool cli_keeper_hear(struct cli_keeper *keeper)
+bool cli_keeper_receive(struct cli_keeper *keeper)
 {
     for (;;) {
         struct cli_ipc_word word = cli_ipc_read(keeper->link);

@@ -120,7 +120,7 @@ static int cover_process(struct cli_while *keep)
                        "lock");
 }
 
-static int take_lock(struct cli_while *keep, const sigset_t *wanted)
+static int acquire_lock(struct cli_while *keep, const sigset_t *wanted)
 {
     struct hf_request request;
     struct keeper_stop stop = {.keep = keep};
@@ -206,7 +206,7 @@ _Noreturn static void keeper(struct cli_while *keep, const sigset_t *wanted,
     cli_title_keeper();
     int code = cli_store_find(keep->args, &keep->client);
     if (code == 0) {
-        code = take_lock(keep, wanted);
+        code = acquire_lock(keep, wanted);
     }
     if (code == 0) {
         cli_while_listen(keep);
