@@ -26,7 +26,7 @@ static const struct cli_opt opts[] = {
 };
 
 /* Does not return if it worked. */
-static void become(const char *dir, char **argv)
+static void execute(const char *dir, char **argv)
 {
     char path[PATH_ROOM];
     struct cli_out out;
@@ -55,7 +55,7 @@ static void find_near(const char *way, char dir[PATH_ROOM])
 
 /* In each of the folders, as long as it is in none of them. A build tree has it
  * beside the command. */
-static void become_any(char **argv, struct cli_out *looked)
+static void execute_any(char **argv, struct cli_out *looked)
 {
     char own_tree[PATH_ROOM], beside[PATH_ROOM];
     const char *set = secure_getenv("HOLDFAST_MODULE_DIR");
@@ -72,7 +72,7 @@ static void become_any(char **argv, struct cli_out *looked)
         cli_out_plain(looked, dirs[i]);
         is_first = false;
         errno = ENOENT;
-        become(dirs[i], argv);
+        execute(dirs[i], argv);
     }
 }
 
@@ -119,7 +119,7 @@ static int run(struct cli_args *args)
         argv[n++] = (char *)(uintptr_t)args->words[0];
     }
     cli_out_init_text(&out, looked, sizeof(looked));
-    become_any(argv, &out);
+    execute_any(argv, &out);
     return errno == ENOENT
                ? say_missing(looked)
                : cli_message_errno(CLI_EXIT_CANNOT_RUN, PROGRAM, errno);

@@ -20,7 +20,7 @@ struct pipes {
     int pidfd;   /* readable once the command has ended; -1: not known */
 };
 
-static void shut(int *fd)
+static void close_fd(int *fd)
 {
     if (*fd >= 0) {
         (void)close(*fd);
@@ -28,15 +28,15 @@ static void shut(int *fd)
     *fd = -1;
 }
 
-static void shut_all(struct pipes *pipes)
+static void close_all(struct pipes *pipes)
 {
     for (int i = 0; i < 2; i++) {
-        shut(&pipes->in[i]);
-        shut(&pipes->out[i]);
-        shut(&pipes->err[i]);
-        shut(&pipes->fail[i]);
+        close_fd(&pipes->in[i]);
+        close_fd(&pipes->out[i]);
+        close_fd(&pipes->err[i]);
+        close_fd(&pipes->fail[i]);
     }
-    shut(&pipes->pidfd);
+    close_fd(&pipes->pidfd);
 }
 
 static bool open_all(struct pipes *pipes, bool has_err)
@@ -49,7 +49,7 @@ static bool open_all(struct pipes *pipes, bool has_err)
            fcntl(pipes->in[1], F_SETFL, O_NONBLOCK) == 0;
 }
 
-static void become(const struct pipes *pipes, pid_t parent, char **command)
+static void execute(const struct pipes *pipes, pid_t parent, char **command)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) {
@@ -78,7 +78,7 @@ static void feed(struct pipes *pipes, const char **data, size_t *len)
     }
     bool is_over = n < 0 && errno != EAGAIN && errno != EINTR;
     if (*len == 0 || is_over) {
-        shut(&pipes->in[1]);
+        close_fd(&pipes->in[1]);
     }
 }
 
@@ -89,7 +89,7 @@ static int drain(int *fd, struct cli_pipe_child_text *text)
     int error = n < 0 && errno != EINTR ? errno : 0;
     text->len += n > 0 ? (size_t)n : 0;
     if (n == 0 || error != 0) {
-        shut(fd);
+        close_fd(fd);
     }
     return error;
 }
@@ -117,7 +117,7 @@ static int serve_ready(struct pipes *pipes, struct cli_pipe_child *child,
         error = drain(&pipes->out[0], &child->out);
     }
     if (child->out.len == child->out.room) {
-        shut(&pipes->out[0]); /* a further write gets SIGPIPE */
+        close_fd(&pipes->out[0]); /* a further write gets SIGPIPE */
     }
     return error;
 }
@@ -131,7 +131,7 @@ static bool has_output(const struct pipes *pipes)
  * the rest of the input is dropped: a process that it left behind may keep the
  * pipe open without reading it. Without a pidfd that end is not seen, and the
  * outputs decide. */
-static bool is_talking(const struct pipes *pipes)
+static bool has_work(const struct pipes *pipes)
 {
     return has_output(pipes) || (pipes->in[1] >= 0 && pipes->pidfd >= 0);
 }
@@ -142,9 +142,9 @@ static int serve(struct pipes *pipes, struct cli_pipe_child *child)
     size_t len = child->input_len;
     int error = 0;
     if (len == 0) {
-        shut(&pipes->in[1]);
+        close_fd(&pipes->in[1]);
     }
-    while (error == 0 && is_talking(pipes)) {
+    while (error == 0 && has_work(pipes)) {
         struct pollfd fds[4] = {
             {.fd = pipes->out[0], .events = POLLIN},
             {.fd = pipes->in[1], .events = POLLOUT},
@@ -158,7 +158,7 @@ static int serve(struct pipes *pipes, struct cli_pipe_child *child)
             feed(pipes, &data, &len);
         }
         if (fds[3].revents != 0) {
-            shut(&pipes->in[1]);
+            close_fd(&pipes->in[1]);
         }
         error = serve_ready(pipes, child, fds);
     }
@@ -187,22 +187,22 @@ bool cli_pipe_child_run(struct cli_pipe_child *child)
     (void)signal(SIGCHLD, SIG_DFL); /* ignored: there would be no status */
     pid_t pid = open_all(&pipes, child->err.room > 0) ? fork() : -1;
     if (pid == 0) {
-        become(&pipes, self, child->command);
+        execute(&pipes, self, child->command);
     }
     if (pid < 0) {
         child->error = errno;
-        shut_all(&pipes);
+        close_all(&pipes);
         return false;
     }
-    shut(&pipes.in[0]);
-    shut(&pipes.out[1]);
-    shut(&pipes.err[1]);
-    shut(&pipes.fail[1]);
+    close_fd(&pipes.in[0]);
+    close_fd(&pipes.out[1]);
+    close_fd(&pipes.err[1]);
+    close_fd(&pipes.fail[1]);
     pipes.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     int error = serve(&pipes, child);
     ssize_t n = read(pipes.fail[0], &child->error, sizeof(child->error));
     child->is_exec_error = n > 0;
-    shut_all(&pipes);
+    close_all(&pipes);
     int reaped = reap(pid, &child->status);
     error = error != 0 ? error : reaped;
     child->error = child->is_exec_error ? child->error : error;

@@ -52,7 +52,7 @@ void cli_queue_entry_read(struct cli_queue_entry *out,
     out->waits = hf_queue_entry_is_waiting(entry);
     out->mode = hf_queue_entry_mode(entry);
     out->permits = hf_queue_entry_permits(entry);
-    cli_holder_read(&out->who, hf_queue_entry_holder(entry));
+    cli_holder_read(&out->holder, hf_queue_entry_holder(entry));
     out->since_ms = hf_queue_entry_since_ms(entry);
 }
 

@@ -69,7 +69,7 @@ struct cli_queue_entry {
     bool waits;
     enum hf_mode mode;
     uint32_t permits;
-    struct cli_holder who;
+    struct cli_holder holder;
     int64_t since_ms;
 };
 

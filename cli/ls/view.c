@@ -351,7 +351,7 @@ void cli_row_holder(struct cli_out *out, const struct cli_row *row)
     }
 }
 
-const struct cli_row *cli_row_told(const struct cli_row *row)
+const struct cli_row *cli_row_shown(const struct cli_row *row)
 {
     return row->first_slot != NULL && cli_row_held(row) == 1 ? row->first_slot
                                                              : row;

@@ -106,6 +106,6 @@ void cli_row_left(struct cli_out *out, const struct cli_row *row);
 
 /* The row that supplies the shown start, fence and label: for a semaphore with
  * one holder that slot, else the row itself. */
-const struct cli_row *cli_row_told(const struct cli_row *row);
+const struct cli_row *cli_row_shown(const struct cli_row *row);
 
 #endif

@@ -36,8 +36,8 @@ static bool is_expired(const struct diff *diff, const struct cli_row *before)
            before->remaining_ms <= diff->elapsed_ms + SLACK_MS;
 }
 
-static void tell_holder(const struct diff *diff, const struct cli_row *before,
-                        const struct cli_row *now)
+static void report_holder(const struct diff *diff, const struct cli_row *before,
+                          const struct cli_row *now)
 {
     if (before == NULL) {
         diff->each(diff->user,
@@ -75,14 +75,14 @@ static bool has_holder(const struct cli_row *row)
     return row != NULL && !cli_row_is_semaphore(row);
 }
 
-static void tell(const struct diff *diff, const struct cli_row *before,
-                 const struct cli_row *now)
+static void report_change(const struct diff *diff, const struct cli_row *before,
+                          const struct cli_row *now)
 {
     const struct cli_row *held_before = has_holder(before) ? before : NULL;
     const struct cli_row *held_now = has_holder(now) ? now : NULL;
     int64_t delta = count_waiting(now) - count_waiting(before);
     if (held_before != NULL || held_now != NULL) {
-        tell_holder(diff, held_before, held_now);
+        report_holder(diff, held_before, held_now);
     }
     if (delta != 0) {
         diff->each(diff->user, CLI_CHANGE_WAITING, before, now, delta);
@@ -150,7 +150,7 @@ void cli_view_diff(struct cli_view *before, struct cli_view *now,
         const struct cli_row *old = order <= 0 ? before->rows[i++] : NULL;
         const struct cli_row *new = order >= 0 ? now->rows[j++] : NULL;
         if (old == NULL || !old->is_split) {
-            tell(&diff, old, new);
+            report_change(&diff, old, new);
         }
     }
 }

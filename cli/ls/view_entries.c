@@ -143,7 +143,7 @@ static int compare(const void *left, const void *right)
     order = order != 0 ? order : (int64_t)a->at.waits - b->at.waits;
     order = order != 0 ? order : (int64_t)a->ahead - b->ahead;
     return order != 0 ? (order > 0) - (order < 0)
-                      : strcmp(a->at.who.owner, b->at.who.owner);
+                      : strcmp(a->at.holder.owner, b->at.holder.owner);
 }
 
 /* The entries of a node, sorted. @return how many. */
@@ -174,7 +174,7 @@ bool cli_entries_agree(const struct cli_entries *entries, int a, int b)
         const struct cli_entry *left = sorted[i];
         const struct cli_entry *right = sorted[n_a + i];
         agree = compare(&left, &right) == 0 &&
-                left->at.who.kind == right->at.who.kind;
+                left->at.holder.kind == right->at.holder.kind;
     }
     free(sorted);
     return agree;
@@ -182,11 +182,11 @@ bool cli_entries_agree(const struct cli_entries *entries, int a, int b)
 
 /* ---- Text -------------------------------------------------------------- */
 
-static void put_label(struct cli_out *out, const struct cli_holder *who)
+static void put_label(struct cli_out *out, const struct cli_holder *holder)
 {
-    if (who->label[0] != '\0') {
+    if (holder->label[0] != '\0') {
         cli_out_text(out, " (");
-        (void)cli_out_shown(out, who->label, strlen(who->label));
+        (void)cli_out_shown(out, holder->label, strlen(holder->label));
         cli_out_text(out, ")");
     }
 }
@@ -203,22 +203,22 @@ static void put_mode(struct cli_out *out, const struct cli_queue_entry *at)
 
 void cli_entry_text(struct cli_out *out, const struct cli_entry *entry)
 {
-    const struct cli_holder *who = &entry->at.who;
-    if (who->host[0] == '\0') {
+    const struct cli_holder *holder = &entry->at.holder;
+    if (holder->host[0] == '\0') {
         cli_out_text(out, "another kind of client");
     } else {
-        (void)cli_out_shown(out, who->host, strlen(who->host));
+        (void)cli_out_shown(out, holder->host, strlen(holder->host));
         cli_out_text(out, " pid ");
-        cli_out_int(out, who->pid);
+        cli_out_int(out, holder->pid);
     }
     if (!entry->at.waits) {
-        if (who->since_s > 0) {
+        if (holder->since_s > 0) {
             cli_out_text(out, " since ");
-            cli_time_text(out, who->since_s);
+            cli_time_text(out, holder->since_s);
         }
-        put_label(out, who);
-        cli_out_text(out, who->kind == HF_HOLDER_ENDED ? ", ended" : "");
-        cli_format_frees(out, who);
+        put_label(out, holder);
+        cli_out_text(out, holder->kind == HF_HOLDER_ENDED ? ", ended" : "");
+        cli_format_frees(out, holder);
         return;
     }
     if (entry->slot == CLI_NO_SLOT) { /* of a slot it is clear */
@@ -228,7 +228,7 @@ void cli_entry_text(struct cli_out *out, const struct cli_entry *entry)
     }
     cli_out_text(out, " waiting since ");
     cli_time_text(out, entry->at.since_ms / 1000);
-    put_label(out, who);
+    put_label(out, holder);
 }
 
 /* ---- JSON -------------------------------------------------------------- */
@@ -237,7 +237,7 @@ static void entry_json(struct cli_out *out, const struct cli_entry *entry)
 {
     const struct cli_queue_entry *at = &entry->at;
     cli_out_json_open(out);
-    cli_format_identity_json(out, &at->who);
+    cli_format_identity_json(out, &at->holder);
     cli_out_json_text(out, "mode",
                       at->mode == HF_SHARED ? "shared" : "exclusive");
     if (at->permits > 0) {
@@ -247,7 +247,7 @@ static void entry_json(struct cli_out *out, const struct cli_entry *entry)
         cli_out_json_int(out, "waiting_since_ms", at->since_ms);
         cli_out_json_int(out, "ahead", entry->ahead);
     }
-    cli_format_remaining_json(out, at->who.remaining_ms);
+    cli_format_remaining_json(out, at->holder.remaining_ms);
     cli_out_text(out, "}");
 }
 

@@ -100,7 +100,7 @@ static void put_time(const struct table *table, struct cli_out *out, int column,
 static void put_cell(const struct table *table, struct cli_out *out, int column,
                      const struct cli_row *row)
 {
-    const struct cli_row *told = cli_row_told(row);
+    const struct cli_row *shown = cli_row_shown(row);
     switch (column) {
     case AT_NAME:
         (void)cli_out_shown(out, row->name, row->name_len);
@@ -113,17 +113,17 @@ static void put_cell(const struct table *table, struct cli_out *out, int column,
         return;
     case AT_SINCE:
     case AT_LEFT:
-        put_time(table, out, column, told);
+        put_time(table, out, column, shown);
         return;
     case AT_FENCE:
         /* A semaphore's own counter guards nothing: each slot has its fence. */
-        put_number(out, cli_row_is_semaphore(told) ? 0 : told->fence);
+        put_number(out, cli_row_is_semaphore(shown) ? 0 : shown->fence);
         return;
     case AT_WAITING:
         put_number(out, cli_row_waiting(row));
         return;
     default:
-        (void)cli_out_shown(out, told->label, strlen(told->label));
+        (void)cli_out_shown(out, shown->label, strlen(shown->label));
         return;
     }
 }

@@ -68,7 +68,7 @@ static void lay_out(int widths[TOP_COLUMNS], int all)
 static void put_cell(struct cli_out *out, enum top_column column,
                      const struct cli_row *row)
 {
-    const struct cli_row *told = cli_row_told(row);
+    const struct cli_row *shown = cli_row_shown(row);
     switch (column) {
     case TOP_NAME:
         (void)cli_out_shown(out, row->name, row->name_len);
@@ -80,11 +80,11 @@ static void put_cell(struct cli_out *out, enum top_column column,
         cli_row_holder(out, row);
         return;
     case TOP_SINCE:
-        cli_row_since(out, told);
+        cli_row_since(out, shown);
         return;
     case TOP_LEFT:
         if (!row->is_split) {
-            cli_row_left(out, told);
+            cli_row_left(out, shown);
         }
         return;
     case TOP_WAITING:
@@ -93,12 +93,12 @@ static void put_cell(struct cli_out *out, enum top_column column,
         }
         return;
     case TOP_FENCE:
-        if (told->fence > 0 && !cli_row_is_semaphore(told)) {
-            cli_out_uint(out, told->fence);
+        if (shown->fence > 0 && !cli_row_is_semaphore(shown)) {
+            cli_out_uint(out, shown->fence);
         }
         return;
     case TOP_LABEL:
-        (void)cli_out_shown(out, told->label, strlen(told->label));
+        (void)cli_out_shown(out, shown->label, strlen(shown->label));
         return;
     case TOP_COLUMNS:
         return;

@@ -63,7 +63,7 @@ static int64_t left_key(const struct cli_row *row)
 
 static int64_t since_key(const struct cli_row *row)
 {
-    int64_t since_s = cli_row_told(row)->since_s;
+    int64_t since_s = cli_row_shown(row)->since_s;
     return since_s == 0 ? INT64_MAX : since_s;
 }
 
