@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The embedded store: locks for all processes of one machine, without a server.
  * One folder has two files: the gate (gate.c), a mutex that each transaction
- * takes, and the records (table.c), which the verbs of verbs.c and release.c
- * change. Values have a third file (values.c), which is written to disk. A
- * waiter is notified of its grant on a unix socket (wake.c). */
+ * takes, and the records (table.c), which the verbs of verbs.c, release.c and
+ * break.c change. Values have a third file (values.c), which is written to
+ * disk. A waiter is notified of its grant on a unix socket (wake.c). */
 #include "store/local/local.h"
 
 #include "base/assert.h"

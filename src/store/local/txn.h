@@ -102,7 +102,7 @@ struct hf_txn {
     int number;      /* 0, or the first error of the table */
 };
 
-/* ---- verbs.c, release.c: the verbs ------------------------------------- */
+/* ---- verbs.c, release.c, break.c, inspect.c: the verbs ----------------- */
 
 /* ACQUIRE: grant the name, or refuse it, or queue the asker. */
 void hf_txn_acquire(struct hf_txn *txn);
@@ -117,6 +117,10 @@ void hf_txn_confirm(struct hf_txn *txn);
 /* RELEASE: end the asker's lease, and its place in the queue; serve the next
  * waiter. */
 void hf_txn_release(struct hf_txn *txn);
+
+/* Take a grant back from an owner without a living process, and serve the next
+ * waiter. */
+void hf_txn_revoke(struct hf_txn *txn, const struct hf_grant *grant);
 
 /* BREAK: the breaker takes the rest of the holder's lease, or returns it. */
 void hf_txn_break(struct hf_txn *txn);
@@ -136,10 +140,6 @@ void hf_txn_show_mark(struct hf_txn *txn);
  * is no live mark. */
 size_t hf_txn_emit_ended(const struct hf_txn *txn,
                          char out[HF_RECORD_OWNER_MAX]);
-
-/* Take a grant back from an owner without a living process, and serve the next
- * waiter. */
-void hf_txn_revoke(struct hf_txn *txn, const struct hf_grant *grant);
 
 /* ---- ownership.c: the owner in the record; the result ------------------ */
 
