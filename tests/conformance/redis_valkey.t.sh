@@ -5,7 +5,7 @@
 
 command -v valkey-server >/dev/null || skip_all "no valkey-server"
 failed=0
-for test in redis_scripts redis_memory redis_watch redis_faults redis_listen \
+for test in redis_scripts redis_data_loss redis_watch redis_faults redis_listen \
     redis_queue redis_shared redis_edited; do
     HF_TEST_SERVER=valkey-server "$HF_BUILD/tests/conformance/$test" || failed=1
 done
