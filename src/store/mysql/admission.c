@@ -23,7 +23,8 @@
 /* Only a table in memory shows a restart, and only InnoDB keeps and locks rows.
  * A restart may have been missed meanwhile, or locks lost: the remedy makes it
  * known. */
-static void write_engine(const struct hf_my_node *node, char *why, size_t size)
+static void write_engine(const struct hf_mysql_node *node, char *why,
+                         size_t size)
 {
     int len = (int)strcspn(node->wrong_engine, " ");
     const char *table = node->wrong_engine;
@@ -42,7 +43,8 @@ static void write_engine(const struct hf_my_node *node, char *why, size_t size)
     }
 }
 
-bool hf_my_check_eligible(const struct hf_my_node *node, char *why, size_t size)
+bool hf_mysql_check_eligible(const struct hf_mysql_node *node, char *why,
+                             size_t size)
 {
     unsigned long least =
         node->is_mariadb ? MARIADB_VERSION_MIN : MYSQL_VERSION_MIN;
@@ -86,7 +88,7 @@ static bool is_plain(char c)
 
 /* A JSON array of texts. Ours are plain; a server that reports others gets
  * other ones back, and is another at the next handshake. */
-static void add_facts(struct hf_my_text *call, const char *const *texts,
+static void add_facts(struct hf_mysql_text *call, const char *const *texts,
                       size_t n)
 {
     char json[FACTS_MAX];
@@ -103,39 +105,39 @@ static void add_facts(struct hf_my_text *call, const char *const *texts,
     }
     json[len++] = ']';
     static const char before[] = ",CONVERT(", after[] = " USING utf8mb4)";
-    hf_my_text_add(call, before, strlen(before));
-    hf_my_bytes(call, json, len);
-    hf_my_text_add(call, after, strlen(after));
+    hf_mysql_text_add(call, before, strlen(before));
+    hf_mysql_bytes(call, json, len);
+    hf_mysql_text_add(call, after, strlen(after));
 }
 
 /* Write the ruling's marker if the server's still has the value that we read.
  */
-static void write_marker(struct hf_my_node *node)
+static void write_marker(struct hf_mysql_node *node)
 {
-    struct hf_my_text *call = &node->call;
+    struct hf_mysql_text *call = &node->call;
     struct hf_marker_texts marker;
     hf_marker_write(&node->base.admission.ruling.marker, node->store->base.host,
                     &marker);
-    hf_my_text_reset(call);
-    hf_my_call(call, "marker");
-    hf_my_bytes_of(call, node->base.admission.marker.value);
-    hf_my_bytes_of(call, marker.texts[0]);
-    hf_my_number(call, marker.texts[1][0] == '1');
-    hf_my_bytes_of(call, marker.texts[2]);
-    hf_my_bytes_of(call, marker.texts[3]);
+    hf_mysql_text_reset(call);
+    hf_mysql_call(call, "marker");
+    hf_mysql_bytes_of(call, node->base.admission.marker.value);
+    hf_mysql_bytes_of(call, marker.texts[0]);
+    hf_mysql_number(call, marker.texts[1][0] == '1');
+    hf_mysql_bytes_of(call, marker.texts[2]);
+    hf_mysql_bytes_of(call, marker.texts[3]);
     add_facts(call, marker.texts + FIRST_FACT, HF_MARKER_TEXTS - FIRST_FACT);
-    hf_my_end(call);
-    hf_my_push_call(node, HF_MY_MARK);
+    hf_mysql_end(call);
+    hf_mysql_push_call(node, HF_MYSQL_MARK);
 }
 
 /* ---- The decision ------------------------------------------------------- */
 
-static void go_on(struct hf_my_node *node)
+static void go_on(struct hf_mysql_node *node)
 {
     struct hf_instant now;
     switch (hf_sql_node_admit(&node->base, &now)) {
     case HF_ADMISSION_SURVEY:
-        hf_my_survey(node, now);
+        hf_mysql_survey(node, now);
         break;
     case HF_ADMISSION_REFUSE:
         break;
@@ -143,34 +145,34 @@ static void go_on(struct hf_my_node *node)
         write_marker(node);
         break;
     case HF_ADMISSION_ACCEPT:
-        hf_my_node_arm(node);
-        hf_my_jobs(node, now);
+        hf_mysql_node_arm(node);
+        hf_mysql_jobs(node, now);
         break;
     }
 }
 
-void hf_my_judge(struct hf_my_node *node)
+void hf_mysql_judge(struct hf_mysql_node *node)
 {
     char why[HF_STANDING_REASON_MAX];
-    bool is_fit = hf_my_check_eligible(node, why, sizeof(why));
+    bool is_fit = hf_mysql_check_eligible(node, why, sizeof(why));
     if (hf_sql_node_judge(&node->base, is_fit ? NULL : why)) {
         go_on(node);
     }
 }
 
-void hf_my_marked(struct hf_my_node *node, const struct hf_mysql_reply *reply,
-                  struct hf_instant now)
+void hf_mysql_marked(struct hf_mysql_node *node,
+                     const struct hf_mysql_reply *reply, struct hf_instant now)
 {
     struct hf_sql_row row;
-    if (!hf_my_first(reply, &row)) {
+    if (!hf_mysql_first(reply, &row)) {
         char words[HF_TEXT_SENTENCE];
-        enum hf_status fault = hf_my_fault(reply, words, sizeof(words));
+        enum hf_status fault = hf_mysql_fault(reply, words, sizeof(words));
         hf_sql_node_unmarked(&node->base, fault, words);
     } else if (row.cells[0].number == 1) {
         hf_admission_wrote(&node->base.admission);
         go_on(node);
     } else {
         node->base.admission.is_declared = false;
-        hf_my_handshake(node, now);
+        hf_mysql_handshake(node, now);
     }
 }

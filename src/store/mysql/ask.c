@@ -16,34 +16,34 @@ static const char *const procedures[] = {
 
 /* ---- Arguments ---------------------------------------------------------- */
 
-void hf_my_text_call(struct hf_my_text *text, const char *procedure,
-                     const struct hf_sql_call *call)
+void hf_mysql_text_call(struct hf_mysql_text *text, const char *procedure,
+                        const struct hf_sql_call *call)
 {
-    hf_my_text_reset(text);
-    hf_my_call(text, procedure);
+    hf_mysql_text_reset(text);
+    hf_mysql_call(text, procedure);
     for (size_t i = 0; i < call->n; i++) {
         const struct hf_sql_argument *at = &call->arguments[i];
         switch (at->type) {
         case HF_SQL_NULL:
-            hf_my_null(text);
+            hf_mysql_null(text);
             break;
         case HF_SQL_BYTES:
         case HF_SQL_TEXT:
-            hf_my_bytes(text, at->bytes.data, at->bytes.len);
+            hf_mysql_bytes(text, at->bytes.data, at->bytes.len);
             break;
         case HF_SQL_NUMBER:
         case HF_SQL_FLAG:
-            hf_my_number(text, at->number);
+            hf_mysql_number(text, at->number);
             break;
         }
     }
-    hf_my_end(text);
+    hf_mysql_end(text);
 }
 
 /* ---- Asking ------------------------------------------------------------- */
 
 /* Is this connection of a server that has closed it unnoticed? */
-static void check_idle(struct hf_my_node *node, struct hf_instant now)
+static void check_idle(struct hf_mysql_node *node, struct hf_instant now)
 {
     struct hf_mysql_connection *connection = &node->connection;
     if (hf_sql_node_is_idle(&node->base, now) &&
@@ -53,40 +53,40 @@ static void check_idle(struct hf_my_node *node, struct hf_instant now)
     }
 }
 
-const char *hf_my_ask_verb(struct hf_my_node *node, const struct hf_ask *ask,
-                           uint8_t kind)
+const char *hf_mysql_ask_verb(struct hf_mysql_node *node,
+                              const struct hf_ask *ask, uint8_t kind)
 {
-    struct hf_my_request like = {.cookie = ask->cookie, .kind = kind};
+    struct hf_mysql_request like = {.cookie = ask->cookie, .kind = kind};
     struct hf_sql_call call;
     const char *why = hf_sql_call_make(&call, &node->base, ask, NULL);
     if (why != NULL) {
         return why;
     }
-    hf_my_text_call(&node->call, procedures[ask->verb], &call);
+    hf_mysql_text_call(&node->call, procedures[ask->verb], &call);
     return !node->call.has_failed &&
-                   hf_my_push(node, &like, node->call.data, node->call.len)
+                   hf_mysql_push(node, &like, node->call.data, node->call.len)
                ? NULL
                : "out of memory";
 }
 
-void hf_my_ask(struct hf_my_node *node, const struct hf_ask *ask,
-               struct hf_instant now)
+void hf_mysql_ask(struct hf_mysql_node *node, const struct hf_ask *ask,
+                  struct hf_instant now)
 {
     const char *reason;
-    struct hf_my_request request = {
+    struct hf_mysql_request request = {
         .cookie = ask->cookie, .sent = now, .kind = (uint8_t)ask->verb};
     bool asks = ask->verb == HF_VERB_ACQUIRE || ask->verb == HF_VERB_YIELD;
     check_idle(node, now);
     enum hf_status fault = hf_sql_node_cause(&node->base, asks, &reason);
     if (fault != HF_OK) {
-        hf_my_answer_none(node, &request, HF_VERDICT_UNSENT, fault, reason);
+        hf_mysql_answer_none(node, &request, HF_VERDICT_UNSENT, fault, reason);
         return;
     }
-    reason = hf_my_ask_verb(node, ask, request.kind);
+    reason = hf_mysql_ask_verb(node, ask, request.kind);
     if (reason != NULL) {
         bool is_memory = strcmp(reason, "out of memory") == 0;
-        hf_my_answer_none(node, &request,
-                          is_memory ? HF_VERDICT_UNSENT : HF_VERDICT_ERROR,
-                          is_memory ? HF_NO_MEMORY : HF_UNAVAILABLE, reason);
+        hf_mysql_answer_none(node, &request,
+                             is_memory ? HF_VERDICT_UNSENT : HF_VERDICT_ERROR,
+                             is_memory ? HF_NO_MEMORY : HF_UNAVAILABLE, reason);
     }
 }

@@ -32,20 +32,20 @@ static bool is_signal(const struct hf_mysql_reply *reply, const char *sqlstate)
            strcmp(reply->sqlstate, sqlstate) == 0;
 }
 
-bool hf_my_fault_is_undone(const struct hf_mysql_reply *reply)
+bool hf_mysql_fault_is_undone(const struct hf_mysql_reply *reply)
 {
     return reply->error == ER_LOCK_WAIT_TIMEOUT ||
            reply->error == ER_LOCK_DEADLOCK;
 }
 
-bool hf_my_fault_is_missing(const struct hf_mysql_reply *reply)
+bool hf_mysql_fault_is_missing(const struct hf_mysql_reply *reply)
 {
     static const unsigned errors[] = {ER_SP_DOES_NOT_EXIST, ER_BAD_DB_ERROR,
                                       ER_NO_SUCH_TABLE};
     return IS_ONE_OF(reply, errors);
 }
 
-bool hf_my_fault_is_denied(const struct hf_mysql_reply *reply)
+bool hf_mysql_fault_is_denied(const struct hf_mysql_reply *reply)
 {
     static const unsigned errors[] = {
         ER_DBACCESS_DENIED_ERROR,        ER_ACCESS_DENIED_ERROR,
@@ -54,15 +54,15 @@ bool hf_my_fault_is_denied(const struct hf_mysql_reply *reply)
     return IS_ONE_OF(reply, errors);
 }
 
-bool hf_my_fault_is_identity(const struct hf_mysql_reply *reply)
+bool hf_mysql_fault_is_identity(const struct hf_mysql_reply *reply)
 {
     static const unsigned errors[] = {ER_OPTION_PREVENTS_STATEMENT,
                                       ER_READ_ONLY_MODE};
-    return is_signal(reply, "25006") || hf_my_fault_is_missing(reply) ||
+    return is_signal(reply, "25006") || hf_mysql_fault_is_missing(reply) ||
            IS_ONE_OF(reply, errors);
 }
 
-bool hf_my_fault_is_refusal(const struct hf_mysql_reply *reply)
+bool hf_mysql_fault_is_refusal(const struct hf_mysql_reply *reply)
 {
     static const unsigned errors[] = {
         ER_SIGNAL_EXCEPTION,    ER_CANT_CHANGE_TX_CHARACTERISTICS,
@@ -70,12 +70,12 @@ bool hf_my_fault_is_refusal(const struct hf_mysql_reply *reply)
         ER_DATA_TOO_LONG,       ER_BINLOG_STMT_MODE_AND_ROW_ENGINE,
         ER_PARSE_ERROR,         ER_NET_PACKET_TOO_LARGE,
         ER_RECORD_FILE_FULL}; /* of a statement, and never of the COMMIT */
-    return hf_my_fault_is_denied(reply) || hf_my_fault_is_identity(reply) ||
-           IS_ONE_OF(reply, errors);
+    return hf_mysql_fault_is_denied(reply) ||
+           hf_mysql_fault_is_identity(reply) || IS_ONE_OF(reply, errors);
 }
 
-enum hf_status hf_my_fault(const struct hf_mysql_reply *reply, char *out,
-                           size_t size)
+enum hf_status hf_mysql_fault(const struct hf_mysql_reply *reply, char *out,
+                              size_t size)
 {
     static const unsigned wrong[] = {ER_BINLOG_STMT_MODE_AND_ROW_ENGINE,
                                      ER_NO_SUCH_USER, ER_SP_WRONG_NO_OF_ARGS};
@@ -85,10 +85,10 @@ enum hf_status hf_my_fault(const struct hf_mysql_reply *reply, char *out,
     }
     snprintf(out, size, "%.120s (error %u)", reply->text, reply->error);
     hf_error_make_plain(out);
-    if (hf_my_fault_is_denied(reply)) {
+    if (hf_mysql_fault_is_denied(reply)) {
         return HF_DENIED;
     }
-    if (hf_my_fault_is_identity(reply) || is_signal(reply, "HF003") ||
+    if (hf_mysql_fault_is_identity(reply) || is_signal(reply, "HF003") ||
         IS_ONE_OF(reply, wrong)) {
         return HF_CONFIG;
     }

@@ -50,38 +50,41 @@ static const char identity_sql[] =
     "SELECT VERSION(), @@global.read_only, @@global.log_bin,"
     " @@session.binlog_format, CURRENT_USER()";
 
-const char hf_my_facts_sql[] = "CALL holdfast.facts()";
+const char hf_mysql_facts_sql[] = "CALL holdfast.facts()";
 
 /* ---- Asking ------------------------------------------------------------- */
 
-void hf_my_handshake(struct hf_my_node *node, struct hf_instant now)
+void hf_mysql_handshake(struct hf_mysql_node *node, struct hf_instant now)
 {
     hf_sql_node_greet(&node->base, now);
     node->wrong_engine[0] = '\0';
     for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
-        hf_my_push_ours(node, HF_MY_SET, settings[i], strlen(settings[i]));
+        hf_mysql_push_ours(node, HF_MYSQL_SET, settings[i],
+                           strlen(settings[i]));
     }
-    hf_my_push_ours(node, HF_MY_IDENTITY, identity_sql, strlen(identity_sql));
-    hf_my_push_ours(node, HF_MY_CLUSTER, hf_mysql_cluster_sql,
-                    strlen(hf_mysql_cluster_sql));
-    hf_my_push_ours(node, HF_MY_FACTS, hf_my_facts_sql,
-                    strlen(hf_my_facts_sql));
-    hf_my_flush(node, now);
-    hf_my_node_arm(node);
+    hf_mysql_push_ours(node, HF_MYSQL_IDENTITY, identity_sql,
+                       strlen(identity_sql));
+    hf_mysql_push_ours(node, HF_MYSQL_CLUSTER, hf_mysql_cluster_sql,
+                       strlen(hf_mysql_cluster_sql));
+    hf_mysql_push_ours(node, HF_MYSQL_FACTS, hf_mysql_facts_sql,
+                       strlen(hf_mysql_facts_sql));
+    hf_mysql_flush(node, now);
+    hf_mysql_node_arm(node);
 }
 
-void hf_my_reidentify(struct hf_my_node *node, const char *why,
-                      struct hf_instant now)
+void hf_mysql_reidentify(struct hf_mysql_node *node, const char *why,
+                         struct hf_instant now)
 {
     if (hf_sql_node_doubt(&node->base, why)) {
-        hf_my_handshake(node, now);
+        hf_mysql_handshake(node, now);
     }
 }
 
-void hf_my_peek(struct hf_my_node *node, struct hf_instant now)
+void hf_mysql_peek(struct hf_mysql_node *node, struct hf_instant now)
 {
     hf_sql_node_peek(&node->base, now);
-    hf_my_push_ours(node, HF_MY_PEEK, hf_my_facts_sql, strlen(hf_my_facts_sql));
+    hf_mysql_push_ours(node, HF_MYSQL_PEEK, hf_mysql_facts_sql,
+                       strlen(hf_mysql_facts_sql));
 }
 
 /* ---- Parsing the replies ------------------------------------------------ */
@@ -105,7 +108,7 @@ static bool is_on(const struct hf_sql_row *row, unsigned column)
 }
 
 /* app@% as GRANT takes it: 'app'@'%'. */
-static void read_role(struct hf_my_node *node, const struct hf_sql_row *row)
+static void read_role(struct hf_mysql_node *node, const struct hf_sql_row *row)
 {
     char text[HF_TEXT_CLAUSE];
     hf_sql_row_text(row, C_USER, text, sizeof(text));
@@ -117,12 +120,12 @@ static void read_role(struct hf_my_node *node, const struct hf_sql_row *row)
              host == NULL ? "%" : host);
 }
 
-static void read_identity(struct hf_my_node *node,
+static void read_identity(struct hf_mysql_node *node,
                           const struct hf_mysql_reply *reply)
 {
     char format[HF_TEXT_NUMBER];
     struct hf_sql_row row;
-    (void)hf_my_first(reply, &row);
+    (void)hf_mysql_first(reply, &row);
     hf_sql_row_text(&row, C_VERSION, node->version, sizeof(node->version));
     hf_sql_row_text(&row, C_FORMAT, format, sizeof(format));
     node->server_version = number_of(node->version);
@@ -133,7 +136,7 @@ static void read_identity(struct hf_my_node *node,
     read_role(node, &row);
 }
 
-static void read_server_fact(struct hf_my_node *node, const char *field,
+static void read_server_fact(struct hf_mysql_node *node, const char *field,
                              const char *value)
 {
     struct hf_identity *identity = &node->base.admission.identity;
@@ -155,14 +158,14 @@ static void read_server_fact(struct hf_my_node *node, const char *field,
 }
 
 /* The fields of the marker, and with `is_all` those of the server. */
-static void read_facts(struct hf_my_node *node,
+static void read_facts(struct hf_mysql_node *node,
                        const struct hf_mysql_reply *reply, bool is_all,
                        struct hf_marker *marker)
 {
     struct hf_sql_row row;
     memset(marker, 0, sizeof(*marker));
-    for (bool is_there = hf_my_first(reply, &row); is_there;
-         is_there = hf_my_next(reply, &row)) {
+    for (bool is_there = hf_mysql_first(reply, &row); is_there;
+         is_there = hf_mysql_next(reply, &row)) {
         char field[HF_CLOCK_NAME_MAX + 16];
         char value[HF_TEXT_PHRASE];
         hf_sql_row_text(&row, 0, field, sizeof(field));
@@ -177,17 +180,17 @@ static void read_facts(struct hf_my_node *node,
 
 /* ---- Replies ------------------------------------------------------------ */
 
-static void note_fault(struct hf_my_node *node,
+static void note_fault(struct hf_mysql_node *node,
                        const struct hf_mysql_reply *reply)
 {
     if (node->base.greet_fault == HF_OK) {
-        node->base.greet_fault = hf_my_fault(reply, node->base.greet_reason,
-                                             sizeof(node->base.greet_reason));
+        node->base.greet_fault = hf_mysql_fault(
+            reply, node->base.greet_reason, sizeof(node->base.greet_reason));
     }
 }
 
 /* The server says the same whether there is no procedure, or no right. */
-static void note_denied(struct hf_my_node *node)
+static void note_denied(struct hf_mysql_node *node)
 {
     node->base.greet_fault = HF_DENIED;
     snprintf(node->base.greet_reason, sizeof(node->base.greet_reason),
@@ -197,14 +200,14 @@ static void note_denied(struct hf_my_node *node)
              node->role);
 }
 
-static void refuse_schema(struct hf_my_node *node)
+static void refuse_schema(struct hf_mysql_node *node)
 {
     char why[sizeof(node->base.standing.reason)];
-    if (node->base.schema > HF_MY_SCHEMA_VERSION) {
+    if (node->base.schema > HF_MYSQL_SCHEMA_VERSION) {
         snprintf(why, sizeof(why),
                  "has version %" PRId64 " of database \"holdfast\", and this "
                  "client knows %d: use a newer holdfast",
-                 node->base.schema, HF_MY_SCHEMA_VERSION);
+                 node->base.schema, HF_MYSQL_SCHEMA_VERSION);
     } else {
         snprintf(why, sizeof(why),
                  "has no database \"holdfast\" after it was made: holdfast "
@@ -215,7 +218,7 @@ static void refuse_schema(struct hf_my_node *node)
 
 /* The reply to facts() is the last of the handshake. Create the schema if it is
  * missing, refuse the server if that is not possible, or judge it. */
-static void complete(struct hf_my_node *node,
+static void complete(struct hf_mysql_node *node,
                      const struct hf_mysql_reply *reply, struct hf_instant now)
 {
     char why[sizeof(node->base.standing.reason)];
@@ -223,24 +226,24 @@ static void complete(struct hf_my_node *node,
         read_facts(node, reply, true, &node->base.admission.marker);
         node->base.admission.identity.has_replid2 =
             true; /* another: a promotion */
-    } else if (hf_my_fault_is_denied(reply)) {
+    } else if (hf_mysql_fault_is_denied(reply)) {
         note_denied(node);
-    } else if (!hf_my_fault_is_missing(reply)) {
+    } else if (!hf_mysql_fault_is_missing(reply)) {
         note_fault(node, reply);
     }
     bool is_usable = node->base.greet_fault == HF_OK &&
-                     hf_my_check_eligible(node, why, sizeof(why));
-    if (!is_usable || node->base.schema == HF_MY_SCHEMA_VERSION) {
-        hf_my_judge(node);
-    } else if (node->base.schema < HF_MY_SCHEMA_VERSION &&
+                     hf_mysql_check_eligible(node, why, sizeof(why));
+    if (!is_usable || node->base.schema == HF_MYSQL_SCHEMA_VERSION) {
+        hf_mysql_judge(node);
+    } else if (node->base.schema < HF_MYSQL_SCHEMA_VERSION &&
                !node->base.has_installed) {
-        hf_my_install(node, now);
+        hf_mysql_install(node, now);
     } else {
         refuse_schema(node);
     }
 }
 
-static void take_peek(struct hf_my_node *node,
+static void take_peek(struct hf_mysql_node *node,
                       const struct hf_mysql_reply *reply, struct hf_instant now)
 {
     struct hf_marker marker;
@@ -249,55 +252,55 @@ static void take_peek(struct hf_my_node *node,
     }
     read_facts(node, reply, false, &marker);
     if (hf_sql_node_peeked(&node->base, &marker)) {
-        hf_my_handshake(node, now);
+        hf_mysql_handshake(node, now);
     }
 }
 
 /* If they cannot be read now, the schema is made. */
-static void read_schema(struct hf_my_node *node,
+static void read_schema(struct hf_mysql_node *node,
                         const struct hf_mysql_reply *reply)
 {
     struct hf_marker marker;
     if (reply->rows != NULL) {
         read_facts(node, reply, true, &marker);
     }
-    hf_my_install_judge(node);
+    hf_mysql_install_judge(node);
 }
 
-static void take_identity(struct hf_my_node *node,
-                          const struct hf_my_request *request,
+static void take_identity(struct hf_mysql_node *node,
+                          const struct hf_mysql_request *request,
                           const struct hf_mysql_reply *reply)
 {
     if (reply->error != 0) {
         note_fault(node, reply);
-    } else if (request->kind == HF_MY_IDENTITY) {
+    } else if (request->kind == HF_MYSQL_IDENTITY) {
         read_identity(node, reply);
-    } else if (request->kind == HF_MY_CLUSTER) {
+    } else if (request->kind == HF_MYSQL_CLUSTER) {
         node->cluster = hf_mysql_cluster_of(reply);
     }
 }
 
-void hf_my_handshake_reply(struct hf_my_node *node,
-                           const struct hf_my_request *request,
-                           const struct hf_mysql_reply *reply,
-                           struct hf_instant now)
+void hf_mysql_handshake_reply(struct hf_mysql_node *node,
+                              const struct hf_mysql_request *request,
+                              const struct hf_mysql_reply *reply,
+                              struct hf_instant now)
 {
     switch (request->kind) {
-    case HF_MY_FACTS:
+    case HF_MYSQL_FACTS:
         complete(node, reply, now);
         break;
-    case HF_MY_INSTALL_LOCK:
-    case HF_MY_INSTALL:
-    case HF_MY_INSTALLED:
-        hf_my_installed(node, request, reply, now);
+    case HF_MYSQL_INSTALL_LOCK:
+    case HF_MYSQL_INSTALL:
+    case HF_MYSQL_INSTALLED:
+        hf_mysql_installed(node, request, reply, now);
         break;
-    case HF_MY_INSTALL_FACTS:
+    case HF_MYSQL_INSTALL_FACTS:
         read_schema(node, reply);
         break;
-    case HF_MY_MARK:
-        hf_my_marked(node, reply, now);
+    case HF_MYSQL_MARK:
+        hf_mysql_marked(node, reply, now);
         break;
-    case HF_MY_PEEK:
+    case HF_MYSQL_PEEK:
         take_peek(node, reply, now);
         break;
     default:

@@ -102,36 +102,37 @@ static bool next_statement(struct cut *cut, struct script_line *out)
 
 /* ---- The order ----------------------------------------------------------- */
 
-void hf_my_install(struct hf_my_node *node, struct hf_instant now)
+void hf_mysql_install(struct hf_mysql_node *node, struct hf_instant now)
 {
     hf_sql_node_install(&node->base, hf_span_ms(INSTALL_MS_MAX), now);
-    hf_my_push_ours(node, HF_MY_INSTALL_LOCK, lock_sql, strlen(lock_sql));
-    hf_my_node_arm(node);
+    hf_mysql_push_ours(node, HF_MYSQL_INSTALL_LOCK, lock_sql, strlen(lock_sql));
+    hf_mysql_node_arm(node);
 }
 
-void hf_my_install_judge(struct hf_my_node *node)
+void hf_mysql_install_judge(struct hf_mysql_node *node)
 {
     struct cut cut = {
         .at = hf_mysql_text_schema, .delimiter = ";", .delimiter_len = 1};
     struct script_line statement;
-    bool is_made = node->base.schema >= HF_MY_SCHEMA_VERSION;
+    bool is_made = node->base.schema >= HF_MYSQL_SCHEMA_VERSION;
     while (!is_made && next_statement(&cut, &statement)) {
-        hf_my_push_ours(node, HF_MY_INSTALL, statement.at, statement.len);
+        hf_mysql_push_ours(node, HF_MYSQL_INSTALL, statement.at, statement.len);
     }
-    hf_my_push_ours(node, HF_MY_INSTALLED, unlock_sql, strlen(unlock_sql));
+    hf_mysql_push_ours(node, HF_MYSQL_INSTALLED, unlock_sql,
+                       strlen(unlock_sql));
 }
 
-static void take_lock(struct hf_my_node *node,
+static void take_lock(struct hf_mysql_node *node,
                       const struct hf_mysql_reply *reply)
 {
     char text[HF_TEXT_SHORT] = "";
     struct hf_sql_row row;
-    if (hf_my_first(reply, &row)) {
+    if (hf_mysql_first(reply, &row)) {
         hf_sql_row_text(&row, 0, text, sizeof(text));
     }
     if (strcmp(text, "1") == 0) {
-        hf_my_push_ours(node, HF_MY_INSTALL_FACTS, hf_my_facts_sql,
-                        strlen(hf_my_facts_sql));
+        hf_mysql_push_ours(node, HF_MYSQL_INSTALL_FACTS, hf_mysql_facts_sql,
+                           strlen(hf_mysql_facts_sql));
     } else {
         hf_sql_node_refuse(&node->base, HF_UNAVAILABLE,
                            "its database \"holdfast\" is being made by another "
@@ -139,10 +140,10 @@ static void take_lock(struct hf_my_node *node,
     }
 }
 
-static void fail(struct hf_my_node *node, const struct hf_mysql_reply *reply)
+static void fail(struct hf_mysql_node *node, const struct hf_mysql_reply *reply)
 {
     char words[HF_TEXT_SENTENCE], why[sizeof(node->base.standing.reason)];
-    enum hf_status fault = hf_my_fault(reply, words, sizeof(words));
+    enum hf_status fault = hf_mysql_fault(reply, words, sizeof(words));
     if (reply->error == ER_DBACCESS_DENIED_ERROR) {
         fault = HF_CONFIG;
         snprintf(why, sizeof(why),
@@ -176,15 +177,16 @@ static void fail(struct hf_my_node *node, const struct hf_mysql_reply *reply)
     hf_sql_node_refuse(&node->base, fault, why);
 }
 
-void hf_my_installed(struct hf_my_node *node,
-                     const struct hf_my_request *request,
-                     const struct hf_mysql_reply *reply, struct hf_instant now)
+void hf_mysql_installed(struct hf_mysql_node *node,
+                        const struct hf_mysql_request *request,
+                        const struct hf_mysql_reply *reply,
+                        struct hf_instant now)
 {
     if (reply->error != 0) {
         fail(node, reply);
-    } else if (request->kind == HF_MY_INSTALL_LOCK) {
+    } else if (request->kind == HF_MYSQL_INSTALL_LOCK) {
         take_lock(node, reply);
-    } else if (request->kind == HF_MY_INSTALLED) {
-        hf_my_handshake(node, now);
+    } else if (request->kind == HF_MYSQL_INSTALLED) {
+        hf_mysql_handshake(node, now);
     }
 }

@@ -10,48 +10,48 @@
 
 /* ---- Surveys ------------------------------------------------------------ */
 
-void hf_my_survey(struct hf_my_node *node, struct hf_instant now)
+void hf_mysql_survey(struct hf_mysql_node *node, struct hf_instant now)
 {
     struct hf_sql_call call;
     bool is_look = node->base.admission.surveying == HF_JOB_LOOK;
     hf_sql_call_survey(&call, &node->base);
-    hf_my_text_call(&node->call, is_look ? "look" : "ahead", &call);
+    hf_mysql_text_call(&node->call, is_look ? "look" : "ahead", &call);
     node->connection.link.deadline =
         hf_instant_add(now, hf_span_ms(HF_SQL_SURVEY_MS_MAX));
-    hf_my_push_call(node, HF_MY_SURVEY);
-    hf_my_node_arm(node);
+    hf_mysql_push_call(node, HF_MYSQL_SURVEY);
+    hf_mysql_node_arm(node);
 }
 
-static void take_look(struct hf_my_node *node,
+static void take_look(struct hf_mysql_node *node,
                       const struct hf_mysql_reply *reply,
                       struct hf_sql_row *row)
 {
     struct hf_look look = {.n_names = 0};
-    while (hf_sql_look_add(&look, row) && hf_my_next(reply, row)) {
+    while (hf_sql_look_add(&look, row) && hf_mysql_next(reply, row)) {
     }
     hf_sql_node_looked(&node->base, &look);
 }
 
-static void take_survey(struct hf_my_node *node,
+static void take_survey(struct hf_mysql_node *node,
                         const struct hf_mysql_reply *reply,
                         struct hf_instant now)
 {
     struct hf_sql_row row;
-    if (!hf_my_first(reply, &row)) {
+    if (!hf_mysql_first(reply, &row)) {
         char words[HF_TEXT_SENTENCE];
-        enum hf_status fault = hf_my_fault(reply, words, sizeof(words));
+        enum hf_status fault = hf_mysql_fault(reply, words, sizeof(words));
         hf_sql_node_unsurveyed(&node->base, fault, words);
     } else if (node->base.admission.surveying == HF_JOB_LOOK) {
         take_look(node, reply, &row);
     } else {
         hf_sql_node_counted(&node->base, row.cells[0].number);
     }
-    hf_my_handshake(node, now);
+    hf_mysql_handshake(node, now);
 }
 
 /* ---- The examination ---------------------------------------------------- */
 
-static void find_server(struct hf_my_node *node)
+static void find_server(struct hf_mysql_node *node)
 {
     hf_jobs_report(&node->base.jobs, HF_FINDING_OK,
                    "%s %s%s, account %s, schema version %" PRId64
@@ -66,7 +66,7 @@ static void find_server(struct hf_my_node *node)
     }
 }
 
-static void find_all(struct hf_my_node *node, struct hf_instant now)
+static void find_all(struct hf_mysql_node *node, struct hf_instant now)
 {
     find_server(node);
     hf_sql_find_durability(
@@ -82,13 +82,15 @@ static void find_all(struct hf_my_node *node, struct hf_instant now)
 
 /* Acquire and release a lock of a random name. In quarantine the server would
  * refuse the one and ignore the other. */
-static void probe(struct hf_my_node *node)
+static void probe(struct hf_mysql_node *node)
 {
     struct hf_probe probe;
     hf_probe_init(&probe);
-    bool ok = hf_my_ask_verb(node, &probe.ask, HF_MY_PROBE_ACQUIRE) == NULL;
+    bool ok =
+        hf_mysql_ask_verb(node, &probe.ask, HF_MYSQL_PROBE_ACQUIRE) == NULL;
     hf_probe_set_release(&probe);
-    if (!ok || hf_my_ask_verb(node, &probe.ask, HF_MY_PROBE_RELEASE) != NULL) {
+    if (!ok ||
+        hf_mysql_ask_verb(node, &probe.ask, HF_MYSQL_PROBE_RELEASE) != NULL) {
         hf_mysql_connection_break(&node->connection, HF_NO_MEMORY,
                                   "out of memory");
     }
@@ -96,20 +98,20 @@ static void probe(struct hf_my_node *node)
 
 /* The first of them measures the round trip, if no verb has. */
 static void
-take_probe(struct hf_my_node *node, const struct hf_my_request *request,
+take_probe(struct hf_mysql_node *node, const struct hf_mysql_request *request,
            const struct hf_mysql_reply *reply, struct hf_instant now)
 {
     struct hf_sql_row row;
-    bool is_first = request->kind == HF_MY_PROBE_ACQUIRE;
+    bool is_first = request->kind == HF_MYSQL_PROBE_ACQUIRE;
     if (!node->base.is_examined) {
         return;
     }
     if (node->base.probe_fault[0] != '\0') {
         /* the first fault is reported */
     } else if (reply->error != 0) {
-        hf_my_fault(reply, node->base.probe_fault,
-                    sizeof(node->base.probe_fault));
-    } else if (!hf_my_first(reply, &row) || row.cells[0].number != 1) {
+        hf_mysql_fault(reply, node->base.probe_fault,
+                       sizeof(node->base.probe_fault));
+    } else if (!hf_mysql_first(reply, &row) || row.cells[0].number != 1) {
         snprintf(node->base.probe_fault, sizeof(node->base.probe_fault), "%s",
                  is_first ? "it was not granted" : "it was not released");
     }
@@ -122,11 +124,12 @@ take_probe(struct hf_my_node *node, const struct hf_my_request *request,
     }
 }
 
-void hf_my_job_reply(struct hf_my_node *node,
-                     const struct hf_my_request *request,
-                     const struct hf_mysql_reply *reply, struct hf_instant now)
+void hf_mysql_job_reply(struct hf_mysql_node *node,
+                        const struct hf_mysql_request *request,
+                        const struct hf_mysql_reply *reply,
+                        struct hf_instant now)
 {
-    if (request->kind == HF_MY_SURVEY) {
+    if (request->kind == HF_MYSQL_SURVEY) {
         take_survey(node, reply, now);
     } else {
         take_probe(node, request, reply, now);
@@ -135,13 +138,13 @@ void hf_my_job_reply(struct hf_my_node *node,
 
 /* ---- All ---------------------------------------------------------------- */
 
-void hf_my_jobs(struct hf_my_node *node, struct hf_instant now)
+void hf_mysql_jobs(struct hf_mysql_node *node, struct hf_instant now)
 {
     switch (hf_sql_node_jobs(&node->base)) {
     case HF_SQL_JOBS_NONE:
         break;
     case HF_SQL_JOBS_DECLARE:
-        hf_my_handshake(node, now);
+        hf_mysql_handshake(node, now);
         break;
     case HF_SQL_JOBS_EXAMINE:
         probe(node);

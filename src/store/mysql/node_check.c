@@ -14,7 +14,7 @@
  *       answered, and the batch is a part of the queue.
  * MN-2: only an open connection has a queue. When it is closed, each request
  *       has been answered. */
-static void check_queue(const struct hf_my_node *node)
+static void check_queue(const struct hf_mysql_node *node)
 {
     const struct hf_mysql_connection *connection = &node->connection;
     HF_ASSERT(node->n_batch <= node->n_queued);
@@ -27,12 +27,12 @@ static void check_queue(const struct hf_my_node *node)
 }
 
 /* MN-3: the node is WAITING exactly while its connection is closed. */
-void hf_my_node_check(const struct hf_my_node *node)
+void hf_mysql_node_check(const struct hf_mysql_node *node)
 {
     const struct hf_mysql_connection *connection = &node->connection;
     bool is_closed = hf_mysql_connection_is_closed(connection);
     check_queue(node);
     HF_ASSERT((node->base.phase == HF_SQL_WAITING) == is_closed ||
               connection->link.is_broken);
-    hf_sql_node_check(&node->base, node->n_queued > 0, hf_my_node_due(node));
+    hf_sql_node_check(&node->base, node->n_queued > 0, hf_mysql_node_due(node));
 }

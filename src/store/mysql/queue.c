@@ -26,10 +26,10 @@
 
 /* ---- In and out --------------------------------------------------------- */
 
-static struct hf_my_request *make(const struct hf_my_request *like,
-                                  const char *sql, size_t len)
+static struct hf_mysql_request *make(const struct hf_mysql_request *like,
+                                     const char *sql, size_t len)
 {
-    struct hf_my_request *request = calloc(1, sizeof(*request) + len);
+    struct hf_mysql_request *request = calloc(1, sizeof(*request) + len);
     if (request != NULL) {
         request->cookie = like->cookie;
         request->kind = like->kind;
@@ -41,10 +41,11 @@ static struct hf_my_request *make(const struct hf_my_request *like,
     return request;
 }
 
-bool hf_my_push(struct hf_my_node *node, const struct hf_my_request *like,
-                const char *sql, size_t len)
+bool hf_mysql_push(struct hf_mysql_node *node,
+                   const struct hf_mysql_request *like, const char *sql,
+                   size_t len)
 {
-    struct hf_my_request *request =
+    struct hf_mysql_request *request =
         node->n_queued < QUEUED_MAX ? make(like, sql, len) : NULL;
     if (request == NULL) {
         return false;
@@ -55,36 +56,39 @@ bool hf_my_push(struct hf_my_node *node, const struct hf_my_request *like,
     return true;
 }
 
-static void starve(struct hf_my_node *node)
+static void starve(struct hf_mysql_node *node)
 {
     hf_mysql_connection_break(&node->connection, HF_NO_MEMORY, "out of memory");
 }
 
-void hf_my_push_ours(struct hf_my_node *node, enum hf_my_request_kind kind,
-                     const char *sql, size_t len)
+void hf_mysql_push_ours(struct hf_mysql_node *node,
+                        enum hf_mysql_request_kind kind, const char *sql,
+                        size_t len)
 {
-    struct hf_my_request like = {
-        .kind = (uint8_t)kind,
-        .is_query = kind == HF_MY_IDENTITY || kind == HF_MY_CLUSTER ||
-                    kind == HF_MY_INSTALL_LOCK,
-        .is_alone = kind >= HF_MY_INSTALL_LOCK && kind <= HF_MY_INSTALLED};
-    if (!hf_my_push(node, &like, sql, len)) {
+    struct hf_mysql_request like = {.kind = (uint8_t)kind,
+                                    .is_query = kind == HF_MYSQL_IDENTITY ||
+                                                kind == HF_MYSQL_CLUSTER ||
+                                                kind == HF_MYSQL_INSTALL_LOCK,
+                                    .is_alone = kind >= HF_MYSQL_INSTALL_LOCK &&
+                                                kind <= HF_MYSQL_INSTALLED};
+    if (!hf_mysql_push(node, &like, sql, len)) {
         starve(node);
     }
 }
 
-void hf_my_push_call(struct hf_my_node *node, enum hf_my_request_kind kind)
+void hf_mysql_push_call(struct hf_mysql_node *node,
+                        enum hf_mysql_request_kind kind)
 {
     if (node->call.has_failed) {
         starve(node);
     } else {
-        hf_my_push_ours(node, kind, node->call.data, node->call.len);
+        hf_mysql_push_ours(node, kind, node->call.data, node->call.len);
     }
 }
 
-struct hf_my_request *hf_my_pop(struct hf_my_node *node)
+struct hf_mysql_request *hf_mysql_pop(struct hf_mysql_node *node)
 {
-    struct hf_my_request *request = node->first;
+    struct hf_mysql_request *request = node->first;
     if (request != NULL) {
         node->first = request->next;
         node->n_queued--;
@@ -96,18 +100,18 @@ struct hf_my_request *hf_my_pop(struct hf_my_node *node)
     return request;
 }
 
-void hf_my_request_free(struct hf_my_request *request)
+void hf_mysql_request_free(struct hf_mysql_request *request)
 {
     mysql_free_result(request->rows);
     free(request);
 }
 
 /* Before all others: an interrupted statement may have left a transaction. */
-static void roll_back_first(struct hf_my_node *node)
+static void roll_back_first(struct hf_mysql_node *node)
 {
     static const char sql[] = "ROLLBACK";
-    struct hf_my_request like = {.kind = HF_MY_ROLLBACK};
-    struct hf_my_request *request = make(&like, sql, strlen(sql));
+    struct hf_mysql_request like = {.kind = HF_MYSQL_ROLLBACK};
+    struct hf_mysql_request *request = make(&like, sql, strlen(sql));
     if (request == NULL) {
         starve(node);
         return;
@@ -123,12 +127,12 @@ static void roll_back_first(struct hf_my_node *node)
 /* ---- Sending ------------------------------------------------------------ */
 
 /* How many of the first are sent together. */
-static size_t batch_size(const struct hf_my_node *node, size_t *bytes)
+static size_t batch_size(const struct hf_mysql_node *node, size_t *bytes)
 {
     size_t n = 0;
     bool is_alone = false;
     *bytes = 0;
-    for (const struct hf_my_request *at = node->first; at != NULL;
+    for (const struct hf_mysql_request *at = node->first; at != NULL;
          at = at->next) {
         if (n > 0 && (is_alone || at->is_alone || n == BATCH_MAX ||
                       *bytes + at->len >= BATCH_BYTES_MAX)) {
@@ -142,25 +146,25 @@ static size_t batch_size(const struct hf_my_node *node, size_t *bytes)
 }
 
 /** @return false: no memory. */
-static bool join(struct hf_my_node *node, size_t n)
+static bool join(struct hf_mysql_node *node, size_t n)
 {
-    const struct hf_my_request *at = node->first;
-    hf_my_text_reset(&node->batch);
+    const struct hf_mysql_request *at = node->first;
+    hf_mysql_text_reset(&node->batch);
     for (size_t i = 0; i < n; i++, at = at->next) {
-        hf_my_text_add(&node->batch, ";", i > 0 ? 1 : 0);
-        hf_my_text_add(&node->batch, at->sql, at->len);
+        hf_mysql_text_add(&node->batch, ";", i > 0 ? 1 : 0);
+        hf_mysql_text_add(&node->batch, at->sql, at->len);
     }
     return !node->batch.has_failed;
 }
 
-static void send_batch(struct hf_my_node *node, struct hf_instant now)
+static void send_batch(struct hf_mysql_node *node, struct hf_instant now)
 {
     size_t bytes;
     size_t n = batch_size(node, &bytes);
     if (n > 1 && !join(node, n)) {
         n = 1; /* no memory for more at a time */
     }
-    struct hf_my_request *at = node->first;
+    struct hf_mysql_request *at = node->first;
     for (size_t i = 0; i < n; i++, at = at->next) {
         at->sent = now;
     }
@@ -172,31 +176,31 @@ static void send_batch(struct hf_my_node *node, struct hf_instant now)
                             n > 1 ? node->batch.len : node->first->len, now);
 }
 
-void hf_my_flush(struct hf_my_node *node, struct hf_instant now)
+void hf_mysql_flush(struct hf_mysql_node *node, struct hf_instant now)
 {
     struct hf_mysql_connection *connection = &node->connection;
     while (!node->is_busy && connection->link.is_open &&
            !connection->link.is_broken &&
            !hf_mysql_connection_is_busy(connection) && node->first != NULL) {
         send_batch(node, now);
-        hf_my_node_arm(node);
+        hf_mysql_node_arm(node);
     }
 }
 
 /* ---- Replies ------------------------------------------------------------ */
 
-static void deliver(struct hf_my_node *node,
-                    const struct hf_my_request *request,
+static void deliver(struct hf_mysql_node *node,
+                    const struct hf_mysql_request *request,
                     const struct hf_mysql_reply *reply, struct hf_instant now)
 {
     if (request->kind <= HF_VERB_SCAN) {
         node->base.rtt = hf_span_smooth(node->base.rtt,
                                         hf_instant_until(request->sent, now));
-        hf_my_answer(node, request, reply, now);
-    } else if (request->kind >= HF_MY_SURVEY) {
-        hf_my_job_reply(node, request, reply, now);
-    } else if (request->kind > HF_MY_ROLLBACK) {
-        hf_my_handshake_reply(node, request, reply, now);
+        hf_mysql_answer(node, request, reply, now);
+    } else if (request->kind >= HF_MYSQL_SURVEY) {
+        hf_mysql_job_reply(node, request, reply, now);
+    } else if (request->kind > HF_MYSQL_ROLLBACK) {
+        hf_mysql_handshake_reply(node, request, reply, now);
     } else if (reply->error != 0) {
         hf_mysql_connection_break(&node->connection, HF_UNAVAILABLE,
                                   reply->text);
@@ -205,32 +209,33 @@ static void deliver(struct hf_my_node *node,
 
 /* Answer the statements that have ended, and the one that has failed; the rest
  * of the batch was not executed, and stays. */
-static void end_batch(struct hf_my_node *node,
+static void end_batch(struct hf_mysql_node *node,
                       const struct hf_mysql_reply *last, struct hf_instant now)
 {
     size_t n_ended = node->n_ended;
-    struct hf_my_request *failed = last->error == 0 ? NULL : node->next_reply;
+    struct hf_mysql_request *failed =
+        last->error == 0 ? NULL : node->next_reply;
     node->n_batch = 0;
     for (size_t i = 0; i < n_ended; i++) {
-        struct hf_my_request *request = hf_my_pop(node);
+        struct hf_mysql_request *request = hf_mysql_pop(node);
         const struct hf_mysql_reply reply = {.rows = request->rows};
         deliver(node, request, &reply, now);
-        hf_my_request_free(request);
+        hf_mysql_request_free(request);
     }
     if (failed != NULL) {
         HF_ASSERT(failed == node->first);
-        (void)hf_my_pop(node);
+        (void)hf_mysql_pop(node);
         roll_back_first(node);
         deliver(node, failed, last, now);
-        hf_my_request_free(failed);
+        hf_mysql_request_free(failed);
     }
 }
 
 /* Its rows, or its end, or both. */
-static void take_one(struct hf_my_node *node,
+static void take_one(struct hf_mysql_node *node,
                      const struct hf_mysql_reply *reply)
 {
-    struct hf_my_request *request = node->next_reply;
+    struct hf_mysql_request *request = node->next_reply;
     if (reply->error != 0) {
         return;
     }
@@ -244,8 +249,8 @@ static void take_one(struct hf_my_node *node,
     }
 }
 
-void hf_my_take(struct hf_my_node *node, const struct hf_mysql_reply *reply,
-                struct hf_instant now)
+void hf_mysql_take(struct hf_mysql_node *node,
+                   const struct hf_mysql_reply *reply, struct hf_instant now)
 {
     HF_ASSERT(!node->is_busy);
     if (node->n_ended == node->n_batch) {

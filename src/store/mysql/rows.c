@@ -14,7 +14,7 @@ static struct hf_sql_cell cell_of(const char *text, unsigned long len)
     return (struct hf_sql_cell){{text, len}, number, true};
 }
 
-bool hf_my_next(const struct hf_mysql_reply *reply, struct hf_sql_row *out)
+bool hf_mysql_next(const struct hf_mysql_reply *reply, struct hf_sql_row *out)
 {
     MYSQL_ROW columns =
         reply->rows == NULL ? NULL : mysql_fetch_row(reply->rows);
@@ -32,15 +32,15 @@ bool hf_my_next(const struct hf_mysql_reply *reply, struct hf_sql_row *out)
     return true;
 }
 
-bool hf_my_first(const struct hf_mysql_reply *reply, struct hf_sql_row *out)
+bool hf_mysql_first(const struct hf_mysql_reply *reply, struct hf_sql_row *out)
 {
     if (reply->rows != NULL) {
         mysql_data_seek(reply->rows, 0);
     }
-    return hf_my_next(reply, out);
+    return hf_mysql_next(reply, out);
 }
 
-size_t hf_my_rows(const struct hf_mysql_reply *reply)
+size_t hf_mysql_rows(const struct hf_mysql_reply *reply)
 {
     return reply->rows == NULL ? 0 : (size_t)mysql_num_rows(reply->rows);
 }

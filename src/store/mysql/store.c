@@ -15,21 +15,21 @@ static const char *const schemes[] = {"mysql", "mariadb", "mysqls", "mariadbs",
 
 extern const struct hf_store_ops hf_store_mysql;
 
-static struct hf_my *my_of(struct hf_store *store)
+static struct hf_mysql *my_of(struct hf_store *store)
 {
-    return (struct hf_my *)(void *)store;
+    return (struct hf_mysql *)(void *)store;
 }
 
 /* ---- Opening ------------------------------------------------------------ */
 
-static void free_store(struct hf_my *store)
+static void free_store(struct hf_mysql *store)
 {
     hf_mysql_target_fini(&store->target);
     hf_sql_store_fini(&store->base);
     free(store);
 }
 
-static enum hf_status set_up(struct hf_my *store, const struct hf_url *url,
+static enum hf_status set_up(struct hf_mysql *store, const struct hf_url *url,
                              const struct hf_store_env *env,
                              struct hf_error *error)
 {
@@ -51,7 +51,7 @@ static enum hf_status my_open(const struct hf_url *url,
     if (status != HF_OK) {
         return status;
     }
-    struct hf_my *store = calloc(1, sizeof(*store));
+    struct hf_mysql *store = calloc(1, sizeof(*store));
     if (store == NULL) {
         return hf_fail_memory(error);
     }
@@ -61,15 +61,15 @@ static enum hf_status my_open(const struct hf_url *url,
         return status;
     }
     store->node.store = store;
-    hf_my_node_open(&store->node, hf_clock_now());
+    hf_mysql_node_open(&store->node, hf_clock_now());
     *out = &store->base.base;
     return HF_OK;
 }
 
 static void my_close(struct hf_store *base, bool is_forked)
 {
-    struct hf_my *store = my_of(base);
-    hf_my_node_close(&store->node, is_forked);
+    struct hf_mysql *store = my_of(base);
+    hf_mysql_node_close(&store->node, is_forked);
     free_store(store);
 }
 
@@ -78,24 +78,24 @@ static void my_close(struct hf_store *base, bool is_forked)
 static void my_ask(struct hf_store *base, const struct hf_ask *ask,
                    struct hf_instant now)
 {
-    hf_my_ask(&my_of(base)->node, ask, now);
+    hf_mysql_ask(&my_of(base)->node, ask, now);
 }
 
 static void my_flush(struct hf_store *base, struct hf_instant now)
 {
-    hf_my_flush(&my_of(base)->node, now);
+    hf_mysql_flush(&my_of(base)->node, now);
 }
 
 static void my_resume(struct hf_store *base, struct hf_instant now)
 {
-    hf_my_node_resume(&my_of(base)->node, now);
+    hf_mysql_node_resume(&my_of(base)->node, now);
 }
 
 static void my_describe(const struct hf_store *base, unsigned index,
                         struct hf_instant now, struct hf_node *out)
 {
-    const struct hf_my *store = (const struct hf_my *)(const void *)base;
-    const struct hf_my_node *node = &store->node;
+    const struct hf_mysql *store = (const struct hf_mysql *)(const void *)base;
+    const struct hf_mysql_node *node = &store->node;
     (void)index;
     if (hf_sql_node_describe(&node->base, store->target.shown, now, out)) {
         hf_mysql_connection_late_text(&node->connection, now, out->reason,
@@ -108,9 +108,9 @@ static void my_describe(const struct hf_store *base, unsigned index,
 static void my_job(struct hf_store *base, unsigned index, enum hf_job job,
                    const struct hf_job_sink *sink)
 {
-    struct hf_my_node *node = &my_of(base)->node;
+    struct hf_mysql_node *node = &my_of(base)->node;
     if (hf_sql_node_job(&node->base, index, job, sink)) {
-        hf_my_handshake(node, hf_clock_now());
+        hf_mysql_handshake(node, hf_clock_now());
     }
 }
 

@@ -11,20 +11,20 @@
 /* Bytes of the first allocation: a verb fits. */
 #define LEAST 512
 
-void hf_my_text_reset(struct hf_my_text *text)
+void hf_mysql_text_reset(struct hf_mysql_text *text)
 {
     text->len = 0;
     text->has_failed = false;
 }
 
-void hf_my_text_fini(struct hf_my_text *text)
+void hf_mysql_text_fini(struct hf_mysql_text *text)
 {
     free(text->data);
     memset(text, 0, sizeof(*text));
 }
 
 /** @return where `len` bytes go; NULL: no memory. */
-static char *grow(struct hf_my_text *text, size_t len)
+static char *grow(struct hf_mysql_text *text, size_t len)
 {
     if (text->has_failed) {
         return NULL;
@@ -43,7 +43,7 @@ static char *grow(struct hf_my_text *text, size_t len)
     return text->data + text->len - len;
 }
 
-void hf_my_text_add(struct hf_my_text *text, const char *data, size_t len)
+void hf_mysql_text_add(struct hf_mysql_text *text, const char *data, size_t len)
 {
     char *at = len > 0 ? grow(text, len) : NULL;
     if (at != NULL) {
@@ -51,21 +51,21 @@ void hf_my_text_add(struct hf_my_text *text, const char *data, size_t len)
     }
 }
 
-static void add(struct hf_my_text *text, const char *chars)
+static void add(struct hf_mysql_text *text, const char *chars)
 {
-    hf_my_text_add(text, chars, strlen(chars));
+    hf_mysql_text_add(text, chars, strlen(chars));
 }
 
 /* ---- Calls -------------------------------------------------------------- */
 
-void hf_my_call(struct hf_my_text *text, const char *procedure)
+void hf_mysql_call(struct hf_mysql_text *text, const char *procedure)
 {
     add(text, "CALL holdfast.");
     add(text, procedure);
     add(text, "(");
 }
 
-static void separate(struct hf_my_text *text)
+static void separate(struct hf_mysql_text *text)
 {
     if (text->len > 0 && text->data[text->len - 1] != '(') {
         add(text, ",");
@@ -82,7 +82,7 @@ static char *put_digits(char *at, const unsigned char *data, size_t len)
     return at;
 }
 
-void hf_my_bytes(struct hf_my_text *text, const void *data, size_t len)
+void hf_mysql_bytes(struct hf_mysql_text *text, const void *data, size_t len)
 {
     separate(text);
     char *at = grow(text, 3 + 2 * len);
@@ -94,12 +94,12 @@ void hf_my_bytes(struct hf_my_text *text, const void *data, size_t len)
     }
 }
 
-void hf_my_bytes_of(struct hf_my_text *text, const char *chars)
+void hf_mysql_bytes_of(struct hf_mysql_text *text, const char *chars)
 {
-    hf_my_bytes(text, chars, strlen(chars));
+    hf_mysql_bytes(text, chars, strlen(chars));
 }
 
-void hf_my_number(struct hf_my_text *text, int64_t number)
+void hf_mysql_number(struct hf_mysql_text *text, int64_t number)
 {
     char digits[HF_TEXT_NUMBER];
     separate(text);
@@ -107,13 +107,13 @@ void hf_my_number(struct hf_my_text *text, int64_t number)
     add(text, digits);
 }
 
-void hf_my_null(struct hf_my_text *text)
+void hf_mysql_null(struct hf_mysql_text *text)
 {
     separate(text);
     add(text, "NULL");
 }
 
-void hf_my_end(struct hf_my_text *text)
+void hf_mysql_end(struct hf_mysql_text *text)
 {
     add(text, ")");
 }
