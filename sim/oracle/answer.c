@@ -32,7 +32,7 @@ struct sim_answers *sim_answers_new(void)
 }
 
 static struct sim_asking *asking_of(struct sim_oracle *oracle,
-                                    const struct sim_workload *lane)
+                                    const struct sim_lane *lane)
 {
     return &oracle->answers->calls[lane->process->index][lane->index];
 }
@@ -120,7 +120,7 @@ static void add_adopted(struct sim_oracle *oracle, struct sim_asking *call,
 
 /* Has the process other lanes? Their owners look like those of this lane, so
  * every owner then counts as another's. */
-static bool has_other_lanes(const struct sim_workload *lane)
+static bool has_other_lanes(const struct sim_lane *lane)
 {
     const struct sim_story *story = lane->process->world->story;
     for (size_t i = 0; i < story->n_turns; i++) {
@@ -133,7 +133,7 @@ static bool has_other_lanes(const struct sim_workload *lane)
 }
 
 static int64_t turn_begun_ns(const struct sim_oracle *oracle,
-                             const struct sim_workload *lane)
+                             const struct sim_lane *lane)
 {
     HF_ASSERT(lane->number <= oracle->n_records);
     const struct sim_live *live =
@@ -141,8 +141,7 @@ static int64_t turn_begun_ns(const struct sim_oracle *oracle,
     return live != NULL ? live->begun_ns : oracle->world->now_ns;
 }
 
-void sim_oracle_calls(struct sim_oracle *oracle,
-                      const struct sim_workload *lane,
+void sim_oracle_calls(struct sim_oracle *oracle, const struct sim_lane *lane,
                       const struct sim_call *what)
 {
     struct sim_asking *call = asking_of(oracle, lane);
@@ -167,15 +166,13 @@ void sim_oracle_calls(struct sim_oracle *oracle,
     }
 }
 
-void sim_oracle_uncalled(struct sim_oracle *oracle,
-                         const struct sim_workload *lane)
+void sim_oracle_uncalled(struct sim_oracle *oracle, const struct sim_lane *lane)
 {
     asking_of(oracle, lane)->is_open = false;
 }
 
-void sim_oracle_answered(struct sim_oracle *oracle,
-                         const struct sim_workload *lane, enum hf_status status,
-                         const struct hf_lock *lock)
+void sim_oracle_answered(struct sim_oracle *oracle, const struct sim_lane *lane,
+                         enum hf_status status, const struct hf_lock *lock)
 {
     struct sim_asking *call = asking_of(oracle, lane);
     if (call->is_open) { /* else ONCE is broken */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TURNS, FROM BEGIN TO END; AND BREACHES
  *
- * The workloads report each change of a turn: begun, queued, held, released,
+ * The lanes report each change of a turn: begun, queued, held, released,
  * ended. A turn has a record, which stays, and while it is under way a live
  * part with the locks that it holds. A report that does not fit the state is a
  * breach of ONCE. After each run of a process its turns are looked at. What is

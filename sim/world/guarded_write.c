@@ -13,7 +13,7 @@
 
 /* A request to a register, with the fence that the lane had when it sent it. */
 struct errand {
-    struct sim_workload *lane;
+    struct sim_lane *lane;
     uint64_t number;
     uint64_t fence;
     int name;
@@ -44,7 +44,7 @@ static void note_write(struct sim_world *world, const struct errand *errand,
 static void on_errand(struct sim_world *world, void *object, uint64_t arg)
 {
     struct errand *errand = object;
-    struct sim_workload *lane = errand->lane;
+    struct sim_lane *lane = errand->lane;
     bool is_guarded = errand->guarded != 0;
     (void)arg;
     if (lane->number == errand->number) {
@@ -67,15 +67,15 @@ static void on_errand(struct sim_world *world, void *object, uint64_t arg)
     sim_world_forget(world, errand);
 }
 
-static void send_errand(struct sim_workload *lane, int guarded, bool writes)
+static void send_errand(struct sim_lane *lane, int guarded, bool writes)
 {
     struct sim_world *world = lane->process->world;
     struct errand *errand = sim_world_keep(world, sizeof(*errand));
     *errand = (struct errand){
         .lane = lane,
         .number = lane->number,
-        .fence = sim_workload_fence(lane),
-        .name = sim_workload_name(lane->turn),
+        .fence = sim_lane_fence(lane),
+        .name = sim_turn_first_name(lane->turn),
         .guarded = guarded,
         .writes = writes,
         .value = lane->value[guarded],
@@ -87,12 +87,12 @@ static void send_errand(struct sim_workload *lane, int guarded, bool writes)
     sim_world_at(world, world->now_ns + delay_ns, on_errand, errand, 0);
 }
 
-bool sim_workload_is_writing(const struct sim_workload *lane)
+bool sim_lane_is_writing(const struct sim_lane *lane)
 {
     return lane->writes % 2 == 1 && (lane->has_read[0] || lane->has_read[1]);
 }
 
-void sim_workload_write(struct sim_workload *lane)
+void sim_lane_write(struct sim_lane *lane)
 {
     bool reads = lane->writes % 2 == 0;
     lane->writes--;

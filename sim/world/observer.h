@@ -44,7 +44,7 @@ struct sim_world;
 struct sim_arg;
 struct sim_run;
 struct sim_link;
-struct sim_workload;
+struct sim_lane;
 struct hf_lock;
 struct hf_holder;
 
@@ -180,16 +180,14 @@ struct sim_call {
 
 /* The lane makes the call; the call has returned `status`. `lock` is the lock
  * that it is about, or NULL. */
-void sim_oracle_calls(struct sim_oracle *oracle,
-                      const struct sim_workload *lane,
+void sim_oracle_calls(struct sim_oracle *oracle, const struct sim_lane *lane,
                       const struct sim_call *what);
-void sim_oracle_answered(struct sim_oracle *oracle,
-                         const struct sim_workload *lane, enum hf_status status,
-                         const struct hf_lock *lock);
+void sim_oracle_answered(struct sim_oracle *oracle, const struct sim_lane *lane,
+                         enum hf_status status, const struct hf_lock *lock);
 
 /* The call will not return: it was cancelled, or its process crashed. */
 void sim_oracle_uncalled(struct sim_oracle *oracle,
-                         const struct sim_workload *lane);
+                         const struct sim_lane *lane);
 
 /* A server at this node's address, perhaps not the present one, has executed a
  * script. */

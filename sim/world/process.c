@@ -151,7 +151,7 @@ static void write_url(const struct sim_world *world, char *out, size_t size)
 
 static void on_state(void *user, struct hf_lock *lock, enum hf_state state)
 {
-    sim_workloads_changed(user, lock, (int)state);
+    sim_lanes_changed(user, lock, (int)state);
 }
 
 static bool try_open(struct sim_process *process)
@@ -259,9 +259,9 @@ static void live(void *user)
         } else {
             process->is_ready = false; /* there is no loop to handle it */
         }
-        int64_t lanes_ns = sim_workloads_run(process);
+        int64_t lanes_ns = sim_lanes_run(process);
         if (is_brief(process) && process->client != NULL &&
-            sim_workloads_are_idle(process)) {
+            sim_lanes_are_idle(process)) {
             close_client(process);
             continue; /* closing takes time */
         }
@@ -325,7 +325,7 @@ void sim_process_crash(struct sim_process *process)
     if (!process->is_alive) {
         return;
     }
-    sim_workloads_crash(process);
+    sim_lanes_crash(process);
     if (process->is_opening && process->world->machine != NULL) {
         sim_machine_disown(process);
         enter(process);

@@ -43,7 +43,7 @@ static int64_t longest_ttl_ns(const struct sim_story *story)
 static bool are_turns_over(const struct sim_world *world)
 {
     for (unsigned i = 0; i < world->story->n_processes; i++) {
-        if (!sim_workloads_are_over(&world->processes[i])) {
+        if (!sim_lanes_are_over(&world->processes[i])) {
             return false;
         }
     }

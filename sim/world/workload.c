@@ -18,7 +18,7 @@
 /* The delay between the callback LOST and the lane's next step. */
 #define HABIT_NS INT64_C(1000000)
 
-static int64_t now_of(const struct sim_workload *lane)
+static int64_t now_of(const struct sim_lane *lane)
 {
     return lane->process->world->now_ns;
 }
@@ -28,7 +28,7 @@ static int64_t now_of(const struct sim_workload *lane)
 /* The earliest deadline of the lane's locks, by the clock of its process. A
  * trace must not change the run, so this does not call hf_lock_remaining_ms(),
  * which reads the clock. */
-static int64_t deadline_of(const struct sim_workload *lane)
+static int64_t deadline_of(const struct sim_lane *lane)
 {
     int64_t deadline_ns = INT64_MAX;
     for (const struct hf_lock *one = lane->lock; one != NULL;
@@ -39,8 +39,8 @@ static int64_t deadline_of(const struct sim_workload *lane)
     return deadline_ns;
 }
 
-void sim_workload_note(struct sim_workload *lane, enum sim_note_kind kind,
-                       const char *text)
+void sim_lane_note(struct sim_lane *lane, enum sim_note_kind kind,
+                   const char *text)
 {
     struct sim_process *process = lane->process;
     if (process->world->trace == NULL) {
@@ -52,12 +52,12 @@ void sim_workload_note(struct sim_workload *lane, enum sim_note_kind kind,
         .lane = lane->index,
         .node = -1,
         .other = -1,
-        .name = sim_workload_name(lane->turn),
+        .name = sim_turn_first_name(lane->turn),
         .is_shared = lane->turn->is_shared,
         .text = text,
     };
     if (lane->lock != NULL) {
-        is.fence = sim_workload_fence(lane);
+        is.fence = sim_lane_fence(lane);
         lane->told_ns = deadline_of(lane);
         is.until_ns =
             sim_process_when(process, (struct hf_instant){lane->told_ns});
@@ -65,14 +65,14 @@ void sim_workload_note(struct sim_workload *lane, enum sim_note_kind kind,
     sim_world_note(process->world, is);
 }
 
-static void note_renewal(struct sim_workload *lane)
+static void note_renewal(struct sim_lane *lane)
 {
     if (lane->phase == SIM_LANE_WORKING && deadline_of(lane) > lane->told_ns) {
-        sim_workload_note(lane, SIM_NOTE_RENEWED, NULL);
+        sim_lane_note(lane, SIM_NOTE_RENEWED, NULL);
     }
 }
 
-static void note_begin(struct sim_workload *lane)
+static void note_begin(struct sim_lane *lane)
 {
     const struct sim_turn *turn = lane->turn;
     char names[SIM_NAMES_MAX + 1] = "";
@@ -88,12 +88,12 @@ static void note_begin(struct sim_workload *lane)
              turn->is_shared ? " shared" : "",
              turn->permits > 0 ? " a permit" : "",
              turn->wait_ms == 0 ? " if free" : "");
-    sim_workload_note(lane, SIM_NOTE_BEGIN, text);
+    sim_lane_note(lane, SIM_NOTE_BEGIN, text);
 }
 
 /* ---- Beginning --------------------------------------------------------- */
 
-void sim_workload_rest(struct sim_workload *lane)
+void sim_lane_rest(struct sim_lane *lane)
 {
     lane->phase = SIM_LANE_THINKING;
     lane->turn = NULL;
@@ -105,13 +105,13 @@ void sim_workload_rest(struct sim_workload *lane)
     lane->due_ns = now_of(lane);
 }
 
-static void end_belief(struct sim_workload *lane)
+static void end_belief(struct sim_lane *lane)
 {
     sim_oracle_ended(lane->process->world->oracle, lane->number);
     lane->number = 0;
 }
 
-static void work(struct sim_workload *lane)
+static void work(struct sim_lane *lane)
 {
     const struct sim_turn *turn = lane->turn;
     bool is_calm = lane->process->world->is_calm;
@@ -132,7 +132,7 @@ static void work(struct sim_workload *lane)
     }
 }
 
-static void asked(struct sim_workload *lane, struct hf_lock *lock,
+static void asked(struct sim_lane *lane, struct hf_lock *lock,
                   enum hf_status status, const struct hf_error *error)
 {
     struct sim_world *world = lane->process->world;
@@ -141,7 +141,7 @@ static void asked(struct sim_workload *lane, struct hf_lock *lock,
     sim_oracle_answered(world->oracle, lane, status, lock);
     if (status == HF_OK) {
         sim_oracle_held(world->oracle, lane->number, lock);
-        sim_workload_note(lane, SIM_NOTE_HELD, NULL);
+        sim_lane_note(lane, SIM_NOTE_HELD, NULL);
         if (lane->turn->period_ms > 0) {
             lane->phase = SIM_LANE_MARKING; /* not from inside a callback */
             lane->due_ns = now_of(lane);
@@ -150,15 +150,15 @@ static void asked(struct sim_workload *lane, struct hf_lock *lock,
         }
     } else {
         sim_oracle_given_up(world->oracle, lane->number);
-        sim_workload_note(lane, SIM_NOTE_GIVEN_UP, error->text);
-        sim_workload_rest(lane);
+        sim_lane_note(lane, SIM_NOTE_GIVEN_UP, error->text);
+        sim_lane_rest(lane);
     }
 }
 
 static void on_asked(void *user, struct hf_lock *lock, enum hf_status status,
                      const struct hf_error *error)
 {
-    struct sim_workload *lane = user;
+    struct sim_lane *lane = user;
     if (lane->phase != SIM_LANE_ASKING || lane->op == NULL) {
         sim_oracle_breach(lane->process->world->oracle, SIM_ONCE,
                           "p%d was answered what it had not asked",
@@ -171,11 +171,11 @@ static void on_asked(void *user, struct hf_lock *lock, enum hf_status status,
 /* If another lane of the process has, or may acquire, a lock, a blocking call
  * may wait for its own process: an error of the program, which is not tested.
  */
-bool sim_workload_is_alone(const struct sim_workload *lane)
+bool sim_lane_is_alone(const struct sim_lane *lane)
 {
     const struct sim_process *process = lane->process;
     for (unsigned i = 0; i < process->n_lanes; i++) {
-        const struct sim_workload *other = &process->lanes[i];
+        const struct sim_lane *other = &process->lanes[i];
         if (other != lane && other->phase != SIM_LANE_THINKING) {
             return false;
         }
@@ -183,14 +183,14 @@ bool sim_workload_is_alone(const struct sim_workload *lane)
     return true;
 }
 
-static void begin(struct sim_workload *lane)
+static void begin(struct sim_lane *lane)
 {
     struct sim_world *world = lane->process->world;
     const struct sim_turn *turn = lane->turn;
     struct hf_request request;
     struct hf_name names[SIM_NAMES_MAX];
     if (turn->kind != SIM_TURN_LOCK) {
-        sim_workload_call(lane);
+        sim_lane_call(lane);
         return;
     }
     hf_request_init(&request, NULL);
@@ -200,7 +200,7 @@ static void begin(struct sim_workload *lane)
     request.permits = turn->permits;
     request.unfair = turn->is_unfair;
     request.user = lane;
-    sim_workload_ask_for(lane, &request, names);
+    sim_lane_ask_for(lane, &request, names);
     lane->phase = SIM_LANE_ASKING;
     lane->was_queued = false;
     lane->due_ns = turn->cancel_ns > 0 && !world->is_calm
@@ -210,16 +210,16 @@ static void begin(struct sim_workload *lane)
     note_begin(lane);
     sim_process_open(lane->process);
     struct hf_error error;
-    if (turn->period_ms > 0 && sim_workload_check_marked(lane)) {
+    if (turn->period_ms > 0 && sim_lane_check_marked(lane)) {
         sim_oracle_given_up(world->oracle, lane->number);
-        sim_workload_note(lane, SIM_NOTE_GIVEN_UP, "marked, or unknown");
-        sim_workload_rest(lane);
+        sim_lane_note(lane, SIM_NOTE_GIVEN_UP, "marked, or unknown");
+        sim_lane_rest(lane);
         return;
     }
     sim_oracle_calls(
         world->oracle, lane,
         &(struct sim_call){.kind = SIM_CALL_ACQUIRE, .ms = request.wait_ms});
-    if (lane->turn->is_blocking && sim_workload_is_alone(lane)) {
+    if (lane->turn->is_blocking && sim_lane_is_alone(lane)) {
         struct hf_lock *lock = NULL;
         enum hf_status status =
             hf_lock_acquire(lane->process->client, &request, &lock, &error);
@@ -236,7 +236,7 @@ static void begin(struct sim_workload *lane)
 /* ---- Working ----------------------------------------------------------- */
 
 /* Extend to the longest ttl of any turn, and back to its own, alternately. */
-static void extend(struct sim_workload *lane)
+static void extend(struct sim_lane *lane)
 {
     const struct sim_story *story = lane->process->world->story;
     int64_t ttl_ms = lane->turn->ttl_ms;
@@ -253,10 +253,10 @@ static void extend(struct sim_workload *lane)
     sim_oracle_answered(oracle, lane, status, lane->lock);
 }
 
-static void work_step(struct sim_workload *lane)
+static void work_step(struct sim_lane *lane)
 {
     if (lane->writes > 0) {
-        sim_workload_write(lane);
+        sim_lane_write(lane);
     } else if (lane->extends > 0) {
         lane->extends--;
         extend(lane);
@@ -272,16 +272,16 @@ static void work_step(struct sim_workload *lane)
 
 /* ---- Release and hand-over --------------------------------------------- */
 
-static void returned(struct sim_workload *lane, enum hf_status status)
+static void returned(struct sim_lane *lane, enum hf_status status)
 {
     sim_oracle_answered(lane->process->world->oracle, lane, status, NULL);
-    sim_workload_rest(lane);
+    sim_lane_rest(lane);
 }
 
 static void on_returned(void *user, struct hf_lock *lock, enum hf_status status,
                         const struct hf_error *error)
 {
-    struct sim_workload *lane = user;
+    struct sim_lane *lane = user;
     (void)lock;
     (void)error;
     if (lane->phase != SIM_LANE_RETURNING) {
@@ -293,7 +293,7 @@ static void on_returned(void *user, struct hf_lock *lock, enum hf_status status,
     returned(lane, status);
 }
 
-static void return_lock(struct sim_workload *lane)
+static void return_lock(struct sim_lane *lane)
 {
     struct hf_lock *lock = lane->lock;
     lane->lock = NULL;
@@ -306,15 +306,15 @@ static void return_lock(struct sim_workload *lane)
     }
 }
 
-static void give_back(struct sim_workload *lane)
+static void give_back(struct sim_lane *lane)
 {
     struct hf_lock *lock = lane->lock;
     if (lane->is_marked && lane->turn->withdraws) {
-        sim_workload_withdraw(lane);
+        sim_lane_withdraw(lane);
     }
-    sim_workload_note(lane, SIM_NOTE_RELEASED, NULL);
+    sim_lane_note(lane, SIM_NOTE_RELEASED, NULL);
     if (lane->turn->reserve_ms > 0 && !lane->process->world->is_calm) {
-        sim_workload_reserve(lane);
+        sim_lane_reserve(lane);
         return;
     }
     sim_oracle_released(lane->process->world->oracle, lane->number);
@@ -328,7 +328,7 @@ static void give_back(struct sim_workload *lane)
 /* Hand the lock on to another process. Not while a write is in flight: its
  * fence would be that of the process that adopts the lock. @return false: no
  * process can adopt it. */
-static bool hand_on(struct sim_workload *lane)
+static bool hand_on(struct sim_lane *lane)
 {
     struct sim_world *world = lane->process->world;
     unsigned next =
@@ -348,7 +348,7 @@ static bool hand_on(struct sim_workload *lane)
         return true;
     }
     if (status == HF_LOST) {
-        sim_workload_rest(lane); /* the handle is consumed */
+        sim_lane_rest(lane); /* the handle is consumed */
         return true;
     }
     to->parcel = parcel;
@@ -358,14 +358,14 @@ static bool hand_on(struct sim_workload *lane)
                                      .lane = lane->index,
                                      .node = -1,
                                      .other = to->index,
-                                     .name = sim_workload_name(lane->turn)});
-    sim_workload_rest(lane);
+                                     .name = sim_turn_first_name(lane->turn)});
+    sim_lane_rest(lane);
     sim_process_wake(to);
     return true;
 }
 
 /* Adopt the lock that was handed to this process, if the lane is free. */
-static bool take_on(struct sim_workload *lane)
+static bool take_on(struct sim_lane *lane)
 {
     struct sim_process *process = lane->process;
     struct sim_oracle *oracle = process->world->oracle;
@@ -373,7 +373,7 @@ static bool take_on(struct sim_workload *lane)
     if (!parcel.is_full || lane->turn != NULL) {
         return false;
     }
-    char name[2] = {(char)('a' + sim_workload_name(parcel.turn)), '\0'};
+    char name[2] = {(char)('a' + sim_turn_first_name(parcel.turn)), '\0'};
     struct hf_request request;
     struct hf_error error;
     struct hf_lock *lock;
@@ -396,13 +396,13 @@ static bool take_on(struct sim_workload *lane)
     if (status == HF_OK) {
         lane->lock = lock;
         sim_oracle_adopted(oracle, lane->number, parcel.number, lock);
-        sim_workload_note(lane, SIM_NOTE_ADOPTED, NULL);
+        sim_lane_note(lane, SIM_NOTE_ADOPTED, NULL);
         work(lane);
         lane->end_ns = lane->end_ns == SIM_NEVER ? now_of(lane) : lane->end_ns;
     } else {
         sim_oracle_given_up(oracle, lane->number);
-        sim_workload_note(lane, SIM_NOTE_GIVEN_UP, error.text);
-        sim_workload_rest(lane);
+        sim_lane_note(lane, SIM_NOTE_GIVEN_UP, error.text);
+        sim_lane_rest(lane);
     }
     return true;
 }
@@ -411,7 +411,7 @@ static bool take_on(struct sim_workload *lane)
 
 /* Choose the lane's next turn. After the last fault each lane runs one more, to
  * check that it is served. */
-static bool next_turn(struct sim_workload *lane)
+static bool next_turn(struct sim_lane *lane)
 {
     const struct sim_story *story = lane->process->world->story;
     bool is_calm = lane->process->world->is_calm;
@@ -432,23 +432,23 @@ static bool next_turn(struct sim_workload *lane)
     return false;
 }
 
-static void found_lost(struct sim_workload *lane)
+static void found_lost(struct sim_lane *lane)
 {
-    sim_workload_note(lane, SIM_NOTE_LOST, NULL);
+    sim_lane_note(lane, SIM_NOTE_LOST, NULL);
     give_back(lane);
 }
 
-static void cancel(struct sim_workload *lane)
+static void cancel(struct sim_lane *lane)
 {
     sim_oracle_given_up(lane->process->world->oracle, lane->number);
     sim_oracle_uncalled(lane->process->world->oracle, lane);
     lane->number = 0; /* the process may be killed in the next call */
     hf_op_cancel(lane->op);
-    sim_workload_note(lane, SIM_NOTE_GIVEN_UP, "cancelled");
-    sim_workload_rest(lane);
+    sim_lane_note(lane, SIM_NOTE_GIVEN_UP, "cancelled");
+    sim_lane_rest(lane);
 }
 
-static void look_at_queue(struct sim_workload *lane)
+static void look_at_queue(struct sim_lane *lane)
 {
     struct hf_waiting *waiting;
     if (lane->phase == SIM_LANE_ASKING && lane->op != NULL &&
@@ -460,9 +460,9 @@ static void look_at_queue(struct sim_workload *lane)
 }
 
 /* --once: write the mark, and work only if that succeeded. */
-static void mark(struct sim_workload *lane)
+static void mark(struct sim_lane *lane)
 {
-    if (sim_workload_mark(lane)) {
+    if (sim_lane_mark(lane)) {
         work(lane);
     } else {
         give_back(lane);
@@ -470,10 +470,10 @@ static void mark(struct sim_workload *lane)
 }
 
 /* The next step of the work, or its end. */
-static void go_on(struct sim_workload *lane)
+static void go_on(struct sim_lane *lane)
 {
     bool is_calm = lane->process->world->is_calm;
-    bool was_writing = sim_workload_is_writing(lane);
+    bool was_writing = sim_lane_is_writing(lane);
     if (was_writing) {
         work_step(lane);
     }
@@ -490,7 +490,7 @@ static void go_on(struct sim_workload *lane)
 }
 
 /* @return false: nothing to do now. */
-static bool step(struct sim_workload *lane)
+static bool step(struct sim_lane *lane)
 {
     int64_t now_ns = now_of(lane);
     if (take_on(lane) || (lane->turn == NULL && next_turn(lane))) {
@@ -531,7 +531,7 @@ static bool step(struct sim_workload *lane)
     return false;
 }
 
-static bool step_noted(struct sim_workload *lane)
+static bool step_noted(struct sim_lane *lane)
 {
     struct sim_process *process = lane->process;
     process->stepping = lane;
@@ -544,11 +544,11 @@ static bool step_noted(struct sim_workload *lane)
     return has_stepped;
 }
 
-int64_t sim_workloads_run(struct sim_process *process)
+int64_t sim_lanes_run(struct sim_process *process)
 {
     int64_t next_ns = SIM_NEVER;
     for (unsigned i = 0; i < process->n_lanes; i++) {
-        struct sim_workload *lane = &process->lanes[i];
+        struct sim_lane *lane = &process->lanes[i];
         note_renewal(lane);
         while (step_noted(lane)) {
         }
@@ -560,19 +560,19 @@ int64_t sim_workloads_run(struct sim_process *process)
 }
 
 /* The library's callback: a lock has changed its state. */
-void sim_workloads_changed(struct sim_process *process, struct hf_lock *lock,
-                           int state)
+void sim_lanes_changed(struct sim_process *process, struct hf_lock *lock,
+                       int state)
 {
-    struct sim_workload *lane = hf_lock_user(lock);
+    struct sim_lane *lane = hf_lock_user(lock);
     (void)process;
     if (lane->lock != lock) {
         return;
     }
     if (state == HF_STATE_AT_RISK && !lane->is_at_risk) {
-        sim_workload_note(lane, SIM_NOTE_AT_RISK, NULL);
+        sim_lane_note(lane, SIM_NOTE_AT_RISK, NULL);
     }
     lane->is_at_risk = state == HF_STATE_AT_RISK;
-    if (state == HF_STATE_LOST && !sim_workload_is_writing(lane)) {
+    if (state == HF_STATE_LOST && !sim_lane_is_writing(lane)) {
         lane->due_ns = now_of(lane) + HABIT_NS;
     }
 }

@@ -1,66 +1,69 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions shared by the files of the workload. */
+/* The workload of a process is its lanes: each makes one turn of the story
+ * after the other, as one user of the process would. world.h has the struct,
+ * and the functions for all lanes of a process (sim_lanes_run()); here are
+ * those that the files of the workload share. */
 #ifndef HF_SIM_WORKLOAD_H
 #define HF_SIM_WORKLOAD_H
 
 #include "world/world.h"
 
 /* The first name of the turn. */
-static inline int sim_workload_name(const struct sim_turn *turn)
+static inline int sim_turn_first_name(const struct sim_turn *turn)
 {
     return __builtin_ctz(turn->names | 1U << SIM_NAMES_MAX);
 }
 
 /* One step of its writes: a read, or the write that follows it. */
-void sim_workload_write(struct sim_workload *lane);
+void sim_lane_write(struct sim_lane *lane);
 
 /* Has the lane read a value that it will write at its next step? */
-bool sim_workload_is_writing(const struct sim_workload *lane);
+bool sim_lane_is_writing(const struct sim_lane *lane);
 
 /* ---- workload.c ---------------------------------------------------------- */
 
 /* Add a note about the lane to the trace, if there is one. `text` is borrowed;
  * NULL: none. */
-void sim_workload_note(struct sim_workload *lane, enum sim_note_kind kind,
-                       const char *text);
+void sim_lane_note(struct sim_lane *lane, enum sim_note_kind kind,
+                   const char *text);
 
 /* The lane's turn is over. */
-void sim_workload_rest(struct sim_workload *lane);
+void sim_lane_rest(struct sim_lane *lane);
 
 /* Is every other lane of the process between two turns? */
-bool sim_workload_is_alone(const struct sim_workload *lane);
+bool sim_lane_is_alone(const struct sim_lane *lane);
 
 /* ---- workload_names.c ---------------------------------------------------- */
 
 /* Let `request` ask for the turn's names; `names` has SIM_NAMES_MAX places. */
-void sim_workload_ask_for(const struct sim_workload *lane,
-                          struct hf_request *request, struct hf_name *names);
+void sim_lane_ask_for(const struct sim_lane *lane, struct hf_request *request,
+                      struct hf_name *names);
 
 /* The fence of the lane's lock of the turn's first name. */
-uint64_t sim_workload_fence(const struct sim_workload *lane);
+uint64_t sim_lane_fence(const struct sim_lane *lane);
 
 /* ---- workload_calls.c ---------------------------------------------------- */
 
 /* Run a turn that is no acquisition. */
-void sim_workload_call(struct sim_workload *lane);
+void sim_lane_call(struct sim_lane *lane);
 
 /* Was a command started in the period? */
-bool sim_workload_check_marked(struct sim_workload *lane);
+bool sim_lane_check_marked(struct sim_lane *lane);
 
 /* @return false: no command may start. */
-bool sim_workload_mark(struct sim_workload *lane);
-void sim_workload_withdraw(struct sim_workload *lane);
+bool sim_lane_mark(struct sim_lane *lane);
+void sim_lane_withdraw(struct sim_lane *lane);
 
 /* Release the lock with a reservation. */
-void sim_workload_reserve(struct sim_workload *lane);
+void sim_lane_reserve(struct sim_lane *lane);
 
 /* ---- workload_foreign.c -------------------------------------------------- */
 
 /* Begin a turn of a plain client of another library: ask the nodes for the
  * lock. */
-void sim_foreign_begin(struct sim_workload *lane);
+void sim_foreign_begin(struct sim_lane *lane);
 
 /* The lane's timer is due: retry, release, or end the turn. */
-void sim_foreign_go_on(struct sim_workload *lane);
+void sim_foreign_go_on(struct sim_lane *lane);
 
 #endif

@@ -13,22 +13,22 @@
 /* Half of the longest time of a world, in milliseconds. */
 #define BREAK_MS_MAX INT64_C(1800000)
 
-static struct sim_oracle *oracle_of(const struct sim_workload *lane)
+static struct sim_oracle *oracle_of(const struct sim_lane *lane)
 {
     return lane->process->world->oracle;
 }
 
-static void note_call(struct sim_workload *lane, const char *what,
+static void note_call(struct sim_lane *lane, const char *what,
                       enum hf_status status)
 {
     char text[96];
     snprintf(text, sizeof(text), "%s: %s", what, hf_status_text(status));
-    sim_workload_note(lane, SIM_NOTE_CALLED, text);
+    sim_lane_note(lane, SIM_NOTE_CALLED, text);
 }
 
 /* ---- --once -------------------------------------------------------------- */
 
-bool sim_workload_check_marked(struct sim_workload *lane)
+bool sim_lane_check_marked(struct sim_lane *lane)
 {
     struct hf_client *client = lane->process->client;
     int process = lane->process->index;
@@ -51,7 +51,7 @@ bool sim_workload_check_marked(struct sim_workload *lane)
     return false;
 }
 
-bool sim_workload_mark(struct sim_workload *lane)
+bool sim_lane_mark(struct sim_lane *lane)
 {
     struct hf_error error;
     sim_once_mark_begins(oracle_of(lane), lane->number, lane->turn->period_ms);
@@ -63,7 +63,7 @@ bool sim_workload_mark(struct sim_workload *lane)
     return lane->is_marked;
 }
 
-void sim_workload_withdraw(struct sim_workload *lane)
+void sim_lane_withdraw(struct sim_lane *lane)
 {
     struct hf_error error;
     sim_once_unmark_begins(oracle_of(lane), lane->number);
@@ -74,7 +74,7 @@ void sim_workload_withdraw(struct sim_workload *lane)
 
 /* ---- --min-hold ---------------------------------------------------------- */
 
-void sim_workload_reserve(struct sim_workload *lane)
+void sim_lane_reserve(struct sim_lane *lane)
 {
     struct hf_lock *lock = lane->lock;
     uint64_t number = lane->number;
@@ -85,7 +85,7 @@ void sim_workload_reserve(struct sim_workload *lane)
     lane->phase = SIM_LANE_CALLING;
     sim_reserved(oracle_of(lane), number,
                  hf_lock_release_reserved(lock, lane->turn->reserve_ms));
-    sim_workload_rest(lane);
+    sim_lane_rest(lane);
 }
 
 /* ---- Breaking ------------------------------------------------------------ */
@@ -101,10 +101,10 @@ static bool may_wait(void *user, const struct hf_holder *holder,
     return wait_ms <= (turn->wait_ms < 0 ? BREAK_MS_MAX : turn->wait_ms);
 }
 
-static void break_name(struct sim_workload *lane, bool now)
+static void break_name(struct sim_lane *lane, bool now)
 {
     int process = lane->process->index;
-    int name = sim_workload_name(lane->turn);
+    int name = sim_turn_first_name(lane->turn);
     char text = (char)('a' + name);
     int64_t held_until_ms = 0;
     struct hf_error error;
@@ -166,11 +166,11 @@ static bool on_name(void *user, const void *name, size_t name_len,
     return true;
 }
 
-static void look(struct sim_workload *lane)
+static void look(struct sim_lane *lane)
 {
     struct hf_client *client = lane->process->client;
     struct sight sight = {oracle_of(lane), lane->process->index,
-                          sim_workload_name(lane->turn)};
+                          sim_turn_first_name(lane->turn)};
     char text = (char)('a' + sight.name);
     struct hf_info *info;
     struct hf_error error;
@@ -186,7 +186,7 @@ static void look(struct sim_workload *lane)
     note_call(lane, "look", status);
 }
 
-void sim_workload_call(struct sim_workload *lane)
+void sim_lane_call(struct sim_lane *lane)
 {
     bool is_break = lane->turn->kind == SIM_TURN_BREAK ||
                     lane->turn->kind == SIM_TURN_BREAK_NOW;
@@ -196,13 +196,12 @@ void sim_workload_call(struct sim_workload *lane)
     }
     lane->phase = SIM_LANE_CALLING;
     lane->due_ns = SIM_NEVER;
-    if (is_break && !lane->process->world->is_calm &&
-        sim_workload_is_alone(lane)) {
+    if (is_break && !lane->process->world->is_calm && sim_lane_is_alone(lane)) {
         sim_process_open(lane->process);
         break_name(lane, lane->turn->kind == SIM_TURN_BREAK_NOW);
     } else if (!is_break) {
         sim_process_open(lane->process);
         look(lane);
     }
-    sim_workload_rest(lane);
+    sim_lane_rest(lane);
 }

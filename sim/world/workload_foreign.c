@@ -23,7 +23,7 @@ static const char delete_own[] =
     "return redis.call('DEL', KEYS[1]) end return 0";
 
 struct message {
-    struct sim_workload *lane;
+    struct sim_lane *lane;
     struct sim_node *node;
     unsigned starts, attempt;
     int name;
@@ -33,7 +33,7 @@ struct message {
     bool is_granted;
 };
 
-static int64_t now_of(const struct sim_workload *lane)
+static int64_t now_of(const struct sim_lane *lane)
 {
     return lane->process->world->now_ns;
 }
@@ -62,18 +62,18 @@ static struct sim_passage *passage_of(const struct message *message)
 
 /* ---- Back at the process ------------------------------------------------- */
 
-static void hold(struct sim_workload *lane)
+static void hold(struct sim_lane *lane)
 {
     struct sim_foreign *foreign = &lane->foreign;
     foreign->is_asking = false;
     foreign->is_holding = true;
     struct sim_oracle *oracle = lane->process->world->oracle;
-    int name = sim_workload_name(lane->turn);
+    int name = sim_turn_first_name(lane->turn);
     if (!sim_break_voids(oracle, name, foreign->asked_ns)) {
         sim_foreign_held(oracle, lane->process->index, lane->index, name,
                          foreign->until_ns);
     }
-    sim_workload_note(lane, SIM_NOTE_CALLED, "SET NX: held");
+    sim_lane_note(lane, SIM_NOTE_CALLED, "SET NX: held");
     lane->end_ns = now_of(lane) + lane->turn->hold_ns;
     lane->due_ns =
         lane->end_ns < foreign->until_ns ? lane->end_ns : foreign->until_ns;
@@ -82,7 +82,7 @@ static void hold(struct sim_workload *lane)
 static void on_answer(struct sim_world *world, void *object, uint64_t arg)
 {
     struct message *message = object;
-    struct sim_workload *lane = message->lane;
+    struct sim_lane *lane = message->lane;
     struct sim_process *process = lane->process;
     struct sim_foreign *foreign = &lane->foreign;
     if (process->is_alive && process->resumes_ns > world->now_ns) {
@@ -162,7 +162,7 @@ static void on_arrival(struct sim_world *world, void *object, uint64_t arg)
     }
 }
 
-static void send(struct sim_workload *lane, int node, int64_t ttl_ms)
+static void send(struct sim_lane *lane, int node, int64_t ttl_ms)
 {
     struct sim_process *process = lane->process;
     struct sim_world *world = process->world;
@@ -171,10 +171,10 @@ static void send(struct sim_workload *lane, int node, int64_t ttl_ms)
                                 .node = &world->nodes[node],
                                 .starts = process->starts,
                                 .attempt = lane->foreign.attempt,
-                                .name = sim_workload_name(lane->turn),
+                                .name = sim_turn_first_name(lane->turn),
                                 .ttl_ms = ttl_ms};
     snprintf(message->key, sizeof(message->key), "lock:%c",
-             'a' + sim_workload_name(lane->turn));
+             'a' + sim_turn_first_name(lane->turn));
     snprintf(message->text, sizeof(message->text), "plain-p%d.%d-%u",
              process->index + 1, lane->index + 1, lane->foreign.attempt);
     int64_t at_ns = arrival_ns(message, passage_of(message)->up_ns);
@@ -185,7 +185,7 @@ static void send(struct sim_workload *lane, int node, int64_t ttl_ms)
     }
 }
 
-static void send_all(struct sim_workload *lane, int64_t ttl_ms)
+static void send_all(struct sim_lane *lane, int64_t ttl_ms)
 {
     for (unsigned i = 0; i < lane->process->world->story->n_nodes; i++) {
         send(lane, (int)i, ttl_ms);
@@ -194,7 +194,7 @@ static void send_all(struct sim_workload *lane, int64_t ttl_ms)
 
 /* ---- Turns --------------------------------------------------------------- */
 
-static void ask(struct sim_workload *lane)
+static void ask(struct sim_lane *lane)
 {
     struct sim_foreign *foreign = &lane->foreign;
     int64_t ttl_ms = lane->turn->ttl_ms;
@@ -211,10 +211,10 @@ static void ask(struct sim_workload *lane)
     send_all(lane, ttl_ms);
 }
 
-void sim_foreign_begin(struct sim_workload *lane)
+void sim_foreign_begin(struct sim_lane *lane)
 {
     if (lane->process->world->is_calm) {
-        sim_workload_rest(lane);
+        sim_lane_rest(lane);
         return;
     }
     lane->phase = SIM_LANE_FOREIGN;
@@ -222,16 +222,16 @@ void sim_foreign_begin(struct sim_workload *lane)
     ask(lane);
 }
 
-static void end(struct sim_workload *lane)
+static void end(struct sim_lane *lane)
 {
     sim_foreign_ended(lane->process->world->oracle, lane->process->index,
                       lane->index);
     send_all(lane, 0);
-    sim_workload_rest(lane);
+    sim_lane_rest(lane);
 }
 
 /* The lane's timer is due: retry, release, or end the turn. */
-void sim_foreign_go_on(struct sim_workload *lane)
+void sim_foreign_go_on(struct sim_lane *lane)
 {
     struct sim_foreign *foreign = &lane->foreign;
     bool goes_on = !lane->process->world->is_calm && lane->turn->wait_ms != 0 &&

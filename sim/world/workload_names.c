@@ -9,13 +9,13 @@
 
 #include <holdfast/holdfast.h>
 
-static bool is_reversed(const struct sim_workload *lane)
+static bool is_reversed(const struct sim_lane *lane)
 {
     return lane->process->index % 2 == 1;
 }
 
-void sim_workload_ask_for(const struct sim_workload *lane,
-                          struct hf_request *request, struct hf_name *names)
+void sim_lane_ask_for(const struct sim_lane *lane, struct hf_request *request,
+                      struct hf_name *names)
 {
     static const char letters[] = "abcd";
     size_t n = 0;
@@ -32,7 +32,7 @@ void sim_workload_ask_for(const struct sim_workload *lane,
     request->n_more = n - 1;
 }
 
-uint64_t sim_workload_fence(const struct sim_workload *lane)
+uint64_t sim_lane_fence(const struct sim_lane *lane)
 {
     return hf_lock_fence_at(
         lane->lock, is_reversed(lane) ? hf_lock_count(lane->lock) - 1 : 0);

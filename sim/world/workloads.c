@@ -4,7 +4,7 @@
 #include "world/workload.h"
 
 /* Does no turn of the process need a client now? */
-bool sim_workloads_are_idle(const struct sim_process *process)
+bool sim_lanes_are_idle(const struct sim_process *process)
 {
     for (unsigned i = 0; i < process->n_lanes; i++) {
         if (process->lanes[i].phase != SIM_LANE_THINKING) {
@@ -14,10 +14,10 @@ bool sim_workloads_are_idle(const struct sim_process *process)
     return !process->parcel.is_full;
 }
 
-bool sim_workloads_are_over(const struct sim_process *process)
+bool sim_lanes_are_over(const struct sim_process *process)
 {
     for (unsigned i = 0; i < process->n_lanes; i++) {
-        const struct sim_workload *lane = &process->lanes[i];
+        const struct sim_lane *lane = &process->lanes[i];
         if (lane->turn != NULL ||
             (!lane->is_last && lane->next < process->world->story->n_turns)) {
             return false;
@@ -26,12 +26,12 @@ bool sim_workloads_are_over(const struct sim_process *process)
     return !process->parcel.is_full;
 }
 
-void sim_workloads_crash(struct sim_process *process)
+void sim_lanes_crash(struct sim_process *process)
 {
     struct sim_oracle *oracle = process->world->oracle;
     process->is_crashing = true;
     for (unsigned i = 0; i < process->n_lanes; i++) {
-        struct sim_workload *lane = &process->lanes[i];
+        struct sim_lane *lane = &process->lanes[i];
         if (lane->number != 0 && lane->phase == SIM_LANE_ASKING) {
             sim_oracle_given_up(oracle, lane->number);
         } else if (lane->number != 0) {
@@ -40,7 +40,7 @@ void sim_workloads_crash(struct sim_process *process)
             sim_foreign_ended(oracle, process->index, lane->index);
         }
         sim_oracle_uncalled(oracle, lane);
-        sim_workload_rest(lane);
+        sim_lane_rest(lane);
     }
     process->stepping = NULL;
     process->parcel.is_full = false;

@@ -73,7 +73,7 @@ struct sim_foreign {
 };
 
 /* A sequence of turns, one at a time. */
-struct sim_workload {
+struct sim_lane {
     struct sim_process *process;
     uint8_t index;
     bool is_last; /* this turn is the last one, after the last fault */
@@ -134,11 +134,11 @@ struct sim_process {
     unsigned reads;      /* of its clock since it last slept (spin.h) */
     unsigned starts;     /* how often it was started */
     uint64_t n_links;    /* ever made */
-    struct sim_workload lanes[SIM_LANES_MAX];
+    struct sim_lane lanes[SIM_LANES_MAX];
     unsigned n_lanes;
-    const struct sim_workload *stepping; /* the lane in a step; NULL: none */
-    int64_t stepped_ns;                  /* when that step began */
-    int64_t blocked_ns;                  /* the end of the last blocking step */
+    const struct sim_lane *stepping; /* the lane in a step; NULL: none */
+    int64_t stepped_ns;              /* when that step began */
+    int64_t blocked_ns;              /* the end of the last blocking step */
     struct sim_parcel parcel;
     uint8_t node_statuses[SIM_NODES_MAX]; /* as last reported */
     bool wants_input; /* sleeps, and wakes when a link is ready */
@@ -366,20 +366,20 @@ struct sim_world {
 };
 
 /* workload.c: run the turns of a process. @return when the next step is due. */
-int64_t sim_workloads_run(struct sim_process *process);
+int64_t sim_lanes_run(struct sim_process *process);
 
 /* The process crashes: end its turns for the oracle. */
-void sim_workloads_crash(struct sim_process *process);
+void sim_lanes_crash(struct sim_process *process);
 
 /* Does no turn of the process need a client now? */
-bool sim_workloads_are_idle(const struct sim_process *process);
+bool sim_lanes_are_idle(const struct sim_process *process);
 
 /* Has the story no further turn for the process? */
-bool sim_workloads_are_over(const struct sim_process *process);
+bool sim_lanes_are_over(const struct sim_process *process);
 
 /* The library's on_state callback of the process. */
-void sim_workloads_changed(struct sim_process *process, struct hf_lock *lock,
-                           int state);
+void sim_lanes_changed(struct sim_process *process, struct hf_lock *lock,
+                       int state);
 
 /* Memory that is freed at the end of the world at the latest. */
 void *sim_world_keep(struct sim_world *world, size_t size);

@@ -6,14 +6,14 @@
 #include "oracle/ground_truth.h"
 #include "oracle/reach.h"
 
-static struct sim_workload lanes[EVERYBODY];
+static struct sim_lane lanes[EVERYBODY];
 
 /* ---- The call ---------------------------------------------------------- */
 
-static struct sim_workload *lane_of(enum who who)
+static struct sim_lane *lane_of(enum who who)
 {
-    lanes[who] = (struct sim_workload){.process = &on.world.processes[who],
-                                       .turn = &turns[who]};
+    lanes[who] = (struct sim_lane){.process = &on.world.processes[who],
+                                   .turn = &turns[who]};
     on.clients[who].now.ns = clock_of(who, on.world.now_ns / MS);
     return &lanes[who];
 }
@@ -167,7 +167,7 @@ static void test_ok_that_was_decided_before(void **state)
     on.world.nodes[0].is_up = true;
     calls(P1, SIM_CALL_ACQUIRE, 0);
     forge(P1, "a", 7, 900);
-    struct sim_workload *lane = lane_of(P1); /* … at 0 ms */
+    struct sim_lane *lane = lane_of(P1); /* … at 0 ms */
     at(800);
     sim_oracle_answered(on.world.oracle, lane, HF_OK, on.held[P1]);
     silent();

@@ -108,9 +108,9 @@ static void test_a_sharer_has_its_own_lease(void **state)
 static void is_busy(const char *owner)
 {
     machine();
-    struct sim_workload *lane = &on.world.processes[P1].lanes[0];
-    *lane = (struct sim_workload){.process = &on.world.processes[P1],
-                                  .turn = &turns[P1]};
+    struct sim_lane *lane = &on.world.processes[P1].lanes[0];
+    *lane = (struct sim_lane){.process = &on.world.processes[P1],
+                              .turn = &turns[P1]};
     row(owner, 7, 100000);
     at(5000);
     sim_oracle_calls(on.world.oracle, lane,
