@@ -54,7 +54,7 @@ static void work(const struct sim_batch *plan, struct board *board,
                  unsigned job, int out)
 {
     int64_t until_ns =
-        plan->seconds > 0 ? now_ns(CLOCK_MONOTONIC) + plan->seconds * 1000000000
+        plan->limit_s > 0 ? now_ns(CLOCK_MONOTONIC) + plan->limit_s * 1000000000
                           : INT64_MAX;
     while (!atomic_load(&board->stops) && now_ns(CLOCK_MONOTONIC) < until_ns) {
         struct sim_outcome outcome;
@@ -87,34 +87,34 @@ static void fail(struct sim_tally *tally, const struct sim_outcome *outcome)
 static void add_counters(struct sim_verdict *sum,
                          const struct sim_verdict *verdict)
 {
-    sum->grants += verdict->grants;
-    sum->begun += verdict->begun;
-    sum->given_up += verdict->given_up;
-    sum->renewals += verdict->renewals;
-    sum->pushes += verdict->pushes;
-    sum->adoptions += verdict->adoptions;
-    sum->losses += verdict->losses;
-    sum->writes += verdict->writes;
-    sum->refused += verdict->refused;
-    sum->unguarded_lost += verdict->unguarded_lost;
-    sum->waits += verdict->waits;
+    sum->n_grants += verdict->n_grants;
+    sum->n_begun += verdict->n_begun;
+    sum->n_given_up += verdict->n_given_up;
+    sum->n_renewals += verdict->n_renewals;
+    sum->n_pushes += verdict->n_pushes;
+    sum->n_adoptions += verdict->n_adoptions;
+    sum->n_losses += verdict->n_losses;
+    sum->n_writes += verdict->n_writes;
+    sum->n_refused += verdict->n_refused;
+    sum->n_unguarded_lost += verdict->n_unguarded_lost;
+    sum->n_waits += verdict->n_waits;
     for (int rule = 0; rule < SIM_RULES; rule++) {
-        sum->breaches[rule] += verdict->breaches[rule];
+        sum->n_breaches[rule] += verdict->n_breaches[rule];
     }
 }
 
 static void add(struct sim_tally *tally, const struct sim_outcome *outcome)
 {
-    tally->seeds++;
-    tally->tried[outcome->regime]++;
-    tally->grants[outcome->regime] += outcome->verdict.grants;
+    tally->n_seeds++;
+    tally->n_tried[outcome->regime]++;
+    tally->n_grants[outcome->regime] += outcome->verdict.n_grants;
     add_counters(&tally->sum, &outcome->verdict);
     for (int rule = 0; rule < SIM_RULES; rule++) {
-        tally->broken[rule][outcome->regime] +=
-            outcome->verdict.breaches[rule] > 0;
+        tally->n_broken[rule][outcome->regime] +=
+            outcome->verdict.n_breaches[rule] > 0;
     }
     for (int rare = 0; rare < SIM_RARES; rare++) {
-        tally->rare[rare] += outcome->rares.seen[rare];
+        tally->n_rare[rare] += outcome->rares.n_seen[rare];
     }
     if (outcome->verdict.is_broken) {
         tally->is_unkept[outcome->verdict.rule][outcome->regime] = true;
@@ -174,7 +174,7 @@ void sim_batch_run(const struct sim_batch *plan, struct sim_tally *tally)
 {
     int ends[2];
     pid_t pids[SIM_JOBS_MAX] = {0};
-    unsigned jobs = plan->jobs < SIM_JOBS_MAX ? plan->jobs : SIM_JOBS_MAX;
+    unsigned jobs = plan->n_jobs < SIM_JOBS_MAX ? plan->n_jobs : SIM_JOBS_MAX;
     struct board *board =
         mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE,
              /* cppcheck-suppress invalidFunctionArg; no file */

@@ -23,8 +23,8 @@
 struct sim_batch {
     uint64_t first, last;
     int regime; /* < 0: drawn */
-    unsigned jobs;
-    int64_t seconds;   /* no new seed starts after this time; 0: no limit */
+    unsigned n_jobs;
+    int64_t limit_s;   /* no new seed starts after this time; 0: no limit */
     bool goes_on;      /* do not stop at a broken promise */
     bool is_listening; /* rare states are counted; costs a little */
 };
@@ -40,14 +40,14 @@ struct sim_outcome {
 
 /* The sums over a batch. Zeroed at first. */
 struct sim_tally {
-    uint64_t seeds;
+    uint64_t n_seeds;
     int64_t cpu_ns;
-    struct sim_verdict sum;                  /* its counters */
-    uint64_t broken[SIM_RULES][SIM_REGIMES]; /* seeds that broke the rule */
-    bool is_unkept[SIM_RULES][SIM_REGIMES];  /* … though it was promised */
-    uint64_t tried[SIM_REGIMES];
-    uint64_t grants[SIM_REGIMES];
-    uint64_t rare[SIM_RARES];
+    struct sim_verdict sum;                    /* its counters */
+    uint64_t n_broken[SIM_RULES][SIM_REGIMES]; /* seeds that broke the rule */
+    bool is_unkept[SIM_RULES][SIM_REGIMES];    /* … though it was promised */
+    uint64_t n_tried[SIM_REGIMES];
+    uint64_t n_grants[SIM_REGIMES];
+    uint64_t n_rare[SIM_RARES];
     bool has_failed;
     struct sim_outcome failed; /* of the lowest failing seed */
 };

@@ -52,13 +52,13 @@ static void on_raise(struct sim_rares *rares, const struct sim_note *note)
 {
     uint64_t wanted = last_number(note->text);
     uint64_t got = last_number(note->result);
-    rares->seen[SIM_RARE_SECOND_ROUND]++;
+    rares->n_seen[SIM_RARE_SECOND_ROUND]++;
     if (!begins(note->result, "yours")) {
-        rares->seen[SIM_RARE_RAISE_REFUSED]++;
+        rares->n_seen[SIM_RARE_RAISE_REFUSED]++;
     } else if (got > wanted) {
-        rares->seen[SIM_RARE_RAISE_PASSED]++;
+        rares->n_seen[SIM_RARE_RAISE_PASSED]++;
     } else if (got < wanted) {
-        rares->seen[SIM_RARE_BELOW_FLOOR]++;
+        rares->n_seen[SIM_RARE_BELOW_FLOOR]++;
     }
 }
 
@@ -70,10 +70,10 @@ static void on_yours(struct sim_rares *rares, const struct sim_note *note,
     uint64_t counter = last_number(note->result);
     bool was_his = *owner == note->process + 1;
     if (begins(note->text, "acquire")) {
-        rares->seen[SIM_RARE_ASKED_AGAIN] += was_his;
-        rares->seen[SIM_RARE_GHOST] += note->until_ns < 0;
+        rares->n_seen[SIM_RARE_ASKED_AGAIN] += was_his;
+        rares->n_seen[SIM_RARE_GHOST] += note->until_ns < 0;
     } else if (begins(note->text, "renew")) {
-        rares->seen[SIM_RARE_TAKEN_BACK] += !was_his;
+        rares->n_seen[SIM_RARE_TAKEN_BACK] += !was_his;
     }
     *highest = counter > *highest ? counter : *highest;
     *owner = (int8_t)(note->process + 1);
@@ -89,31 +89,32 @@ static void on_asked(struct sim_rares *rares, const struct sim_note *note)
     if (begins(note->text, "raise")) {
         on_raise(rares, note);
     } else if (begins(note->text, "yield")) {
-        rares->seen[SIM_RARE_YIELD]++;
-        rares->seen[SIM_RARE_YIELD_IN_VAIN] += !begins(note->result, "queued");
+        rares->n_seen[SIM_RARE_YIELD]++;
+        rares->n_seen[SIM_RARE_YIELD_IN_VAIN] +=
+            !begins(note->result, "queued");
     }
     if (begins(note->result, "yours")) {
         on_yours(rares, note, owner);
     } else if (begins(note->result, "free")) {
         *owner = 0;
     } else if (begins(note->result, "not the server")) {
-        rares->seen[SIM_RARE_STRANGER]++;
+        rares->n_seen[SIM_RARE_STRANGER]++;
     } else if (begins(note->result, "OOM")) {
-        rares->seen[SIM_RARE_FULL]++;
+        rares->n_seen[SIM_RARE_FULL]++;
     }
 }
 
 static void on_pushed(struct sim_rares *rares, const struct sim_note *note)
 {
-    rares->seen[SIM_RARE_HAND_OVER]++;
-    rares->seen[SIM_RARE_DEAD_WAITER] += rares->is_gone[note->process];
-    rares->seen[SIM_RARE_LOST_GRANT] += note->until_ns < 0;
+    rares->n_seen[SIM_RARE_HAND_OVER]++;
+    rares->n_seen[SIM_RARE_DEAD_WAITER] += rares->is_gone[note->process];
+    rares->n_seen[SIM_RARE_LOST_GRANT] += note->until_ns < 0;
 }
 
 static void on_held(struct sim_rares *rares, const struct sim_note *note)
 {
     uint64_t *highest = &rares->highest[note->process][note->name];
-    rares->seen[SIM_RARE_BELOW_HIGHEST] += note->fence < *highest;
+    rares->n_seen[SIM_RARE_BELOW_HIGHEST] += note->fence < *highest;
     *highest = 0;
 }
 
@@ -124,7 +125,7 @@ static void on_given_up(struct sim_rares *rares, const struct sim_note *note)
 
 static void on_node_status(struct sim_rares *rares, const struct sim_note *note)
 {
-    rares->seen[SIM_RARE_QUARANTINE] += begins(note->text, "quarantine");
+    rares->n_seen[SIM_RARE_QUARANTINE] += begins(note->text, "quarantine");
 }
 
 static void on_node_up(struct sim_rares *rares, const struct sim_note *note)
@@ -145,25 +146,25 @@ static void on_started(struct sim_rares *rares, const struct sim_note *note)
 static void on_at_risk(struct sim_rares *rares, const struct sim_note *note)
 {
     (void)note;
-    rares->seen[SIM_RARE_AT_RISK]++;
+    rares->n_seen[SIM_RARE_AT_RISK]++;
 }
 
 static void on_lost(struct sim_rares *rares, const struct sim_note *note)
 {
     (void)note;
-    rares->seen[SIM_RARE_LOST]++;
+    rares->n_seen[SIM_RARE_LOST]++;
 }
 
 static void on_adopted(struct sim_rares *rares, const struct sim_note *note)
 {
     (void)note;
-    rares->seen[SIM_RARE_ADOPTED]++;
+    rares->n_seen[SIM_RARE_ADOPTED]++;
 }
 
 static void on_refused(struct sim_rares *rares, const struct sim_note *note)
 {
     (void)note;
-    rares->seen[SIM_RARE_STALE_WRITE]++;
+    rares->n_seen[SIM_RARE_STALE_WRITE]++;
 }
 
 static void on_called(struct sim_rares *rares, const struct sim_note *note)
@@ -177,7 +178,7 @@ static void on_called(struct sim_rares *rares, const struct sim_note *note)
                  {"break: ok", SIM_RARE_BROKEN},
                  {"SET NX: held", SIM_RARE_PLAIN}};
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-        rares->seen[calls[i].rare] += begins(note->text, calls[i].text);
+        rares->n_seen[calls[i].rare] += begins(note->text, calls[i].text);
     }
 }
 

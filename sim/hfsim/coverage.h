@@ -41,7 +41,7 @@ const char *sim_rare_name(enum sim_rare rare);
 
 /* The state kept from earlier notes; all zeros at the beginning. */
 struct sim_rares {
-    uint64_t seen[SIM_RARES];
+    uint64_t n_seen[SIM_RARES];
     int8_t owner[SIM_NODES_MAX][SIM_NAMES_MAX]; /* process + 1; 0: none */
     uint64_t highest[SIM_PROCESSES_MAX][SIM_NAMES_MAX];
     bool is_gone[SIM_PROCESSES_MAX];

@@ -149,8 +149,8 @@ static int run_batch(const struct sim_options *options)
         .first = options->first,
         .last = options->last,
         .regime = options->regime,
-        .jobs = options->jobs,
-        .seconds = options->seconds,
+        .n_jobs = options->n_jobs,
+        .limit_s = options->limit_s,
         .goes_on = options->is_outside,
         .is_listening = options->is_rare || sim_report_lists_rare(options),
     };

@@ -229,11 +229,11 @@ static bool read_value(struct sim_options *options, int option)
         return read_seeds(options, optarg);
     case OPT_JOBS:
         is_well = read_small("jobs", optarg, SIM_JOBS_MAX, &number);
-        options->jobs = (unsigned)number;
+        options->n_jobs = (unsigned)number;
         return is_well;
     case OPT_SECONDS:
         is_well = read_small("seconds", optarg, SECONDS_MAX, &number);
-        options->seconds = (int64_t)number;
+        options->limit_s = (int64_t)number;
         return is_well;
     case OPT_REGIME:
         options->regime = find("regime", optarg, regime_at);
@@ -295,7 +295,7 @@ bool sim_options_read(struct sim_options *options, int argc, char **argv)
                                     .last = SEEDS_DEFAULT,
                                     .is_many = true,
                                     .regime = -1,
-                                    .jobs = 1,
+                                    .n_jobs = 1,
                                     .expected = SIM_EXPECT_WELL};
     while (!options->is_done &&
            (option = getopt_long(argc, argv, "", longs, NULL)) != -1) {

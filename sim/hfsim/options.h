@@ -14,8 +14,8 @@ struct sim_options {
     uint64_t first, last;
     bool is_many;
     int regime; /* < 0: drawn */
-    unsigned jobs;
-    int64_t seconds;
+    unsigned n_jobs;
+    int64_t limit_s;
     bool traces, shrinks, is_outside, is_bench;
     bool is_rare;      /* fail if a rare state is not reached */
     bool is_terse;     /* neither shrink nor list states not reached */

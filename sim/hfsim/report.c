@@ -14,9 +14,9 @@ static void print_breaches(const struct sim_verdict *verdict)
 {
     const char *before = ", outside promises: ";
     for (int rule = 0; rule < SIM_RULES; rule++) {
-        if (verdict->breaches[rule] > 0) {
+        if (verdict->n_breaches[rule] > 0) {
             printf("%s%s %" PRIu64, before, sim_rule_name((enum sim_rule)rule),
-                   verdict->breaches[rule]);
+                   verdict->n_breaches[rule]);
             before = ", ";
         }
     }
@@ -38,9 +38,9 @@ void sim_report_one(const char *what, const struct sim_story *story,
            " acquisitions, %" PRIu64 " renewals, %" PRIu64
            " handed over, %" PRIu64 " lost, %" PRIu64 " stale writes refused",
            what, sim_regime_name(story->regime), story->n_nodes,
-           story->n_processes, verdict->grants, verdict->begun,
-           verdict->renewals, verdict->pushes, verdict->losses,
-           verdict->refused);
+           story->n_processes, verdict->n_grants, verdict->n_begun,
+           verdict->n_renewals, verdict->n_pushes, verdict->n_losses,
+           verdict->n_refused);
     if (!verdict->is_broken) {
         print_breaches(verdict);
     }
@@ -64,7 +64,7 @@ static bool print_unreached(const struct sim_tally *tally)
 {
     bool is_any = false;
     for (int rare = 0; rare < SIM_RARES; rare++) {
-        if (tally->rare[rare] == 0) {
+        if (tally->n_rare[rare] == 0) {
             printf("never reached: %s\n", sim_rare_name((enum sim_rare)rare));
             is_any = true;
         }
@@ -75,15 +75,15 @@ static bool print_unreached(const struct sim_tally *tally)
 bool sim_report_missing(const struct sim_tally *tally, bool is_rare)
 {
     bool is_any = false;
-    if (tally->seeds == 0) {
+    if (tally->n_seeds == 0) {
         printf("no seed was run\n");
         return true;
     }
     for (int regime = 0; regime < SIM_REGIMES; regime++) {
-        if (tally->tried[regime] > 0 && tally->grants[regime] == 0) {
+        if (tally->n_tried[regime] > 0 && tally->n_grants[regime] == 0) {
             printf("no acquisition in %" PRIu64 " seeds of %s: nothing was "
                    "tested there\n",
-                   tally->tried[regime],
+                   tally->n_tried[regime],
                    sim_regime_name((enum sim_regime)regime));
             is_any = true;
         }
@@ -104,9 +104,9 @@ void sim_report_tally(const struct sim_tally *tally,
     printf("%" PRIu64 " seeds, %" PRIu64 " acquisitions in %.1f s of CPU "
            "(%.0f a second), %" PRIu64 " handed over, %" PRIu64
            " lost, %" PRIu64 " stale writes refused",
-           tally->seeds, sum->grants, cpu_s,
-           cpu_s > 0 ? (double)sum->grants / cpu_s : 0, sum->pushes,
-           sum->losses, sum->refused);
+           tally->n_seeds, sum->n_grants, cpu_s,
+           cpu_s > 0 ? (double)sum->n_grants / cpu_s : 0, sum->n_pushes,
+           sum->n_losses, sum->n_refused);
     if (!tally->has_failed) {
         print_breaches(sum);
     }
@@ -132,13 +132,13 @@ void sim_report_failed(const struct sim_outcome *outcome,
 
 static void print_outside(const struct sim_tally *tally, enum sim_regime regime)
 {
-    printf("%-20s %6" PRIu64, sim_regime_name(regime), tally->tried[regime]);
+    printf("%-20s %6" PRIu64, sim_regime_name(regime), tally->n_tried[regime]);
     for (int rule = 0; rule < SIM_RULES; rule++) {
         bool is_promised = sim_rule_is_promised((enum sim_rule)rule, regime);
-        if (is_promised && tally->broken[rule][regime] == 0) {
+        if (is_promised && tally->n_broken[rule][regime] == 0) {
             printf(" %7s", "-");
         } else {
-            printf(" %6" PRIu64 "%s", tally->broken[rule][regime],
+            printf(" %6" PRIu64 "%s", tally->n_broken[rule][regime],
                    tally->is_unkept[rule][regime] ? "!" : " ");
         }
     }
@@ -152,7 +152,7 @@ static bool is_unchecked(const struct sim_tally *tally, enum sim_rule rule)
     for (int regime = 0; regime < SIM_REGIMES; regime++) {
         is_open =
             is_open || !sim_rule_is_promised(rule, (enum sim_regime)regime);
-        is_broken = is_broken || tally->broken[rule][regime] > 0;
+        is_broken = is_broken || tally->n_broken[rule][regime] > 0;
     }
     return is_open && !is_broken;
 }

@@ -55,7 +55,7 @@ static bool still_breaks(struct sim_shrinker *shrinker,
                          const struct sim_story *story)
 {
     int status;
-    shrinker->runs++;
+    shrinker->n_runs++;
     fflush(NULL);
     pid_t pid = fork();
     HF_ASSERT(pid >= 0);
@@ -74,13 +74,13 @@ static bool still_breaks(struct sim_shrinker *shrinker,
 bool sim_shrink_keep(struct sim_shrinker *shrinker, struct sim_story *trial)
 {
     unsigned strays = sim_story_strays(trial);
-    if (strays > shrinker->strays || !still_breaks(shrinker, trial)) {
+    if (strays > shrinker->n_strays || !still_breaks(shrinker, trial)) {
         sim_story_fini(trial);
         return false;
     }
     sim_story_fini(&shrinker->best);
     shrinker->best = *trial;
-    shrinker->strays = strays;
+    shrinker->n_strays = strays;
     shrinker->has_cut = true;
     return true;
 }
@@ -148,7 +148,7 @@ static bool cut_faults(struct sim_shrinker *shrinker, size_t at, size_t n)
         struct sim_story trial;
         sim_story_copy(&trial, &shrinker->best);
         cut_out(trial.faults, &trial.n_faults, sizeof(*trial.faults), at, n);
-        bool has_strays = sim_story_strays(&trial) > shrinker->strays;
+        bool has_strays = sim_story_strays(&trial) > shrinker->n_strays;
         if (cuts_strays && has_strays) {
             cut_strays(&trial);
         }
@@ -292,9 +292,9 @@ static const struct detail turn_details[] = {
     DETAIL(CLEAR, sim_turn, is_blocking),
     DETAIL(CLEAR, sim_turn, hands_on),
     DETAIL(CLEAR, sim_turn, forsakes),
-    DETAIL(CLEAR, sim_turn, permits),
-    DETAIL(CLEAR, sim_turn, writes),
-    DETAIL(CLEAR, sim_turn, extends),
+    DETAIL(CLEAR, sim_turn, n_permits),
+    DETAIL(CLEAR, sim_turn, n_writes),
+    DETAIL(CLEAR, sim_turn, n_extends),
     DETAIL(CLEAR, sim_turn, think_ns),
     {SET, offsetof(struct sim_turn, wait_ms), sizeof(int64_t), 1, -1},
     DETAIL(CLEAR, sim_turn, cancel_ns),
@@ -441,7 +441,7 @@ static void make_simple(struct sim_shrinker *shrinker, size_t n, find_fn *find,
 unsigned sim_shrink(struct sim_story *story, enum sim_rule rule)
 {
     struct sim_shrinker shrinker = {
-        .best = *story, .rule = rule, .strays = sim_story_strays(story)};
+        .best = *story, .rule = rule, .n_strays = sim_story_strays(story)};
     if (!still_breaks(&shrinker, story)) {
         return 0;
     }
@@ -459,5 +459,5 @@ unsigned sim_shrink(struct sim_story *story, enum sim_rule rule)
         sim_shrink_time(&shrinker);
     } while (shrinker.has_cut);
     *story = shrinker.best;
-    return shrinker.runs;
+    return shrinker.n_runs;
 }

@@ -9,8 +9,8 @@
 struct sim_shrinker {
     struct sim_story best;
     enum sim_rule rule;
-    unsigned strays; /* of `best`: sim_story_strays() */
-    unsigned runs;
+    unsigned n_strays; /* of `best`: sim_story_strays() */
+    unsigned n_runs;
     bool has_cut; /* in this round */
 };
 

@@ -37,7 +37,7 @@ static void digest(struct sim_listener *listener, const struct sim_note *note)
 void sim_listen(void *user, const struct sim_note *note)
 {
     struct sim_listener *listener = user;
-    listener->notes++;
+    listener->n_notes++;
     digest(listener, note);
     sim_rares_note(&listener->rares, note);
     if (listener->text != NULL) {

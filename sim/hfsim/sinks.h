@@ -11,7 +11,7 @@
 
 struct sim_listener {
     uint64_t digest;
-    uint64_t notes;
+    uint64_t n_notes;
     struct sim_rares rares;
     FILE *text;                  /* NULL: none */
     struct sim_picture *picture; /* NULL: none */

@@ -84,8 +84,8 @@ static int new_pid(struct sim_machine *machine, uint64_t start)
         int idx = (machine->pid_last + 1) % n;
         machine->pid_last = idx;
         if (sim_task_find(machine, SIM_PID_FIRST + idx) == NULL &&
-            machine->starts[idx] != start + 1) {
-            machine->starts[idx] = start + 1;
+            machine->starts_ticks[idx] != start + 1) {
+            machine->starts_ticks[idx] = start + 1;
             return SIM_PID_FIRST + idx;
         }
     }
@@ -105,7 +105,7 @@ void sim_machine_started(struct sim_process *process)
     task->pid = new_pid(task->machine, task->start_ticks);
     task->is_disowned = false;
     task->waits = false;
-    task->calls = 0;
+    task->n_calls = 0;
     task->txn = NULL;
     task->verb_txn = NULL;
     task->only_reads = false;
@@ -127,8 +127,8 @@ void sim_machine_ended(struct sim_process *process)
     /* Half of the processes stay zombies until they start again, since their
      * parents do not wait for them: drawn from process and incarnation. */
     task->is_zombie =
-        (sim_mix((uint64_t)process->index << 32 | process->starts) & 1) != 0;
-    task->calls = 0;
+        (sim_mix((uint64_t)process->index << 32 | process->n_starts) & 1) != 0;
+    task->n_calls = 0;
     task->waits = false;
     sim_mutex_wake(task->machine);
 }
@@ -144,7 +144,7 @@ void sim_machine_disown(struct sim_process *process)
 {
     struct sim_task *task = sim_task_of(process);
     task->is_disowned = true;
-    task->calls = 0;
+    task->n_calls = 0;
     task->waits = false;
     process->pauses_midway = false; /* it runs to the end of the call, or its
                                        maps would keep the locks of files */
@@ -161,7 +161,7 @@ static void arm(struct sim_process *process, int64_t calls, int64_t span_ns,
 {
     struct sim_task *task = sim_task_of(process);
     if (task != NULL && process->is_alive) {
-        task->calls = calls;
+        task->n_calls = calls;
         task->span_ns = span_ns;
         task->dies = dies;
     }
@@ -183,7 +183,7 @@ static void on_kill(struct sim_world *world, void *object, uint64_t arg)
 {
     struct sim_process *process = object;
     struct sim_task *task = sim_task_of(process);
-    if (process->is_alive && process->starts == arg) {
+    if (process->is_alive && process->n_starts == arg) {
         sim_process_crash(process);
         sim_process_revive_later(process, world->now_ns + task->span_ns);
     }
@@ -196,11 +196,11 @@ bool sim_task_call(struct sim_task *task)
     if (task->is_disowned) {
         return false;
     }
-    if (task->calls == 0 || --task->calls > 0) {
+    if (task->n_calls == 0 || --task->n_calls > 0) {
         return true;
     }
     if (task->dies) {
-        sim_world_at(world, world->now_ns, on_kill, process, process->starts);
+        sim_world_at(world, world->now_ns, on_kill, process, process->n_starts);
         sim_process_sleep(process, SIM_NEVER, false);
     } else {
         sim_process_pause(process, world->now_ns + task->span_ns);

@@ -47,7 +47,7 @@ struct sim_task {
     bool is_zombie;       /* it has ended, and keeps its number */
     bool is_disowned;     /* its calls fail (machine.h) */
     bool waits;           /* for the mutex */
-    int64_t calls;        /* until it stops or ends in one; 0: no such fault */
+    int64_t n_calls;      /* until it stops or ends in one; 0: no such fault */
     int64_t span_ns;      /* … for this time */
     bool dies;
     int fds[SIM_FDS_MAX];          /* 0: none */
@@ -90,8 +90,9 @@ struct sim_machine {
     int files[SIM_FILES]; /* memory; -1: it does not exist */
     int pid_last;
     int n_bursts; /* process numbers beyond the usual range that were used */
-    uint64_t starts[SIM_PIDS_MAX]; /* start time of the last process with this
-                                      number in this boot, plus 1; 0: none */
+    /* clock ticks: the start of the last process with this number in this
+     * boot, plus 1; 0: none */
+    uint64_t starts_ticks[SIM_PIDS_MAX];
     bool is_full;
     struct sim_task tasks[SIM_PROCESSES_MAX];
     struct sim_row rows[SIM_ROWS_MAX];

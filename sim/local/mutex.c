@@ -57,7 +57,7 @@ static bool is_dead(const struct sim_machine *machine,
 {
     const struct sim_task *task = &machine->tasks[mutex->owner - 1];
     return !task->process->is_alive || task->is_disowned ||
-           task->process->starts != mutex->life;
+           task->process->n_starts != mutex->life;
 }
 
 static int lock(struct sim_task *task, struct mutex *mutex)
@@ -67,7 +67,7 @@ static int lock(struct sim_task *task, struct mutex *mutex)
         return EBUSY;
     }
     mutex->owner = (uint32_t)task->process->index + 1;
-    mutex->life = task->process->starts;
+    mutex->life = task->process->n_starts;
     return was_left ? EOWNERDEAD : 0;
 }
 
@@ -149,7 +149,7 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex)
         return 0; /* it is the next one's */
     }
     if (found->owner != (uint32_t)task->process->index + 1 ||
-        found->life != task->process->starts) {
+        found->life != task->process->n_starts) {
         return EPERM;
     }
     found->owner = 0;

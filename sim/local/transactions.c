@@ -206,7 +206,8 @@ void sim_machine_rebooted(struct sim_machine *machine)
 {
     if (machine != NULL) {
         forget_rows(machine);
-        memset(machine->starts, 0, sizeof(machine->starts)); /* another boot */
+        memset(machine->starts_ticks, 0,
+               sizeof(machine->starts_ticks)); /* another boot */
         sim_oracle_node_forgot(machine->world->oracle, 0);
     }
 }
@@ -239,7 +240,7 @@ void sim_machine_calm(struct sim_machine *machine)
 {
     machine->is_full = false;
     for (unsigned i = 0; i < SIM_PROCESSES_MAX; i++) {
-        machine->tasks[i].calls = 0;
+        machine->tasks[i].n_calls = 0;
     }
     for (unsigned i = 0; i < machine->n_rows; i++) {
         machine->rows[i].counter_at_calm = machine->rows[i].counter;

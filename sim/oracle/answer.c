@@ -76,7 +76,7 @@ static void add_wants(struct sim_oracle *oracle, struct sim_asking *call)
             continue;
         }
         add_want(oracle, call, name);
-        for (unsigned slot = 0; slot < call->turn->permits; slot++) {
+        for (unsigned slot = 0; slot < call->turn->n_permits; slot++) {
             snprintf(name, sizeof(name), "%c#%u", (char)('a' + i), slot);
             add_want(oracle, call, name);
         }
@@ -155,7 +155,7 @@ void sim_oracle_calls(struct sim_oracle *oracle, const struct sim_lane *lane,
         .turn_ns = turn_begun_ns(oracle, lane),
         .begun_ns = world->now_ns,
         .begun_clock_ns = sim_process_clock(lane->process, world->now_ns).ns,
-        .ms = what->ms,
+        .span_ms = what->span_ms,
     };
     if (what->kind == SIM_CALL_ACQUIRE) {
         add_wants(oracle, call);
@@ -275,8 +275,8 @@ static void note_target(const struct sim_asking *call,
         sim_owner_digest(owner->data, owner->len) != target->owner) {
         return;
     }
-    bool is_it = call->kind != SIM_CALL_EXTEND || call->ms == 0 ||
-                 strtoll(run->argv[ARG(2)].data, NULL, 10) == call->ms;
+    bool is_it = call->kind != SIM_CALL_EXTEND || call->span_ms == 0 ||
+                 strtoll(run->argv[ARG(2)].data, NULL, 10) == call->span_ms;
     if (reply.is_refusal) {
         target->denied |= 1U << node;
     } else if (reply.is_yours && !releases && reply.counter != target->fence) {

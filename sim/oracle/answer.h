@@ -42,7 +42,7 @@ struct sim_asking {
     int64_t turn_ns;        /* its turn began */
     int64_t begun_ns;
     int64_t begun_clock_ns; /* by the clock of its process */
-    int64_t ms;
+    int64_t span_ms;
     unsigned n_wants;
     struct sim_want wants[SIM_WANTS_MAX];
     unsigned n_targets;

@@ -116,11 +116,11 @@ static bool has_time(const struct sim_oracle *oracle,
 {
     const struct sim_story *story = oracle->world->story;
     int64_t trip_ns = 2 * (story->delay_ns + 2 * story->jitter_ns);
-    bool waits = call->kind == SIM_CALL_ACQUIRE && call->ms > 0;
+    bool waits = call->kind == SIM_CALL_ACQUIRE && call->span_ms > 0;
     int64_t trips = call->kind == SIM_CALL_ACQUIRE ? 6 : 40;
     return call->turn->ttl_ms * SIM_MS > trips * trip_ns &&
            story->node_timeout_ms * SIM_MS > 2 * trip_ns &&
-           (!waits || call->ms * SIM_MS > 12 * trip_ns * call->n_wants);
+           (!waits || call->span_ms * SIM_MS > 12 * trip_ns * call->n_wants);
 }
 
 /* Nodes that had no reason not to vote, from before the call began. A client
@@ -134,7 +134,7 @@ static unsigned well_nodes(const struct sim_oracle *oracle,
     enum sim_regime regime = oracle->world->story->regime;
     bool is_unclear = regime == SIM_WILD_CLOCKS || regime == SIM_AMNESIA_WILD ||
                       regime == SIM_BOOT_CLOCKS || regime == SIM_FAILOVER;
-    bool waits = call->kind == SIM_CALL_ACQUIRE && call->ms != 0;
+    bool waits = call->kind == SIM_CALL_ACQUIRE && call->span_ms != 0;
     bool is_ready = waits || call->begun_ns - call->turn_ns >= SIM_SETTLE_NS;
     return is_unclear || !has_time(oracle, call)
                ? 0
@@ -289,7 +289,7 @@ static bool was_free(const struct sim_oracle *oracle,
 static bool could_be_had(const struct sim_oracle *oracle,
                          const struct sim_asking *call, unsigned well)
 {
-    unsigned first_permit = call->turn->permits > 0 ? 1 : call->n_wants;
+    unsigned first_permit = call->turn->n_permits > 0 ? 1 : call->n_wants;
     for (unsigned i = 0; i < first_permit; i++) {
         if (!was_free(oracle, call, &call->wants[i], well)) {
             return false;
@@ -305,11 +305,11 @@ static bool could_be_had(const struct sim_oracle *oracle,
 
 static void judge_busy(struct sim_oracle *oracle, const struct sim_asking *call)
 {
-    if (call->ms < 0) {
+    if (call->span_ms < 0) {
         breach(oracle, call, HF_BUSY, "its wait has no end");
-    } else if (elapsed_ns(call) < call->ms * SIM_MS - EARLY_NS) {
+    } else if (elapsed_ns(call) < call->span_ms * SIM_MS - EARLY_NS) {
         breach(oracle, call, HF_BUSY, "%.3f ms of its %lld ms are over",
-               (double)elapsed_ns(call) / 1e6, (long long)call->ms);
+               (double)elapsed_ns(call) / 1e6, (long long)call->span_ms);
     } else if (could_be_had(oracle, call, well_nodes(oracle, call))) {
         breach(oracle, call, HF_BUSY,
                "a majority was well, and no other owner had it there");
@@ -369,7 +369,7 @@ static bool may_misfit(const struct sim_oracle *oracle,
     for (size_t i = 0; i < story->n_turns; i++) {
         const struct sim_turn *other = &story->turns[i];
         if ((other->names & call->turn->names) != 0 &&
-            other->permits != call->turn->permits) {
+            other->n_permits != call->turn->n_permits) {
             return true;
         }
     }
@@ -379,8 +379,8 @@ static bool may_misfit(const struct sim_oracle *oracle,
 /* The longest time of an acquisition. */
 static int64_t longest_ns(const struct sim_asking *call)
 {
-    int64_t wait_ns = call->ms * SIM_MS;
-    bool is_of_names = call->n_wants > 1 && call->turn->permits == 0;
+    int64_t wait_ns = call->span_ms * SIM_MS;
+    bool is_of_names = call->n_wants > 1 && call->turn->n_permits == 0;
     if (is_of_names && wait_ns > 0 && wait_ns + READ_NS < TRY_NS) {
         return 2 * wait_ns + READ_NS;
     }
@@ -394,13 +394,13 @@ static void judge_late(struct sim_oracle *oracle, const struct sim_asking *call,
     int64_t most_ns = longest_ns(call);
     int64_t true_ns = oracle->world->now_ns - call->begun_ns;
     int64_t took_ns = elapsed_ns(call) < true_ns ? elapsed_ns(call) : true_ns;
-    if (call->kind == SIM_CALL_ACQUIRE && call->ms >= 0 && took_ns > most_ns &&
-        !call->has_rivals_within &&
+    if (call->kind == SIM_CALL_ACQUIRE && call->span_ms >= 0 &&
+        took_ns > most_ns && !call->has_rivals_within &&
         sim_reach_is_running(call->process, call->begun_ns)) {
         breach(oracle, call, status,
                "after %.3f ms, %.3f ms later than it asked for",
                (double)took_ns / 1e6,
-               (double)(took_ns - call->ms * SIM_MS) / 1e6);
+               (double)(took_ns - call->span_ms * SIM_MS) / 1e6);
     }
 }
 

@@ -94,7 +94,7 @@ static void check_permits(struct sim_oracle *oracle,
                           const struct sim_live *live)
 {
     const struct sim_part *name = &live->parts[live->n_parts - 1];
-    unsigned permits = oracle->records[live->turn - 1].turn->permits;
+    unsigned permits = oracle->records[live->turn - 1].turn->n_permits;
     unsigned holders = 0;
     if (permits == 0) {
         return;

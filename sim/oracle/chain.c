@@ -139,7 +139,7 @@ void sim_chain_completed(struct sim_oracle *oracle, const struct sim_live *live,
 {
     struct sim_chain *chain = part->chain;
     bool is_shared = part->lock->is_shared;
-    uint64_t before = sim_series_at(&chain->tops, live->done);
+    uint64_t before = sim_series_at(&chain->tops, live->n_done);
     check_unique(oracle, live, part);
     if (part->fence <= before) {
         sim_oracle_breach(oracle, SIM_C2,
@@ -152,10 +152,10 @@ void sim_chain_completed(struct sim_oracle *oracle, const struct sim_live *live,
     sim_series_add(&chain->fences, part->fence,
                    (uint64_t)live->process << 1 | is_shared);
     if (part->fence > last_value(&chain->tops)) {
-        sim_series_add(&chain->tops, oracle->done, part->fence);
+        sim_series_add(&chain->tops, oracle->n_done, part->fence);
     }
     if (!is_shared && part->fence > last_value(&chain->writer_tops)) {
-        sim_series_add(&chain->writer_tops, oracle->done, part->fence);
+        sim_series_add(&chain->writer_tops, oracle->n_done, part->fence);
     }
 }
 
@@ -174,8 +174,8 @@ void sim_part_look(struct sim_oracle *oracle, const struct sim_live *live,
         const struct sim_chain *chain = part->chain;
         uint64_t before = sim_series_at(
             part->lock->is_shared ? &chain->writer_tops : &chain->tops,
-            part->round_done);
-        oracle->verdict.renewals++;
+            part->n_round_done);
+        oracle->verdict.n_renewals++;
         part->confirmed_ns = hf_lease_confirmed(lease).ns;
         if (before > part->fence) {
             sim_oracle_breach(oracle, SIM_E1,
@@ -188,6 +188,6 @@ void sim_part_look(struct sim_oracle *oracle, const struct sim_live *live,
     }
     if (hf_lease_round_at(lease).ns != part->round_at_ns) {
         part->round_at_ns = hf_lease_round_at(lease).ns;
-        part->round_done = oracle->done;
+        part->n_round_done = oracle->n_done;
     }
 }

@@ -31,7 +31,7 @@ static int64_t most(int64_t a, int64_t b)
 
 struct load {
     int64_t ttl_ms;
-    unsigned lanes;
+    unsigned n_lanes;
     unsigned width;
 };
 
@@ -42,12 +42,12 @@ static struct load load_of(const struct sim_story *story)
     for (size_t i = 0; i < story->n_turns; i++) {
         const struct sim_turn *turn = &story->turns[i];
         unsigned names = (unsigned)__builtin_popcount(turn->names);
-        unsigned width = turn->permits + names;
+        unsigned width = turn->n_permits + names;
         load.ttl_ms = most(load.ttl_ms, turn->ttl_ms);
         load.width = width > load.width ? width : load.width;
         seen |= UINT32_C(1) << (turn->process * SIM_LANES_MAX + turn->lane);
     }
-    load.lanes = (unsigned)__builtin_popcount(seen);
+    load.n_lanes = (unsigned)__builtin_popcount(seen);
     return load;
 }
 
@@ -131,7 +131,8 @@ int64_t sim_oracle_bound_ns(const struct sim_story *story)
     int64_t each_ns =
         WORK_NS + load.width * (queue_ns + 100 * SIM_MS + 8 * trip_ns);
     return forgets_ns + set_back_ns(story) + out_of_reach_ns(story) +
-           3 * load.ttl_ms * SIM_MS + 5000 * SIM_MS + 2 * load.lanes * each_ns;
+           3 * load.ttl_ms * SIM_MS + 5000 * SIM_MS +
+           2 * load.n_lanes * each_ns;
 }
 
 void sim_oracle_calm(struct sim_oracle *oracle)

@@ -185,8 +185,8 @@ bool sim_memory_holds(const struct sim_oracle *oracle,
 static bool is_admitted(const char *group, const struct sim_chain *chain,
                         const struct sim_turn *turn)
 {
-    bool shares = turn->is_shared || (turn->permits > 0 && !chain->is_slot);
-    return shares && strtoul(group + 7, NULL, 10) == turn->permits;
+    bool shares = turn->is_shared || (turn->n_permits > 0 && !chain->is_slot);
+    return shares && strtoul(group + 7, NULL, 10) == turn->n_permits;
 }
 
 static bool is_one_of(uint64_t owner, const uint64_t *mine, unsigned n)

@@ -81,7 +81,7 @@ static void note_kept(struct sim_once *once, int name, int node, int process,
             continue;
         }
         run->taken_ns = (run->has & bit) == 0 ? now_ns : run->taken_ns;
-        run->copies += (run->has & bit) == 0 && process != run->process;
+        run->n_copies += (run->has & bit) == 0 && process != run->process;
         run->has |= bit;
         run->ever |= bit;
         run->lost &= (uint8_t)~bit;

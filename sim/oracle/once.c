@@ -63,7 +63,7 @@ static struct sim_mark_run *add_run(struct sim_once *once,
 static int64_t slack_ns(const struct sim_mark_run *run)
 {
     return run->period_ns / 100 + 5 * SIM_MS +
-           run->copies * (LOOK_NS + 2 * SIM_MS);
+           run->n_copies * (LOOK_NS + 2 * SIM_MS);
 }
 
 static bool is_in_period(const struct sim_mark_run *run, int64_t at_ns)

@@ -16,11 +16,11 @@ struct sim_mark_run {
     int process;
     int64_t period_ns;
     int64_t end_ns;
-    int64_t taken_ns; /* when a node last stored its mark */
-    uint8_t ever;     /* bit masks: nodes that ever had its mark … */
-    uint8_t has;      /* … that have it now … */
-    uint8_t lost;     /* … and that lost it with their data */
-    unsigned copies;  /* written by other processes */
+    int64_t taken_ns;  /* when a node last stored its mark */
+    uint8_t ever;      /* bit masks: nodes that ever had its mark … */
+    uint8_t has;       /* … that have it now … */
+    uint8_t lost;      /* … and that lost it with their data */
+    unsigned n_copies; /* written by other processes */
     bool is_started;
     bool may_be_withdrawn;
     bool is_withdrawn;    /* at a majority … */

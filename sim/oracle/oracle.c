@@ -114,7 +114,7 @@ void sim_oracle_breach(struct sim_oracle *oracle, enum sim_rule rule,
                        const char *format, ...)
 {
     struct sim_verdict *verdict = &oracle->verdict;
-    verdict->breaches[rule]++;
+    verdict->n_breaches[rule]++;
     if (verdict->is_broken || !sim_oracle_promises(oracle, rule)) {
         return;
     }
@@ -194,10 +194,10 @@ uint64_t sim_oracle_begin(struct sim_oracle *oracle,
     struct sim_live *live = free_live(oracle);
     *live = (struct sim_live){.turn = oracle->n_records + 1,
                               .process = turn->process,
-                              .done = oracle->done,
+                              .n_done = oracle->n_done,
                               .begun_ns = oracle->world->now_ns};
     oracle->records[oracle->n_records++] = (struct sim_record){turn, live, 0};
-    oracle->verdict.begun++;
+    oracle->verdict.n_begun++;
     sim_prompt_look(oracle);
     return live->turn;
 }
@@ -227,7 +227,7 @@ static void note_wait(struct sim_oracle *oracle, const struct sim_live *live)
 void sim_oracle_given_up(struct sim_oracle *oracle, uint64_t turn)
 {
     struct sim_live *live = live_of(oracle, turn, false, "was given up");
-    oracle->verdict.given_up++;
+    oracle->verdict.n_given_up++;
     if (live != NULL) {
         note_wait(oracle, live);
         sim_owner_ended(oracle, live, false);
@@ -239,11 +239,11 @@ void sim_oracle_given_up(struct sim_oracle *oracle, uint64_t turn)
 void sim_oracle_queued(struct sim_oracle *oracle, uint64_t turn)
 {
     struct sim_live *live = live_of(oracle, turn, false, "was queued");
-    oracle->verdict.waits++;
+    oracle->verdict.n_waits++;
     if (live != NULL) {
         live->was_queued = true;
         live->queue =
-            oracle->world->story->n_nodes > 1 ? ++oracle->arrivals : 0;
+            oracle->world->story->n_nodes > 1 ? ++oracle->n_arrivals : 0;
     }
 }
 
@@ -274,7 +274,7 @@ static void take_parts(struct sim_oracle *oracle, struct sim_live *live,
                               .fence = hf_lease_fence(lease),
                               .confirmed_ns = hf_lease_confirmed(lease).ns,
                               .round_at_ns = hf_lease_round_at(lease).ns,
-                              .round_done = live->done};
+                              .n_round_done = live->n_done};
         sim_spread_begin(oracle, &live->parts[live->n_parts - 1]);
         sim_risk_begin(oracle, live, &live->parts[live->n_parts - 1]);
     }
@@ -286,14 +286,14 @@ void sim_oracle_held(struct sim_oracle *oracle, uint64_t turn,
                      struct hf_lock *lock)
 {
     struct sim_live *live = live_of(oracle, turn, false, "got it");
-    oracle->verdict.grants++;
-    oracle->done++;
+    oracle->verdict.n_grants++;
+    oracle->n_done++;
     if (live == NULL) {
         return;
     }
     note_wait(oracle, live);
     take_parts(oracle, live, lock);
-    oracle->verdict.pushes += live->was_queued;
+    oracle->verdict.n_pushes += live->was_queued;
     for (unsigned i = 0; i < live->n_parts; i++) {
         sim_chain_completed(oracle, live, &live->parts[i]);
         sim_order_served(oracle, live, &live->parts[i]);
@@ -327,7 +327,7 @@ void sim_oracle_adopted(struct sim_oracle *oracle, uint64_t turn, uint64_t from,
 {
     struct sim_live *live = live_of(oracle, turn, false, "took it on");
     const struct sim_record *giver = record_of(oracle, from);
-    oracle->verdict.adoptions++;
+    oracle->verdict.n_adoptions++;
     if (live == NULL || giver == NULL) {
         return;
     }
@@ -390,7 +390,7 @@ static bool must_keep(struct sim_oracle *oracle, const struct sim_live *live)
 static void note_loss(struct sim_oracle *oracle, struct sim_live *live)
 {
     live->was_lost = true;
-    oracle->verdict.losses++;
+    oracle->verdict.n_losses++;
     sim_answer_lost(oracle, live);
     if (must_keep(oracle, live)) {
         sim_oracle_breach(oracle, SIM_LIVE,

@@ -89,7 +89,7 @@ static void note_place(struct sim_oracle *oracle, struct sim_chain *chain,
 static uint64_t order_of(struct sim_oracle *oracle, const struct sim_run *run)
 {
     if (oracle->world->story->n_nodes == 1) {
-        return ++oracle->arrivals;
+        return ++oracle->n_arrivals;
     }
     return run->argc > ARG(9) ? strtoull(run->argv[ARG(9)].data, NULL, 10) : 0;
 }
@@ -99,7 +99,7 @@ void sim_oracle_place(struct sim_oracle *oracle, const char *name, size_t len,
 {
     struct sim_chain *chain = sim_oracle_chain(oracle, name, len);
     if (!chain->is_slot) {
-        note_place(oracle, chain, owner, owner_len, ++oracle->arrivals,
+        note_place(oracle, chain, owner, owner_len, ++oracle->n_arrivals,
                    is_queued ? 0 : SIM_NODES_MAX);
     }
 }

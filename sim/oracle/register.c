@@ -16,7 +16,7 @@ static bool pass(struct sim_oracle *oracle, int name, uint64_t fence,
         return true;
     }
     if (fence < oracle->newest[name]) {
-        oracle->verdict.refused++;
+        oracle->verdict.n_refused++;
         return false;
     }
     oracle->newest[name] = fence;
@@ -41,7 +41,7 @@ uint64_t sim_register_newest(const struct sim_oracle *oracle, int name)
 /* The number of acknowledged updates that the value does not contain. */
 static uint64_t lost(const struct sim_register *reg)
 {
-    return reg->writes - reg->value;
+    return reg->n_writes - reg->value;
 }
 
 bool sim_register_write(struct sim_oracle *oracle, int name, uint64_t fence,
@@ -54,12 +54,12 @@ bool sim_register_write(struct sim_oracle *oracle, int name, uint64_t fence,
     uint64_t before = lost(reg);
     uint64_t found = reg->value;
     reg->value = value;
-    reg->writes++;
+    reg->n_writes++;
     if (!is_guarded) {
-        oracle->verdict.unguarded_lost += lost(reg) - before;
+        oracle->verdict.n_unguarded_lost += lost(reg) - before;
         return true;
     }
-    oracle->verdict.writes++;
+    oracle->verdict.n_writes++;
     if (value != found + 1) {
         sim_oracle_breach(oracle, SIM_GUARD,
                           "the guarded \"%c\" took %" PRIu64 " over %" PRIu64

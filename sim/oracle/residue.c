@@ -92,7 +92,7 @@ static struct sim_asker *add(struct sim_oracle *oracle, struct sim_chain *chain,
         .digest = digest,
         .chain = chain,
         .process = process,
-        .starts = oracle->world->processes[process].starts,
+        .n_starts = oracle->world->processes[process].n_starts,
         .ended_ns = -1,
     };
     return owner;
@@ -152,7 +152,7 @@ void sim_owner_ran(struct sim_oracle *oracle, struct sim_chain *chain, int node,
     }
     if (owner != NULL && is_acquire && !is_unheard && !owner->is_heard) {
         owner->is_heard = true;
-        owner->starts = oracle->world->processes[owner->process].starts;
+        owner->n_starts = oracle->world->processes[owner->process].n_starts;
     }
     if (owner != NULL && (is_acquire || strcmp(run->script, "confirm") == 0)) {
         int64_t sent_ns = sent_at(oracle, node);
@@ -209,7 +209,8 @@ static bool is_of_turn(const struct sim_oracle *oracle,
 {
     const struct sim_turn *turn = oracle->records[live->turn - 1].turn;
     return owner->process == live->process &&
-           owner->starts == oracle->world->processes[live->process].starts &&
+           owner->n_starts ==
+               oracle->world->processes[live->process].n_starts &&
            (turn->names >> (owner->chain->text[0] - 'a') & 1) != 0 &&
            !may_be_anothers(oracle, live, owner);
 }
@@ -231,7 +232,7 @@ void sim_owner_ended(struct sim_oracle *oracle, const struct sim_live *live,
         bool is_part = is_released && part_of(live, owner) != NULL;
         if (is_part || is_of_turn(oracle, live, owner)) {
             owner->process = live->process;
-            owner->starts = process->starts;
+            owner->n_starts = process->n_starts;
             owner->ended_ns = oracle->world->now_ns;
             owner->until_ns =
                 is_part ? owner->ended_ns + turn->ttl_ms * SIM_MS / 50 * 49
@@ -306,7 +307,7 @@ void sim_owner_look(struct sim_oracle *oracle)
             }
         }
         if (oracle->world->now_ns > owner->until_ns || !process->is_alive ||
-            process->starts != owner->starts ||
+            process->n_starts != owner->n_starts ||
             owner->done == (1U << n_nodes) - 1) {
             drop(oracle, owner);
         }

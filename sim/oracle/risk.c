@@ -112,7 +112,7 @@ static bool is_judged(const struct sim_oracle *oracle,
 {
     return hf_lease_ttl(hf_lock_lease_const(part->lock)).ns ==
                ttl_of(oracle, live) &&
-           oracle->records[live->turn - 1].turn->extends == 0;
+           oracle->records[live->turn - 1].turn->n_extends == 0;
 }
 
 static void judge(struct sim_oracle *oracle, const struct sim_live *live,

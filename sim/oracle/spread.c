@@ -106,10 +106,10 @@ static void count_round(struct sim_oracle *oracle, const struct sim_live *live,
     enum place place = place_at(oracle, part, node);
     if (place != COULD || since_ns > spread->renewed_ns ||
         spread->others_ns[node] > spread->renewed_ns) {
-        spread->rounds[node] = 0;
+        spread->n_rounds[node] = 0;
         return;
     }
-    if (spread->rounds[node]++ == 0) {
+    if (spread->n_rounds[node]++ == 0) {
         spread->first_ns[node] = spread->renewed_ns;
     }
 }
@@ -119,13 +119,13 @@ static void check(struct sim_oracle *oracle, const struct sim_live *live,
 {
     const struct sim_spread *spread = &part->spread;
     int64_t had_ns = oracle->world->now_ns - spread->first_ns[node];
-    if (spread->rounds[node] >= ROUNDS &&
+    if (spread->n_rounds[node] >= ROUNDS &&
         had_ns > 2 * sim_reach_way_ns(oracle->world)) {
         sim_oracle_breach(oracle, SIM_SPREAD,
                           "p%d has renewed \"%s\" with fence %" PRIu64
                           " %u times since %.3f ms, but n%u does not have it",
                           live->process + 1, part->chain->text, part->fence,
-                          (unsigned)spread->rounds[node],
+                          (unsigned)spread->n_rounds[node],
                           (double)spread->first_ns[node] / 1e6, node + 1);
     }
 }

@@ -101,7 +101,7 @@ struct sim_spread {
     int64_t renewed_ns;
     int64_t others_ns[SIM_NODES_MAX]; /* last time with another owner there */
     int64_t first_ns[SIM_NODES_MAX];  /* the first counted round began later */
-    uint8_t rounds[SIM_NODES_MAX];    /* renewals that could have reached it */
+    uint8_t n_rounds[SIM_NODES_MAX];  /* renewals that could have reached it */
 };
 
 /* RISK: the states that a lock must report, and the times when they are due. */
@@ -122,7 +122,7 @@ struct sim_part {
     int64_t until_ns;     /* the same by the world's clock, computed then */
     int64_t confirmed_ns; /* E1: as last seen */
     int64_t round_at_ns;
-    uint64_t round_done; /* completions before the round began */
+    uint64_t n_round_done; /* completions before the round began */
     struct sim_spread spread;
     struct sim_risk risk;
 };
@@ -131,7 +131,7 @@ struct sim_live {
     uint64_t turn; /* 0: free */
     bool is_holding;
     int process;
-    uint64_t done; /* completions before it began */
+    uint64_t n_done; /* completions before it began */
     bool was_queued;
     bool was_lost;
     bool is_released;
@@ -151,7 +151,7 @@ struct sim_record {
 /* A register of the guarded store: its value, and how many writes it has
  * acknowledged. */
 struct sim_register {
-    uint64_t value, writes;
+    uint64_t value, n_writes;
 };
 
 struct sim_answers;
@@ -160,13 +160,13 @@ struct sim_asker {
     uint64_t digest; /* 0: free */
     struct sim_chain *chain;
     int process;
-    unsigned starts;  /* of its process */
-    bool is_heard;    /* a request of it was executed that was not late */
-    int64_t ended_ns; /* released, or its turn was given up; -1: not yet */
-    int64_t asked_ns; /* its last ACQUIRE or CONFIRM was sent … */
-    int64_t ttl_ns;   /* … with this ttl */
-    int64_t until_ns; /* any lease that it has left ends then */
-    uint8_t done;     /* bit mask: nodes that need no check any more */
+    unsigned n_starts; /* of its process */
+    bool is_heard;     /* a request of it was executed that was not late */
+    int64_t ended_ns;  /* released, or its turn was given up; -1: not yet */
+    int64_t asked_ns;  /* its last ACQUIRE or CONFIRM was sent … */
+    int64_t ttl_ns;    /* … with this ttl */
+    int64_t until_ns;  /* any lease that it has left ends then */
+    uint8_t done;      /* bit mask: nodes that need no check any more */
 };
 
 /* The latest owners. Older ones are not checked any more: an ACQUIRE of theirs
@@ -181,8 +181,8 @@ struct sim_oracle {
     size_t n_records, cap_records;
     struct sim_live live[SIM_LIVE_MAX];
     struct sim_chain *chains[SIM_NAMES_MAX][1 + SIM_SLOTS_MAX];
-    uint64_t done; /* completions */
-    uint64_t arrivals;
+    uint64_t n_done; /* completions */
+    uint64_t n_arrivals;
     int64_t listens_ns[SIM_PROCESSES_MAX]; /* it receives pushes of all nodes
                                               since then; 0: it does not */
     int64_t forgot_ns; /* when a node last lost data; -1: never */

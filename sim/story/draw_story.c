@@ -35,16 +35,19 @@ enum {
 
 /* The parameters of the turns of one seed. All chances in percent. */
 struct swarm {
-    unsigned lanes; /* of each process */
-    unsigned turns; /* of each lane */
+    unsigned n_lanes; /* of each process */
+    unsigned n_turns; /* of each lane */
     unsigned n_names;
     int64_t ttl_ms;
     bool mixes_ttl;
     int64_t think_ns, hold_ns; /* means */
-    uint8_t permits[SIM_NAMES_MAX];
-    int tries, waits, unfair, shared, many, long_holds, writes;
-    int blocking, hands_on, forsakes, extends, cancels;
-    int once, withdraws, reserves, breaks, breaks_now, looks, foreign;
+    uint8_t n_permits[SIM_NAMES_MAX];
+    int tries_percent, waits_percent, unfair_percent, shared_percent,
+        many_percent, long_holds_percent, writes_percent;
+    int blocking_percent, hands_on_percent, forsakes_percent, extends_percent,
+        cancels_percent;
+    int once_percent, withdraws_percent, reserves_percent, breaks_percent,
+        breaks_now_percent, looks_percent, foreign_percent;
     int64_t period_ms;
 };
 
@@ -205,22 +208,22 @@ static int sometimes(struct sim_random *random, int seeds, int turns)
 static void draw_modes(struct sim_story *story, struct swarm *swarm,
                        struct sim_random *random)
 {
-    swarm->tries = sometimes(random, 40, 15);
-    swarm->waits = sometimes(random, 50, 30);
-    swarm->unfair = story->queues ? sometimes(random, 30, 25) : 60;
-    swarm->shared = sometimes(random, 45, 60);
-    swarm->many = swarm->n_names > 1 ? sometimes(random, 40, 40) : 0;
-    swarm->long_holds = sometimes(random, 60, 10);
-    swarm->writes = sometimes(random, 70, 60);
-    swarm->blocking = sometimes(random, 35, 50);
-    swarm->hands_on = sometimes(random, 20, 20);
-    swarm->forsakes = sometimes(random, 10, 3);
-    swarm->extends = sometimes(random, swarm->mixes_ttl ? 70 : 30, 40);
-    swarm->cancels = sometimes(random, 35, 15);
+    swarm->tries_percent = sometimes(random, 40, 15);
+    swarm->waits_percent = sometimes(random, 50, 30);
+    swarm->unfair_percent = story->queues ? sometimes(random, 30, 25) : 60;
+    swarm->shared_percent = sometimes(random, 45, 60);
+    swarm->many_percent = swarm->n_names > 1 ? sometimes(random, 40, 40) : 0;
+    swarm->long_holds_percent = sometimes(random, 60, 10);
+    swarm->writes_percent = sometimes(random, 70, 60);
+    swarm->blocking_percent = sometimes(random, 35, 50);
+    swarm->hands_on_percent = sometimes(random, 20, 20);
+    swarm->forsakes_percent = sometimes(random, 10, 3);
+    swarm->extends_percent = sometimes(random, swarm->mixes_ttl ? 70 : 30, 40);
+    swarm->cancels_percent = sometimes(random, 35, 15);
     for (unsigned i = 0; i < swarm->n_names; i++) {
-        swarm->permits[i] = sim_chance(random, 18)
-                                ? (uint8_t)sim_draw_between(random, 1, 3)
-                                : 0;
+        swarm->n_permits[i] = sim_chance(random, 18)
+                                  ? (uint8_t)sim_draw_between(random, 1, 3)
+                                  : 0;
     }
 }
 
@@ -229,8 +232,8 @@ static void draw_wide(const struct sim_story *story, struct swarm *swarm)
 {
     struct sim_random random = sim_random_of(story->seed, STREAM_PERMITS);
     for (unsigned i = 0; i < swarm->n_names; i++) {
-        if (swarm->permits[i] > 0 && sim_chance(&random, 25)) {
-            swarm->permits[i] =
+        if (swarm->n_permits[i] > 0 && sim_chance(&random, 25)) {
+            swarm->n_permits[i] =
                 (uint8_t)sim_draw_between(&random, PERMITS_WIDE, SIM_SLOTS_MAX);
         }
     }
@@ -242,9 +245,9 @@ static bool is_held_alone(const struct swarm *swarm)
 {
     unsigned permits = 0;
     for (unsigned i = 0; i < SIM_NAMES_MAX; i++) {
-        permits += swarm->permits[i];
+        permits += swarm->n_permits[i];
     }
-    return permits == 0 && swarm->shared == 0;
+    return permits == 0 && swarm->shared_percent == 0;
 }
 
 /* Some seeds have other calls than acquisitions. Without faults no lock is
@@ -256,43 +259,44 @@ static void draw_calls(const struct sim_story *story, struct swarm *swarm)
     if (story->regime == SIM_LOCAL && story->seed % 2 != 0) {
         return; /* half of the seeds have only locks; some faults need that */
     }
-    swarm->once = sometimes(&random, 30, 60);
-    swarm->withdraws = sometimes(&random, 50, 30);
-    swarm->reserves = sometimes(&random, 20, 25);
-    swarm->breaks = sometimes(&random, 15, 5);
-    swarm->looks = sometimes(&random, 20, 8);
-    swarm->foreign = sometimes(&random, 15, 20);
+    swarm->once_percent = sometimes(&random, 30, 60);
+    swarm->withdraws_percent = sometimes(&random, 50, 30);
+    swarm->reserves_percent = sometimes(&random, 20, 25);
+    swarm->breaks_percent = sometimes(&random, 15, 5);
+    swarm->looks_percent = sometimes(&random, 20, 8);
+    swarm->foreign_percent = sometimes(&random, 15, 20);
     swarm->period_ms = sim_draw_log(&random, most(50, swarm->ttl_ms / 2),
                                     most(2 * swarm->ttl_ms, 2 * calm_ms));
-    swarm->breaks_now = sometimes(&random, 50, 50);
+    swarm->breaks_now_percent = sometimes(&random, 50, 50);
     if (story->regime == SIM_LOCAL) {
-        swarm->foreign = 0;
+        swarm->foreign_percent = 0;
     }
     if (story->regime == SIM_CALM || !is_held_alone(swarm)) {
-        swarm->breaks = 0;
+        swarm->breaks_percent = 0;
     }
 }
 
 static void draw_call(const struct swarm *swarm, struct sim_turn *turn,
                       struct sim_random *random)
 {
-    bool is_alone = turn->permits == 0 && !turn->is_shared && !turn->hands_on;
+    bool is_alone = turn->n_permits == 0 && !turn->is_shared && !turn->hands_on;
     bool is_one = (turn->names & (turn->names - 1)) == 0;
-    if (is_alone && sim_chance(random, swarm->once)) {
+    if (is_alone && sim_chance(random, swarm->once_percent)) {
         turn->period_ms = swarm->period_ms;
-        turn->withdraws = sim_chance(random, swarm->withdraws);
+        turn->withdraws = sim_chance(random, swarm->withdraws_percent);
     }
-    if (is_alone && sim_chance(random, swarm->reserves)) {
+    if (is_alone && sim_chance(random, swarm->reserves_percent)) {
         turn->reserve_ms =
             sim_draw_log(random, most(2, turn->ttl_ms / 20), turn->ttl_ms);
     }
-    if (is_one && sim_chance(random, swarm->breaks)) {
-        bool is_now =
-            swarm->breaks_now > 0 && sim_chance(random, swarm->breaks_now);
+    if (is_one && sim_chance(random, swarm->breaks_percent)) {
+        bool is_now = swarm->breaks_now_percent > 0 &&
+                      sim_chance(random, swarm->breaks_now_percent);
         turn->kind = is_now ? SIM_TURN_BREAK_NOW : SIM_TURN_BREAK;
-    } else if (is_one && sim_chance(random, swarm->looks)) {
+    } else if (is_one && sim_chance(random, swarm->looks_percent)) {
         turn->kind = SIM_TURN_LOOK;
-    } else if (is_one && is_alone && sim_chance(random, swarm->foreign)) {
+    } else if (is_one && is_alone &&
+               sim_chance(random, swarm->foreign_percent)) {
         turn->kind = SIM_TURN_FOREIGN;
     }
 }
@@ -304,7 +308,7 @@ static int64_t draw_period(const struct sim_story *story,
                            const struct swarm *swarm, struct sim_random *random)
 {
     int64_t ttl_ms = swarm->ttl_ms;
-    int64_t lanes = story->n_processes * swarm->lanes;
+    int64_t lanes = story->n_processes * swarm->n_lanes;
     int64_t beat_ms = least(ttl_ms, 6000) / 3;
     int64_t most_ms =
         most(3 * ttl_ms, BEATS * beat_ms / (lanes * story->n_nodes));
@@ -326,10 +330,10 @@ static void draw_pace(struct sim_story *story, struct swarm *swarm,
 {
     int64_t turns =
         sim_draw_between(random, 60, 220) * 2 / (story->n_nodes + 1);
-    unsigned lanes = story->n_processes * swarm->lanes;
-    swarm->turns = (unsigned)least(40, most(5, turns / lanes));
+    unsigned lanes = story->n_processes * swarm->n_lanes;
+    swarm->n_turns = (unsigned)least(40, most(5, turns / lanes));
     story->calm_ns = draw_period(story, swarm, random);
-    int64_t cycle_ns = story->calm_ns / swarm->turns;
+    int64_t cycle_ns = story->calm_ns / swarm->n_turns;
     int64_t load_percent = sim_draw_log(random, 20, 200);
     int64_t share_percent = least(90, load_percent * swarm->n_names / lanes);
     swarm->hold_ns = cycle_ns * share_percent / 100;
@@ -338,7 +342,7 @@ static void draw_pace(struct sim_story *story, struct swarm *swarm,
 
 static int64_t draw_hold(const struct swarm *swarm, struct sim_random *random)
 {
-    if (sim_chance(random, swarm->long_holds)) {
+    if (sim_chance(random, swarm->long_holds_percent)) {
         return sim_draw_below(random, swarm->ttl_ms * SIM_MS * 8 / 5) / 1000 *
                1000;
     }
@@ -351,17 +355,17 @@ static void draw_what(const struct swarm *swarm, struct sim_turn *turn,
     int64_t name = least(sim_draw_below(random, swarm->n_names),
                          sim_draw_below(random, swarm->n_names));
     turn->names = (uint8_t)(1U << name);
-    turn->permits = sim_chance(random, 95) ? swarm->permits[name] : 0;
-    if (turn->permits == 0) {
-        turn->is_shared = sim_chance(random, swarm->shared);
-        turn->hands_on = sim_chance(random, swarm->hands_on);
+    turn->n_permits = sim_chance(random, 95) ? swarm->n_permits[name] : 0;
+    if (turn->n_permits == 0) {
+        turn->is_shared = sim_chance(random, swarm->shared_percent);
+        turn->hands_on = sim_chance(random, swarm->hands_on_percent);
     }
-    if (turn->permits == 0 && sim_chance(random, swarm->many)) {
+    if (turn->n_permits == 0 && sim_chance(random, swarm->many_percent)) {
         turn->names = (uint8_t)sim_draw_between(
             random, 1, (INT64_C(1) << swarm->n_names) - 1);
         turn->hands_on = false;
         for (unsigned i = 0; i < swarm->n_names; i++) {
-            if (swarm->permits[i] > 0) {
+            if (swarm->n_permits[i] > 0) {
                 turn->names &= (uint8_t) ~(1U << i);
             }
         }
@@ -383,25 +387,27 @@ static void draw_turn(const struct sim_story *story, const struct swarm *swarm,
         sim_draw_below(random, 2 * swarm->think_ns + 1) / 1000 * 1000;
     turn->hold_ns = draw_hold(swarm, random);
     turn->wait_ms = -1;
-    turn->is_unfair = sim_chance(random, swarm->unfair);
-    if (sim_chance(random, swarm->tries) ||
+    turn->is_unfair = sim_chance(random, swarm->unfair_percent);
+    if (sim_chance(random, swarm->tries_percent) ||
         (!story->queues && !turn->is_unfair)) {
         turn->wait_ms = 0;
-    } else if (sim_chance(random, swarm->waits)) {
+    } else if (sim_chance(random, swarm->waits_percent)) {
         turn->wait_ms = sim_draw_log(random, most(5, ttl_ms / 10), 3 * ttl_ms);
     }
-    turn->is_blocking = sim_chance(random, swarm->blocking);
-    if (sim_chance(random, swarm->cancels)) {
+    turn->is_blocking = sim_chance(random, swarm->blocking_percent);
+    if (sim_chance(random, swarm->cancels_percent)) {
         turn->cancel_ns =
             sim_draw_log(random, 100000, ttl_ms * SIM_MS) / 1000 * 1000;
     }
-    turn->extends = sim_chance(random, swarm->extends)
-                        ? (uint8_t)sim_draw_between(random, 1, 3)
-                        : 0;
-    turn->writes = !turn->is_shared && sim_chance(random, swarm->writes)
-                       ? (uint8_t)sim_draw_between(random, 1, 3)
-                       : 0;
-    turn->forsakes = !turn->hands_on && sim_chance(random, swarm->forsakes);
+    turn->n_extends = sim_chance(random, swarm->extends_percent)
+                          ? (uint8_t)sim_draw_between(random, 1, 3)
+                          : 0;
+    turn->n_writes =
+        !turn->is_shared && sim_chance(random, swarm->writes_percent)
+            ? (uint8_t)sim_draw_between(random, 1, 3)
+            : 0;
+    turn->forsakes =
+        !turn->hands_on && sim_chance(random, swarm->forsakes_percent);
 }
 
 static void draw_turns(struct sim_story *story, struct swarm *swarm)
@@ -412,13 +418,13 @@ static void draw_turns(struct sim_story *story, struct swarm *swarm)
     draw_pace(story, swarm, &all);
     draw_calls(story, swarm);
     for (unsigned p = 0; p < story->n_processes; p++) {
-        for (unsigned lane = 0; lane < swarm->lanes; lane++) {
+        for (unsigned lane = 0; lane < swarm->n_lanes; lane++) {
             unsigned at = p * SIM_LANES_MAX + lane;
             struct sim_random random =
                 sim_random_of(story->seed, STREAM_TURNS + 1 + at);
             struct sim_random calls =
                 sim_random_of(story->seed, STREAM_CALLS + 1 + at);
-            for (unsigned i = 0; i < swarm->turns; i++) {
+            for (unsigned i = 0; i < swarm->n_turns; i++) {
                 struct sim_turn turn = {.process = (uint8_t)p,
                                         .lane = (uint8_t)lane};
                 draw_turn(story, swarm, &turn, &random);
@@ -444,9 +450,9 @@ void sim_story_draw(struct sim_story *story, uint64_t seed, int regime)
         story->has_quarantine = false;
     }
     story->n_processes = (unsigned)sim_draw_between(&random, 2, 6);
-    swarm.lanes = sim_chance(&random, 60)
-                      ? 1
-                      : (unsigned)sim_draw_between(&random, 2, SIM_LANES_MAX);
+    swarm.n_lanes = sim_chance(&random, 60)
+                        ? 1
+                        : (unsigned)sim_draw_between(&random, 2, SIM_LANES_MAX);
     swarm.n_names =
         (unsigned)least(sim_draw_between(&random, 1, SIM_NAMES_MAX),
                         sim_draw_between(&random, 1, SIM_NAMES_MAX));

@@ -106,13 +106,13 @@ static bool read_turn_word(struct sim_reader *reader, struct sim_turn *turn,
         return sim_reader_time(reader, word, 1, &turn->cancel_ns);
     }
     if (strcmp(word, "permits") == 0) {
-        return read_small(reader, word, SIM_SLOTS_MAX, &turn->permits);
+        return read_small(reader, word, SIM_SLOTS_MAX, &turn->n_permits);
     }
     if (strcmp(word, "writes") == 0) {
-        return read_small(reader, word, UINT8_MAX, &turn->writes);
+        return read_small(reader, word, UINT8_MAX, &turn->n_writes);
     }
     if (strcmp(word, "extends") == 0) {
-        return read_small(reader, word, UINT8_MAX, &turn->extends);
+        return read_small(reader, word, UINT8_MAX, &turn->n_extends);
     }
     if (strcmp(word, "once") == 0) {
         return sim_reader_ms(reader, word, &turn->period_ms);
@@ -156,15 +156,15 @@ static bool check_turn(const struct sim_reader *reader,
         return sim_reader_fail(reader, "the shortest ttl is %dms",
                                HF_TTL_MS_MIN);
     }
-    if (turn->permits > 0 && (is_many || turn->is_shared)) {
+    if (turn->n_permits > 0 && (is_many || turn->is_shared)) {
         return sim_reader_fail(reader, "permits are for one name, not shared");
     }
-    if (turn->hands_on && (is_many || turn->permits > 0)) {
+    if (turn->hands_on && (is_many || turn->n_permits > 0)) {
         return sim_reader_fail(
             reader, "only one name without permits can be handed on");
     }
     if ((turn->period_ms > 0 || turn->reserve_ms > 0) &&
-        (turn->permits > 0 || turn->is_shared || turn->hands_on)) {
+        (turn->n_permits > 0 || turn->is_shared || turn->hands_on)) {
         return sim_reader_fail(reader, "once and reserve are for names that "
                                        "are held alone, and not handed on");
     }

@@ -145,9 +145,9 @@ struct sim_turn {
     bool hands_on;     /* hands the lock to another process, which adopts it */
     bool forsakes;     /* never releases: renews until its process ends */
     uint8_t names;     /* bit mask of names; several: all or nothing */
-    uint8_t permits;   /* 0: no semaphore */
-    uint8_t writes;    /* read-modify-writes, spread over the hold */
-    uint8_t extends;   /* hf_lock_extend() calls */
+    uint8_t n_permits; /* 0: no semaphore */
+    uint8_t n_writes;  /* read-modify-writes, spread over the hold */
+    uint8_t n_extends; /* hf_lock_extend() calls */
     int64_t think_ns;  /* before it begins, after the lane's last turn */
     int64_t wait_ms;   /* as in struct hf_request */
     int64_t cancel_ns; /* cancels its wait after this time; 0: never */

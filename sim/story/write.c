@@ -197,9 +197,9 @@ static void write_turn(const struct sim_turn *turn, FILE *out)
     }
     write_span("ttl", turn->ttl_ms * SIM_MS, out);
     write_span("hold", turn->hold_ns, out);
-    write_number("permits", turn->permits, out);
-    write_number("writes", turn->writes, out);
-    write_number("extends", turn->extends, out);
+    write_number("permits", turn->n_permits, out);
+    write_number("writes", turn->n_writes, out);
+    write_number("extends", turn->n_extends, out);
     write_span("cancel", turn->cancel_ns, out);
     write_span("once", turn->period_ms * SIM_MS, out);
     write_span("reserve", turn->reserve_ms * SIM_MS, out);

@@ -207,7 +207,7 @@ void svg_model_make(struct svg_model *model, const struct sim_picture *picture,
         read_note(model, &picture->notes[i], story);
     }
     for (size_t i = 0; i < story->n_turns; i++) {
-        bool is_limited = story->turns[i].permits > 0;
+        bool is_limited = story->turns[i].n_permits > 0;
         model->permits |= is_limited ? story->turns[i].names : 0U;
     }
     svg_grants_make(model, picture);

@@ -89,13 +89,13 @@ static void send_errand(struct sim_lane *lane, int guarded, bool writes)
 
 bool sim_lane_is_writing(const struct sim_lane *lane)
 {
-    return lane->writes % 2 == 1 && (lane->has_read[0] || lane->has_read[1]);
+    return lane->n_writes % 2 == 1 && (lane->has_read[0] || lane->has_read[1]);
 }
 
 void sim_lane_write(struct sim_lane *lane)
 {
-    bool reads = lane->writes % 2 == 0;
-    lane->writes--;
+    bool reads = lane->n_writes % 2 == 0;
+    lane->n_writes--;
     if (reads && !hf_lock_valid_for(lane->lock, 0)) {
         return;
     }

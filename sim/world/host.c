@@ -104,7 +104,7 @@ void sim_process_jump(struct sim_process *process, int64_t by_ns)
 
 unsigned sim_process_boot(const struct sim_process *process)
 {
-    return host_of(process)->boots;
+    return host_of(process)->n_boots;
 }
 
 bool sim_process_host_is_up(const struct sim_process *process)
@@ -123,7 +123,7 @@ void sim_process_reboot(struct sim_process *process, int64_t back_ns)
     }
     *host = (struct sim_host){.clock_ns = -UPTIME_NS,
                               .since_ns = world->now_ns,
-                              .boots = host->boots + 1,
+                              .n_boots = host->n_boots + 1,
                               .back_ns = back_ns};
     sim_machine_rebooted(world->machine);
 }

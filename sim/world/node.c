@@ -122,7 +122,8 @@ void sim_node_ask(struct sim_node *node, const char *command, size_t len,
 
 static void write_id(char out[41], const struct sim_node *node, unsigned salt)
 {
-    snprintf(out, 41, "%08x%032x", node->lives, (unsigned)node->index + salt);
+    snprintf(out, 41, "%08x%032x", node->n_starts,
+             (unsigned)node->index + salt);
 }
 
 void sim_node_set_sync(struct sim_node *node)
@@ -143,8 +144,8 @@ static void set_identity(struct sim_node *node, const char *replid2)
 {
     char run_id[41];
     char replid[41];
-    bool is_old = node->lives == 0 || replid2 != NULL;
-    node->lives++;
+    bool is_old = node->n_starts == 0 || replid2 != NULL;
+    node->n_starts++;
     write_id(run_id, node, 1);
     write_id(replid, node, 17);
     struct sim_redis_identity identity = {
@@ -251,7 +252,7 @@ static void on_back(struct sim_world *world, void *object, uint64_t arg)
 {
     struct sim_node *node = object;
     char old_id[41];
-    if (node->is_up || arg != node->lives) {
+    if (node->is_up || arg != node->n_starts) {
         return;
     }
     snprintf(old_id, sizeof(old_id), "%s", node->replid);
@@ -299,7 +300,7 @@ void sim_node_restart(struct sim_node *node, int64_t back_ns,
                                             .process = -1,
                                             .node = node->index,
                                             .until_ns = back_ns});
-    sim_world_at(world, back_ns, on_back, node, node->lives);
+    sim_world_at(world, back_ns, on_back, node, node->n_starts);
 }
 
 static void on_old_gone(struct sim_world *world, void *object, uint64_t arg)

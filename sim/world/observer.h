@@ -53,13 +53,13 @@ struct sim_verdict {
     enum sim_rule rule;
     char text[240];
     int64_t at_ns;
-    uint64_t breaches[SIM_RULES]; /* promised or not */
-    uint64_t grants;              /* acquisitions that completed */
-    uint64_t begun, given_up, renewals, adoptions, losses;
-    uint64_t pushes;          /* … by turns that had been queued */
-    uint64_t writes, refused; /* at the guarded register */
-    uint64_t unguarded_lost;  /* updates that a register without guard lost */
-    uint64_t waits;           /* turns that were queued */
+    uint64_t n_breaches[SIM_RULES]; /* promised or not */
+    uint64_t n_grants;              /* acquisitions that completed */
+    uint64_t n_begun, n_given_up, n_renewals, n_adoptions, n_losses;
+    uint64_t n_pushes;            /* … by turns that had been queued */
+    uint64_t n_writes, n_refused; /* at the guarded register */
+    uint64_t n_unguarded_lost; /* updates that a register without guard lost */
+    uint64_t n_waits;          /* turns that were queued */
     int64_t slowest_ns; /* the longest wait after calm, to compare with LIVE */
 };
 
@@ -175,7 +175,7 @@ struct sim_call {
     enum sim_call_kind kind;
     const struct hf_lock *lock; /* EXTEND, RELEASE */
     const char *text;           /* ADOPT: "OWNER@FENCE" */
-    int64_t ms;                 /* ACQUIRE: the wait; EXTEND: the new lease */
+    int64_t span_ms;            /* ACQUIRE: the wait; EXTEND: the new lease */
 };
 
 /* The lane makes the call; the call has returned `status`. `lock` is the lock

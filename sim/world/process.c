@@ -52,7 +52,7 @@ static void plan_wake(struct sim_process *process)
 static void enter(struct sim_process *process)
 {
     running = process;
-    process->reads = 0;
+    process->n_reads = 0;
     bool goes_on = sim_fiber_enter(process->fiber);
     running = NULL;
     if (!goes_on) {
@@ -277,11 +277,11 @@ static void live(void *user)
 void sim_process_start(struct sim_process *process)
 {
     uint64_t stream = UINT64_C(0x7000) + (uint64_t)process->index;
-    process->starts++;
+    process->n_starts++;
     memset(process->node_statuses, HF_NODE_STATUS_CONNECTING,
            sizeof(process->node_statuses));
     process->random = sim_random_of(process->world->story->seed,
-                                    stream << 16 | process->starts);
+                                    stream << 16 | process->n_starts);
     process->is_alive = true;
     process->is_ready = false;
     process->pauses_midway = false;

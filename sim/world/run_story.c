@@ -157,7 +157,7 @@ void sim_run(const struct sim_story *story, sim_trace_fn *trace,
                               "the world has not ended within an hour");
             break;
         }
-        world->steps++;
+        world->n_steps++;
         if (sim_spin_event(world, &event)) {
             break;
         }

@@ -132,10 +132,10 @@ bool sim_spin_event(struct sim_world *world, const struct sim_event *event)
 
 bool sim_spin_clock(struct sim_process *process)
 {
-    if (++process->reads < READS_MAX) {
+    if (++process->n_reads < READS_MAX) {
         return false;
     }
-    process->reads = 0;
+    process->n_reads = 0;
     sim_oracle_breach(process->world->oracle, SIM_LIVE,
                       "time stands still at %.6f ms: p%d has read its clock "
                       "%d times and does not sleep",

@@ -58,16 +58,16 @@ void sim_lane_note(struct sim_lane *lane, enum sim_note_kind kind,
     };
     if (lane->lock != NULL) {
         is.fence = sim_lane_fence(lane);
-        lane->told_ns = deadline_of(lane);
+        lane->noted_ns = deadline_of(lane);
         is.until_ns =
-            sim_process_when(process, (struct hf_instant){lane->told_ns});
+            sim_process_when(process, (struct hf_instant){lane->noted_ns});
     }
     sim_world_note(process->world, is);
 }
 
 static void note_renewal(struct sim_lane *lane)
 {
-    if (lane->phase == SIM_LANE_WORKING && deadline_of(lane) > lane->told_ns) {
+    if (lane->phase == SIM_LANE_WORKING && deadline_of(lane) > lane->noted_ns) {
         sim_lane_note(lane, SIM_NOTE_RENEWED, NULL);
     }
 }
@@ -86,7 +86,7 @@ static void note_begin(struct sim_lane *lane)
     names[n] = '\0';
     snprintf(text, sizeof(text), "%s%s%s%s", names,
              turn->is_shared ? " shared" : "",
-             turn->permits > 0 ? " a permit" : "",
+             turn->n_permits > 0 ? " a permit" : "",
              turn->wait_ms == 0 ? " if free" : "");
     sim_lane_note(lane, SIM_NOTE_BEGIN, text);
 }
@@ -117,13 +117,13 @@ static void work(struct sim_lane *lane)
     bool is_calm = lane->process->world->is_calm;
     int64_t hold_ns =
         is_calm && turn->hold_ns > CALM_WORK_NS ? CALM_WORK_NS : turn->hold_ns;
-    bool may_write = !turn->is_shared && turn->permits == 0;
+    bool may_write = !turn->is_shared && turn->n_permits == 0;
     lane->phase = SIM_LANE_WORKING;
-    lane->writes = may_write ? 2U * turn->writes : 0;
-    lane->extends = turn->extends;
-    lane->steps = lane->writes + lane->extends + 1;
+    lane->n_writes = may_write ? 2U * turn->n_writes : 0;
+    lane->n_extends = turn->n_extends;
+    lane->n_steps = lane->n_writes + lane->n_extends + 1;
     lane->end_ns = now_of(lane) + hold_ns;
-    lane->due_ns = now_of(lane) + hold_ns / lane->steps;
+    lane->due_ns = now_of(lane) + hold_ns / lane->n_steps;
     lane->has_read[0] = lane->has_read[1] = false;
     lane->n_sent[0] = lane->n_sent[1] = 0;
     lane->is_at_risk = false;
@@ -197,7 +197,7 @@ static void begin(struct sim_lane *lane)
     request.ttl_ms = turn->ttl_ms;
     request.wait_ms = world->is_calm ? HF_WAIT_FOREVER : turn->wait_ms;
     request.mode = turn->is_shared ? HF_SHARED : HF_EXCLUSIVE;
-    request.permits = turn->permits;
+    request.permits = turn->n_permits;
     request.unfair = turn->is_unfair;
     request.user = lane;
     sim_lane_ask_for(lane, &request, names);
@@ -216,9 +216,9 @@ static void begin(struct sim_lane *lane)
         sim_lane_rest(lane);
         return;
     }
-    sim_oracle_calls(
-        world->oracle, lane,
-        &(struct sim_call){.kind = SIM_CALL_ACQUIRE, .ms = request.wait_ms});
+    sim_oracle_calls(world->oracle, lane,
+                     &(struct sim_call){.kind = SIM_CALL_ACQUIRE,
+                                        .span_ms = request.wait_ms});
     if (lane->turn->is_blocking && sim_lane_is_alone(lane)) {
         struct hf_lock *lock = NULL;
         enum hf_status status =
@@ -240,13 +240,13 @@ static void extend(struct sim_lane *lane)
 {
     const struct sim_story *story = lane->process->world->story;
     int64_t ttl_ms = lane->turn->ttl_ms;
-    for (size_t i = 0; i < story->n_turns && lane->extends % 2 == 0; i++) {
+    for (size_t i = 0; i < story->n_turns && lane->n_extends % 2 == 0; i++) {
         int64_t other_ms = story->turns[i].ttl_ms;
         ttl_ms = ttl_ms < other_ms ? other_ms : ttl_ms;
     }
     struct sim_oracle *oracle = lane->process->world->oracle;
     struct sim_call call = {
-        .kind = SIM_CALL_EXTEND, .lock = lane->lock, .ms = ttl_ms};
+        .kind = SIM_CALL_EXTEND, .lock = lane->lock, .span_ms = ttl_ms};
     struct hf_error error;
     sim_oracle_calls(oracle, lane, &call);
     enum hf_status status = hf_lock_extend(lane->lock, ttl_ms, &error);
@@ -255,14 +255,14 @@ static void extend(struct sim_lane *lane)
 
 static void work_step(struct sim_lane *lane)
 {
-    if (lane->writes > 0) {
+    if (lane->n_writes > 0) {
         sim_lane_write(lane);
-    } else if (lane->extends > 0) {
-        lane->extends--;
+    } else if (lane->n_extends > 0) {
+        lane->n_extends--;
         extend(lane);
     }
     int64_t left_ns = lane->end_ns - now_of(lane);
-    unsigned steps = lane->writes + lane->extends + 1;
+    unsigned steps = lane->n_writes + lane->n_extends + 1;
     if (lane->end_ns == SIM_NEVER) {
         lane->due_ns = now_of(lane) + 2 * lane->turn->ttl_ms * SIM_MS;
     } else {
@@ -335,7 +335,7 @@ static bool hand_on(struct sim_lane *lane)
         ((unsigned)lane->process->index + 1) % world->story->n_processes;
     struct sim_process *to = &world->processes[next];
     if (to == lane->process || !to->is_alive || to->parcel.is_full ||
-        hf_lock_count(lane->lock) > 1 || lane->turn->permits > 0 ||
+        hf_lock_count(lane->lock) > 1 || lane->turn->n_permits > 0 ||
         lane->n_sent[0] + lane->n_sent[1] > 0) {
         return false;
     }

@@ -25,7 +25,7 @@ static const char delete_own[] =
 struct message {
     struct sim_lane *lane;
     struct sim_node *node;
-    unsigned starts, attempt;
+    unsigned n_starts, attempt;
     int name;
     char key[8];
     char text[SIM_FOREIGN_TEXT];
@@ -89,15 +89,15 @@ static void on_answer(struct sim_world *world, void *object, uint64_t arg)
         sim_world_at(world, process->resumes_ns, on_answer, message, arg);
         return;
     }
-    if (process->is_alive && process->starts == message->starts &&
+    if (process->is_alive && process->n_starts == message->n_starts &&
         lane->phase == SIM_LANE_FOREIGN && foreign->is_asking &&
         foreign->attempt == message->attempt) {
-        foreign->answered++;
-        foreign->granted += message->is_granted;
-        if (foreign->granted > world->story->n_nodes / 2 &&
+        foreign->n_answered++;
+        foreign->n_granted += message->is_granted;
+        if (foreign->n_granted > world->story->n_nodes / 2 &&
             foreign->until_ns > world->now_ns) {
             hold(lane);
-        } else if (foreign->answered == world->story->n_nodes) {
+        } else if (foreign->n_answered == world->story->n_nodes) {
             lane->due_ns = world->now_ns;
         }
         sim_process_rouse(process);
@@ -169,7 +169,7 @@ static void send(struct sim_lane *lane, int node, int64_t ttl_ms)
     struct message *message = sim_world_keep(world, sizeof(*message));
     *message = (struct message){.lane = lane,
                                 .node = &world->nodes[node],
-                                .starts = process->starts,
+                                .n_starts = process->n_starts,
                                 .attempt = lane->foreign.attempt,
                                 .name = sim_turn_first_name(lane->turn),
                                 .ttl_ms = ttl_ms};
@@ -201,8 +201,8 @@ static void ask(struct sim_lane *lane)
     int64_t valid_ns = ttl_ms * SIM_MS - ttl_ms * SIM_MS / 100 - 2 * SIM_MS;
     struct hf_instant from = sim_process_clock(lane->process, now_of(lane));
     foreign->attempt++;
-    foreign->tries++;
-    foreign->answered = foreign->granted = 0;
+    foreign->n_tries++;
+    foreign->n_answered = foreign->n_granted = 0;
     foreign->is_asking = true;
     foreign->asked_ns = now_of(lane);
     foreign->until_ns = sim_process_when(
@@ -235,7 +235,7 @@ void sim_foreign_go_on(struct sim_lane *lane)
 {
     struct sim_foreign *foreign = &lane->foreign;
     bool goes_on = !lane->process->world->is_calm && lane->turn->wait_ms != 0 &&
-                   foreign->tries < TRIES_MAX;
+                   foreign->n_tries < TRIES_MAX;
     if (foreign->is_holding || !goes_on) {
         end(lane);
     } else if (foreign->is_asking) {

@@ -64,9 +64,9 @@ struct sim_event {
 
 /* An attempt of a client of another library (workload_foreign.c). */
 struct sim_foreign {
-    unsigned attempt;           /* of its lane; replies to others are ignored */
-    unsigned tries;             /* of its turn */
-    unsigned answered, granted; /* numbers of nodes */
+    unsigned attempt; /* of its lane; replies to others are ignored */
+    unsigned n_tries; /* of its turn */
+    unsigned n_answered, n_granted; /* numbers of nodes */
     bool is_asking, is_holding;
     int64_t asked_ns;
     int64_t until_ns; /* the end of its lease */
@@ -88,12 +88,12 @@ struct sim_lane {
         SIM_LANE_CALLING, /* in a call that blocks and holds nothing */
         SIM_LANE_FOREIGN  /* as another library */
     } phase;
-    int64_t due_ns;  /* when the lane's next step is due */
-    int64_t end_ns;  /* of the work */
-    unsigned writes; /* still to be done */
-    unsigned extends;
-    unsigned steps;  /* into which the work is divided */
-    uint64_t number; /* the turn's number at the oracle */
+    int64_t due_ns;    /* when the lane's next step is due */
+    int64_t end_ns;    /* of the work */
+    unsigned n_writes; /* still to be done */
+    unsigned n_extends;
+    unsigned n_steps; /* into which the work is divided */
+    uint64_t number;  /* the turn's number at the oracle */
     struct hf_op *op;
     struct hf_lock *lock;
     bool was_queued;
@@ -101,7 +101,7 @@ struct sim_lane {
     bool is_at_risk;
     bool is_marked; /* its period has begun */
     struct sim_foreign foreign;
-    int64_t told_ns; /* the deadline of the last note, by its process' clock */
+    int64_t noted_ns; /* the deadline of the last note, by its process' clock */
     /* a read-modify-write under way: read in one step, written in the next */
     bool has_read[2];
     uint64_t value[2];
@@ -131,8 +131,8 @@ struct sim_process {
     int64_t stood_ns;    /* the end of its last pause */
     int64_t wakes_ns;    /* it sleeps until then */
     uint64_t wake_order; /* of the event that wakes it; others are stale */
-    unsigned reads;      /* of its clock since it last slept (spin.h) */
-    unsigned starts;     /* how often it was started */
+    unsigned n_reads;    /* of its clock since it last slept (spin.h) */
+    unsigned n_starts;   /* how often it was started */
     uint64_t n_links;    /* ever made */
     struct sim_lane lanes[SIM_LANES_MAX];
     unsigned n_lanes;
@@ -153,7 +153,7 @@ struct sim_host {
     int64_t clock_ns; /* its clock at since_ns */
     int64_t since_ns;
     int64_t still_until_ns; /* its clock does not advance until then */
-    unsigned boots;         /* its boot id */
+    unsigned n_boots;       /* its boot id */
     int64_t back_ns;        /* the end of its last reboot */
     struct {                /* when its clock shows a time, until it jumps */
         int64_t clock_ns, at_ns;
@@ -240,7 +240,7 @@ struct sim_node {
     int64_t since_ns;
     int64_t everysec_ns; /* appendfsync is everysec until then */
     int64_t unsynced_ns; /* no-appendfsync-on-rewrite is yes until then */
-    unsigned lives;      /* number of starts; part of its run id */
+    unsigned n_starts;   /* number of starts; part of its run id */
     struct sim_memory memories[SIM_MEMORIES_MAX];
     unsigned n_memories;
     struct sim_image *kept; /* down: the data for its restart; NULL: none */
@@ -356,7 +356,7 @@ struct sim_world {
     struct sim_oracle *oracle;
     sim_trace_fn *trace; /* NULL: none */
     void *trace_user;
-    uint64_t steps;
+    uint64_t n_steps;
     struct sim_lua *lua;
     struct sim_kept *kept;
     struct sim_machine *machine; /* local/machine.h; NULL: there are nodes */

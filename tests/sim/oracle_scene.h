@@ -133,10 +133,10 @@ static inline void expect_breaches(enum sim_rule rule, uint64_t n)
 {
     for (int i = 0; i < SIM_RULES; i++) {
         uint64_t wanted = i == (int)rule ? n : 0;
-        if (verdict()->breaches[i] != wanted) {
+        if (verdict()->n_breaches[i] != wanted) {
             fail_msg("%s: %u breaches, not %u: %s",
                      sim_rule_name((enum sim_rule)i),
-                     (unsigned)verdict()->breaches[i], (unsigned)wanted,
+                     (unsigned)verdict()->n_breaches[i], (unsigned)wanted,
                      verdict()->text);
         }
     }

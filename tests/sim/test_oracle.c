@@ -271,7 +271,7 @@ static void test_e1_no_renewal_after_a_greater_fence(void **state)
             renewal_begins(P1);
         }
         renewal_succeeds(P1);
-        assert_int_equal(verdict()->renewals, 1);
+        assert_int_equal(verdict()->n_renewals, 1);
         if (is_late) {
             caught(SIM_E1, "p1 renewed \"a\" with fence 7 though fence 8");
         } else {
@@ -407,7 +407,7 @@ static struct sim_turn asking[EVERYBODY];
 static void begins_for_one_of(enum who who, uint8_t permits)
 {
     asking[who] = turns[who];
-    asking[who].permits = permits;
+    asking[who].n_permits = permits;
     on.turns[who] = sim_oracle_begin(on.world.oracle, &asking[who]);
 }
 
@@ -463,8 +463,8 @@ static void test_guard_takes_nothing_older(void **state)
     (void)state;
     scene(SIM_CALM, 3);
     assert_int_equal(interleave(7, 8, true), 1);
-    assert_int_equal(verdict()->refused, 1);
-    assert_int_equal(verdict()->writes, 1);
+    assert_int_equal(verdict()->n_refused, 1);
+    assert_int_equal(verdict()->n_writes, 1);
     assert_int_equal(sim_register_newest(on.world.oracle, 0), 8);
     silent();
 
@@ -479,7 +479,7 @@ static void test_guard_is_missed_where_there_is_none(void **state)
     (void)state;
     scene(SIM_CALM, 3);
     assert_int_equal(interleave(7, 8, false), 2);
-    assert_int_equal(verdict()->unguarded_lost, 1);
+    assert_int_equal(verdict()->n_unguarded_lost, 1);
     silent();
 }
 

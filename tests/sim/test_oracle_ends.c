@@ -179,7 +179,7 @@ static void test_live_and_keeps_it(void **state)
         atomic_store(&lock->state, HF_STATE_LOST);
         looks(P1);
         looks(P1); /* one violation is enough */
-        assert_int_equal(verdict()->losses, 1);
+        assert_int_equal(verdict()->n_losses, 1);
         if (regimes[i] == SIM_CALM) {
             caught(SIM_LIVE, "p1 lost \"a\", and nothing ever breaks");
         } else {
@@ -199,7 +199,7 @@ static void test_live_and_keeps_it_if_answers_are_in_time(void **state)
     told(P1, lock);
     atomic_store(&lock->state, HF_STATE_LOST);
     looks(P1);
-    assert_int_equal(verdict()->losses, 1);
+    assert_int_equal(verdict()->n_losses, 1);
     silent();
 }
 
@@ -321,7 +321,7 @@ static void test_the_first_breach_is_the_verdict(void **state)
     sim_oracle_breach(on.world.oracle, SIM_C4, "later");
     assert_int_equal(verdict()->rule, SIM_ONCE);
     assert_int_equal(verdict()->at_ns, 5 * MS);
-    assert_int_equal(verdict()->breaches[SIM_C4], 1);
+    assert_int_equal(verdict()->n_breaches[SIM_C4], 1);
     assert_int_equal(on.n_told, 1);
     over();
 }

@@ -166,7 +166,7 @@ static void test_violation(void **state)
 /* Holders of one permit each do not exclude each other. */
 static void test_permits_do_not_overlap(void **state)
 {
-    struct sim_turn turn = {.names = 1, .permits = 2};
+    struct sim_turn turn = {.names = 1, .n_permits = 2};
     struct sim_story story = {
         .n_nodes = 1, .n_processes = 2, .turns = &turn, .n_turns = 1};
     (void)state;

@@ -14,11 +14,11 @@
 static void tally_of(struct sim_tally *tally)
 {
     memset(tally, 0, sizeof(*tally));
-    tally->seeds = 20;
-    tally->tried[SIM_CALM] = tally->tried[SIM_NETWORK] = 10;
-    tally->grants[SIM_CALM] = tally->grants[SIM_NETWORK] = 100;
+    tally->n_seeds = 20;
+    tally->n_tried[SIM_CALM] = tally->n_tried[SIM_NETWORK] = 10;
+    tally->n_grants[SIM_CALM] = tally->n_grants[SIM_NETWORK] = 100;
     for (int i = 0; i < SIM_RARES; i++) {
-        tally->rare[i] = 1;
+        tally->n_rare[i] = 1;
     }
 }
 
@@ -35,9 +35,9 @@ static void test_no_acquisition_in_a_regime(void **state)
     (void)state;
     struct sim_tally tally;
     tally_of(&tally);
-    tally.grants[SIM_CALM] = 0;
+    tally.n_grants[SIM_CALM] = 0;
     assert_true(sim_report_missing(&tally, false));
-    tally.tried[SIM_CALM] = 0;
+    tally.n_tried[SIM_CALM] = 0;
     assert_false(sim_report_missing(&tally, false));
 }
 
@@ -54,7 +54,7 @@ static void test_a_rare_state(void **state)
     (void)state;
     struct sim_tally tally;
     tally_of(&tally);
-    tally.rare[SIM_RARES - 1] = 0;
+    tally.n_rare[SIM_RARES - 1] = 0;
     assert_true(sim_report_missing(&tally, true));
     assert_false(sim_report_missing(&tally, false));
 }

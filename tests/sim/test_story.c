@@ -35,8 +35,8 @@ static bool is_same_turn(const struct sim_turn *a, const struct sim_turn *b)
            a->is_shared == b->is_shared && a->is_unfair == b->is_unfair &&
            a->is_blocking == b->is_blocking && a->hands_on == b->hands_on &&
            a->forsakes == b->forsakes && a->names == b->names &&
-           a->permits == b->permits && a->writes == b->writes &&
-           a->extends == b->extends && a->think_ns == b->think_ns &&
+           a->n_permits == b->n_permits && a->n_writes == b->n_writes &&
+           a->n_extends == b->n_extends && a->think_ns == b->think_ns &&
            a->wait_ms == b->wait_ms && a->cancel_ns == b->cancel_ns &&
            a->hold_ns == b->hold_ns && a->ttl_ms == b->ttl_ms &&
            a->kind == b->kind && a->withdraws == b->withdraws &&
@@ -181,8 +181,8 @@ static void check_turns(const struct sim_story *story)
         assert_true(turn->names > 0 && turn->names < 1 << SIM_NAMES_MAX);
         assert_true(turn->ttl_ms >= 10 && turn->ttl_ms <= story->max_ttl_ms);
         bool is_many = (turn->names & (turn->names - 1)) != 0;
-        assert_true(turn->permits == 0 || (!is_many && !turn->is_shared));
-        assert_true(!turn->hands_on || (!is_many && turn->permits == 0));
+        assert_true(turn->n_permits == 0 || (!is_many && !turn->is_shared));
+        assert_true(!turn->hands_on || (!is_many && turn->n_permits == 0));
         assert_true(story->queues || turn->is_unfair || turn->wait_ms == 0);
     }
 }
