@@ -184,9 +184,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct scene scene;
     struct hf_quarantine_ruling judgement;
     read_scene(&in, &scene);
-    hf_quarantine_judge(&scene.identity, &scene.marker, &scene.known,
-                        &scene.shape, scene.strict, scene.on_host, scene.now,
-                        &judgement);
+    hf_quarantine_judge(
+        &(struct hf_quarantine_input){
+            .identity = &scene.identity,
+            .marker = &scene.marker,
+            .known = &scene.known,
+            .shape = &scene.shape,
+            .strict = scene.strict,
+            .on_host = scene.on_host,
+            .now = scene.now,
+        },
+        &judgement);
     check(&scene, &judgement);
     return 0;
 }

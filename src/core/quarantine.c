@@ -179,57 +179,57 @@ static struct hf_instant watched_since(const struct hf_marker *marker,
     return marker->has_entry ? hf_instant_min(marker->entry, since) : since;
 }
 
-static void judge_kept(const struct hf_marker *marker,
-                       const struct hf_shape *shape, bool on_host,
-                       struct hf_instant now, struct hf_quarantine_ruling *out)
+static void judge_kept(const struct hf_quarantine_input *in,
+                       struct hf_quarantine_ruling *out)
 {
-    struct hf_span span = hf_quarantine_span(shape->max_ttl_ms);
+    const struct hf_marker *marker = in->marker;
+    struct hf_span span = hf_quarantine_span(in->shape->max_ttl_ms);
     out->suspicion = HF_SUSPECT_WATCHED;
     if (marker->is_whole) {
         return;
     }
     struct hf_instant until =
         hf_instant_add(watched_since(marker, out->since), span);
-    HF_ASSERT(!hf_instant_before(now, out->since));
-    if (!hf_instant_before(now, until)) {
+    HF_ASSERT(!hf_instant_before(in->now, out->since));
+    if (!hf_instant_before(in->now, until)) {
         out->marker.is_whole = true;
         return;
     }
     out->until = until;
-    if (on_host && !marker->has_entry) {
+    if (in->on_host && !marker->has_entry) {
         out->marker.has_entry = true;
         out->marker.entry = out->since;
     }
 }
 
 /* The server has lost its data, or may have: it is watched from now on. */
-static void
-judge_lost(const struct hf_identity *identity, const struct hf_marker *marker,
-           const struct hf_known_server *known, const struct hf_shape *shape,
-           struct hf_instant now, struct hf_quarantine_ruling *out)
+static void judge_lost(const struct hf_quarantine_input *in,
+                       struct hf_quarantine_ruling *out)
 {
-    bool was_there = known->has_met && same_id(known->run_id, identity->run_id);
-    out->suspicion = marker->exists ? HF_SUSPECT_REPLACED
-                     : was_there    ? HF_SUSPECT_EMPTIED
-                                    : HF_SUSPECT_NO_TRACE;
-    out->until = hf_instant_add(now, hf_quarantine_span(shape->max_ttl_ms));
-    HF_ASSERT(hf_instant_before(now, out->until));
-    hf_quarantine_declare(identity, shape, false, &out->marker);
+    const struct hf_known_server *known = in->known;
+    bool was_there =
+        known->has_met && same_id(known->run_id, in->identity->run_id);
+    out->suspicion = in->marker->exists ? HF_SUSPECT_REPLACED
+                     : was_there        ? HF_SUSPECT_EMPTIED
+                                        : HF_SUSPECT_NO_TRACE;
+    out->until =
+        hf_instant_add(in->now, hf_quarantine_span(in->shape->max_ttl_ms));
+    HF_ASSERT(hf_instant_before(in->now, out->until));
+    hf_quarantine_declare(in->identity, in->shape, false, &out->marker);
     out->must_write = true;
 }
 
-void hf_quarantine_judge(const struct hf_identity *identity,
-                         const struct hf_marker *marker,
-                         const struct hf_known_server *known,
-                         const struct hf_shape *shape, bool strict,
-                         bool on_host, struct hf_instant now,
+void hf_quarantine_judge(const struct hf_quarantine_input *in,
                          struct hf_quarantine_ruling *out)
 {
+    const struct hf_identity *identity = in->identity;
+    const struct hf_marker *marker = in->marker;
+    const struct hf_known_server *known = in->known;
     memset(out, 0, sizeof(*out));
     out->trust = HF_TRUST_MISMATCH;
-    out->since = now;
+    out->since = in->now;
     out->until = HF_LONG_AGO;
-    if (marker->exists && is_other_shape(&marker->shape, shape)) {
+    if (marker->exists && is_other_shape(&marker->shape, in->shape)) {
         return;
     }
     bool is_same = known->has_met && marker->exists &&
@@ -239,15 +239,15 @@ void hf_quarantine_judge(const struct hf_identity *identity,
         (is_named(identity, marker) || is_durable(identity, marker, known));
     out->is_reset = known->has_met && (!is_same || !is_kept);
     if (is_kept) {
-        out->since = is_same ? hf_instant_min(known->since, now) : now;
-        renew_marker(identity, marker, shape, &out->marker);
-        judge_kept(marker, shape, on_host, now, out);
+        out->since = is_same ? hf_instant_min(known->since, in->now) : in->now;
+        renew_marker(identity, marker, in->shape, &out->marker);
+        judge_kept(in, out);
         out->must_write = is_stale(marker, &out->marker);
     } else {
-        judge_lost(identity, marker, known, shape, now, out);
+        judge_lost(in, out);
     }
     HF_ASSERT(out->marker.exists); /* to be written, or as it is */
-    out->trust = strict && hf_instant_before(now, out->until)
+    out->trust = in->strict && hf_instant_before(in->now, out->until)
                      ? HF_TRUST_QUARANTINE
                      : HF_TRUST_VOTES;
 }

@@ -83,6 +83,19 @@ enum hf_suspicion {
                           */
 };
 
+/* What a ruling depends on; all is borrowed for the call. */
+struct hf_quarantine_input {
+    const struct hf_identity *identity;
+    const struct hf_marker *marker;
+    const struct hf_known_server *known;
+    const struct hf_shape *shape; /* our configuration */
+    bool strict;                  /* false with quarantine=off */
+    bool on_host; /* entries can be written: our host's clock has an identity */
+    /* Our clock, read after the reply that contained `marker`, or that
+     * confirmed its writing, was read. */
+    struct hf_instant now;
+};
+
 struct hf_quarantine_ruling {
     enum hf_trust trust;
     enum hf_suspicion suspicion; /* QUARANTINE */
@@ -96,21 +109,9 @@ struct hf_quarantine_ruling {
                                     with fresh entropy */
 };
 
-/** Decide whether the server votes.
- * @param shape   Our configuration.
- * @param strict  False with quarantine=off.
- * @param on_host True if this host's clock has an identity, so that entries can
- *                be written.
- * @param now     Our clock, read after the reply that contained `marker`, or
- *                that confirmed its writing, was read.
- *
- * `known` is not changed: once nothing is to be written, the caller stores the
- * marker's value, the server's run id, and `since` there. */
-void hf_quarantine_judge(const struct hf_identity *identity,
-                         const struct hf_marker *marker,
-                         const struct hf_known_server *known,
-                         const struct hf_shape *shape, bool strict,
-                         bool on_host, struct hf_instant now,
+/* Decide whether the server votes. Once nothing is to be written, the caller
+ * stores the marker's value, the server's run id, and `since` in `known`. */
+void hf_quarantine_judge(const struct hf_quarantine_input *in,
                          struct hf_quarantine_ruling *out);
 
 /* The marker with which a declaration overwrites the present one: whole, or

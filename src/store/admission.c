@@ -26,9 +26,16 @@ static enum hf_admission_next declare(struct hf_admission *admission,
 static void judge(const struct hf_admission *admission, bool strict,
                   struct hf_instant now, struct hf_quarantine_ruling *out)
 {
-    hf_quarantine_judge(&admission->identity, &admission->marker,
-                        &admission->known, admission->shape, strict,
-                        admission->host[0] != '\0', now, out);
+    struct hf_quarantine_input in = {
+        .identity = &admission->identity,
+        .marker = &admission->marker,
+        .known = &admission->known,
+        .shape = admission->shape,
+        .strict = strict,
+        .on_host = admission->host[0] != '\0',
+        .now = now,
+    };
+    hf_quarantine_judge(&in, out);
 }
 
 /* Would the node vote, with nothing to be written, for a client that is strict

@@ -83,10 +83,17 @@ static void meet(struct scene *scene, int64_t since_ms)
 
 static struct hf_quarantine_ruling judge(const struct scene *scene)
 {
+    struct hf_quarantine_input in = {
+        .identity = &scene->identity,
+        .marker = &scene->marker,
+        .known = &scene->known,
+        .shape = &shape,
+        .strict = !scene->is_off,
+        .on_host = !scene->has_no_clock_name,
+        .now = at_ms(NOW_MS),
+    };
     struct hf_quarantine_ruling out;
-    hf_quarantine_judge(&scene->identity, &scene->marker, &scene->known, &shape,
-                        !scene->is_off, !scene->has_no_clock_name,
-                        at_ms(NOW_MS), &out);
+    hf_quarantine_judge(&in, &out);
     return out;
 }
 
