@@ -142,7 +142,7 @@ static int64_t turn_begun_ns(const struct sim_oracle *oracle,
 }
 
 void sim_oracle_calls(struct sim_oracle *oracle, const struct sim_lane *lane,
-                      const struct sim_call *what)
+                      const struct sim_user_call *what)
 {
     struct sim_asking *call = asking_of(oracle, lane);
     const struct sim_world *world = oracle->world;

@@ -91,8 +91,8 @@ static uint64_t top_counter(const struct sim_oracle *oracle, int name)
     return top;
 }
 
-void sim_read_told(struct sim_oracle *oracle, int process, int name,
-                   const struct hf_holder *holder, bool waits)
+void sim_read_returned(struct sim_oracle *oracle, int process, int name,
+                       const struct hf_holder *holder, bool waits)
 {
     static const char ended[] = "ended:";
     const char *owner = holder->owner;

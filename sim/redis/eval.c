@@ -71,7 +71,7 @@ static void run(struct sim_call *call, const struct sim_script *script,
     size_t begin = call->out->len;
     sim_script_run(call, script, n_keys);
     if (hooks->ran != NULL) {
-        struct sim_run told = {
+        struct sim_run run = {
             .script = script->name,
             .argc = call->argc,
             .argv = call->argv,
@@ -79,7 +79,7 @@ static void run(struct sim_call *call, const struct sim_script *script,
             .reply_len = call->out->len - begin,
             .has_written = call->redis->running.has_written,
         };
-        hooks->ran(hooks->user, call->session, &told);
+        hooks->ran(hooks->user, call->session, &run);
     }
 }
 
@@ -89,14 +89,14 @@ static void miss(struct sim_call *call)
     size_t begin = call->out->len;
     sim_reply_error(call->out, "NOSCRIPT No matching script. Please use EVAL.");
     if (hooks->missed != NULL) {
-        struct sim_run told = {
+        struct sim_run run = {
             .script = sim_script_name(call->argv[1].data),
             .argc = call->argc,
             .argv = call->argv,
             .reply = call->out->data + begin,
             .reply_len = call->out->len - begin,
         };
-        hooks->missed(hooks->user, call->session, &told);
+        hooks->missed(hooks->user, call->session, &run);
     }
 }
 

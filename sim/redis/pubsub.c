@@ -128,7 +128,7 @@ void sim_publish(struct sim_call *call)
     struct sim_redis *redis = call->redis;
     const struct sim_arg *channel = &call->argv[1];
     uint32_t hash = sim_hash_of(channel->data, channel->len);
-    int64_t told = 0;
+    int64_t n_receivers = 0;
     for (size_t i = 0; i < redis->n_listening; i++) {
         const struct sim_listening *one = &redis->listening[i];
         if (one->hash != hash ||
@@ -140,9 +140,9 @@ void sim_publish(struct sim_call *call)
         sim_reply_bulk(out, "message", 7);
         sim_reply_bulk(out, channel->data, channel->len);
         sim_reply_bulk(out, call->argv[2].data, call->argv[2].len);
-        told++;
+        n_receivers++;
     }
-    sim_reply_integer(call->out, told);
+    sim_reply_integer(call->out, n_receivers);
 }
 
 void sim_ping(struct sim_call *call)

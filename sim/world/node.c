@@ -59,8 +59,8 @@ static void wrote(void *user, struct sim_session *session)
     if (link->redis == node->redis) {
         sim_oracle_wrote(node->world->oracle, link);
     }
-    if (node->told != NULL) {
-        sim_told_sent(node, link);
+    if (node->server_trace != NULL) {
+        sim_server_trace_sent(node, link);
     }
 }
 
@@ -77,8 +77,8 @@ static void ran(void *user, struct sim_session *session,
         sim_oracle_script(node->world->oracle, link, run);
         sim_oracle_node(node->world->oracle, node->index, run);
     }
-    if (node->told != NULL) {
-        sim_told_ran(node, link, run);
+    if (node->server_trace != NULL) {
+        sim_server_trace_ran(node, link, run);
     }
 }
 
@@ -89,8 +89,8 @@ static void missed(void *user, struct sim_session *session,
 {
     struct sim_node *node = user;
     struct sim_link *link = sim_session_user(session);
-    if (link != NULL && node->told != NULL) {
-        sim_told_ran(node, link, run);
+    if (link != NULL && node->server_trace != NULL) {
+        sim_server_trace_ran(node, link, run);
     }
 }
 
@@ -209,7 +209,8 @@ void sim_node_start(struct sim_node *node, struct sim_lua *lua)
     node->lua = lua;
     node->wall_ns = node->world->story->node_wall_ns[node->index];
     node->is_up = true;
-    node->told = node->world->trace != NULL ? sim_told_new() : NULL;
+    node->server_trace =
+        node->world->trace != NULL ? sim_server_trace_new() : NULL;
     node->redis = new_redis(node);
     set_identity(node, NULL);
     declare(node);
@@ -221,7 +222,7 @@ void sim_node_free(struct sim_node *node)
     sim_redis_free(node->redis);
     sim_redis_free(node->old);
     sim_image_free(node->kept);
-    sim_told_free(node->told);
+    sim_server_trace_free(node->server_trace);
     for (unsigned i = 0; i < node->n_memories; i++) {
         sim_image_free(node->memories[i].image);
     }

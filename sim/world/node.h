@@ -40,19 +40,22 @@ void sim_node_set_sync(struct sim_node *node);
 /* Save its data as of now, for a later restart or promotion. */
 void sim_node_remember(struct sim_node *node);
 
-/* server_trace.c: notes about the requests that the server executes. */
+/* ---- Notes about the requests that the server executes: server_trace.c --- */
+
 struct sim_run;
 
-/* Without notes. Only a world with a trace has it. */
-struct sim_told *sim_told_new(void);
-void sim_told_free(struct sim_told *told);
+/* Without notes. Only a node of a world with a trace has one. */
+struct sim_server_trace *sim_server_trace_new(void);
+void sim_server_trace_free(struct sim_server_trace *trace);
 
 /* The server has executed this request. */
-void sim_told_ran(struct sim_node *node, struct sim_link *link,
-                  const struct sim_run *run);
+void sim_server_trace_ran(struct sim_node *node, struct sim_link *link,
+                          const struct sim_run *run);
 
 /* The server's replies on `link` have been sent. */
-void sim_told_sent(struct sim_node *node, struct sim_link *link);
+void sim_server_trace_sent(struct sim_node *node, struct sim_link *link);
+
+/* ---- Clocks, and other libraries ----------------------------------------- */
 
 /* Step the node's wall clock; backwards if negative. */
 void sim_node_jump(struct sim_node *node, int64_t by_ns);

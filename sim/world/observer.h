@@ -170,8 +170,8 @@ enum sim_call_kind {
     SIM_CALL_RELEASE
 };
 
-/* A call of a lane to the library, for the turn `lane->turn`. */
-struct sim_call {
+/* A call of a lane to the library, for the turn `lane->turn`. Borrowed. */
+struct sim_user_call {
     enum sim_call_kind kind;
     const struct hf_lock *lock; /* EXTEND, RELEASE */
     const char *text;           /* ADOPT: "OWNER@FENCE" */
@@ -181,7 +181,7 @@ struct sim_call {
 /* The lane makes the call; the call has returned `status`. `lock` is the lock
  * that it is about, or NULL. */
 void sim_oracle_calls(struct sim_oracle *oracle, const struct sim_lane *lane,
-                      const struct sim_call *what);
+                      const struct sim_user_call *what);
 void sim_oracle_answered(struct sim_oracle *oracle, const struct sim_lane *lane,
                          enum hf_status status, const struct hf_lock *lock);
 
@@ -234,8 +234,8 @@ bool sim_break_voids(const struct sim_oracle *oracle, int name,
 
 /* A call that only reads has returned this holder or (`waits`) waiter of a
  * name, with its owner as the library shows it. */
-void sim_read_told(struct sim_oracle *oracle, int process, int name,
-                   const struct hf_holder *holder, bool waits);
+void sim_read_returned(struct sim_oracle *oracle, int process, int name,
+                       const struct hf_holder *holder, bool waits);
 
 /* ---- FOREIGN (oracle/foreign.c) ----------------------------------------- */
 

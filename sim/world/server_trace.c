@@ -26,7 +26,7 @@
 #define KEY 3
 #define ARG(n) (9 + (n))
 
-struct told_one {
+struct traced_request {
     struct sim_link *link;
     int64_t at_ns;
     int64_t sent_ns;
@@ -40,7 +40,7 @@ struct told_one {
 
 /* A place in a queue, which may be over: the node keeps it, and a grant that it
  * pushes to it, for keep_ns. */
-struct told_place {
+struct traced_place {
     char key[8]; /* "a", "a#0" */
     int64_t keep_ns;
 };
@@ -49,22 +49,23 @@ struct told_place {
  * beyond that, one place is used again. */
 #define PLACES_MAX 16
 
-struct sim_told {
-    struct told_place places[SIM_PROCESSES_MAX][PLACES_MAX]; /* filled first */
+struct sim_server_trace {
+    struct traced_place places[SIM_PROCESSES_MAX][PLACES_MAX]; /* filled first
+                                                                */
     unsigned n;
-    struct told_one ones[WAITING_MAX];
+    struct traced_request ones[WAITING_MAX];
 };
 
-struct sim_told *sim_told_new(void)
+struct sim_server_trace *sim_server_trace_new(void)
 {
-    struct sim_told *told = calloc(1, sizeof(*told));
-    HF_ASSERT(told != NULL);
-    return told;
+    struct sim_server_trace *trace = calloc(1, sizeof(*trace));
+    HF_ASSERT(trace != NULL);
+    return trace;
 }
 
-void sim_told_free(struct sim_told *told)
+void sim_server_trace_free(struct sim_server_trace *trace)
 {
-    free(told);
+    free(trace);
 }
 
 static uint64_t number_at(const struct sim_run *run, size_t arg)
@@ -184,10 +185,10 @@ static bool begins(const char *text, const char *with)
 }
 
 /* The place of the process in the queue of `key`; added if it is new. */
-static struct told_place *place_of(struct sim_told *told, int process,
-                                   const char *key)
+static struct traced_place *place_of(struct sim_server_trace *trace,
+                                     int process, const char *key)
 {
-    struct told_place *places = told->places[process];
+    struct traced_place *places = trace->places[process];
     for (unsigned i = 0; i < PLACES_MAX; i++) {
         if (places[i].key[0] == '\0' || strcmp(places[i].key, key) == 0) {
             snprintf(places[i].key, sizeof(places[i].key), "%s", key);
@@ -198,8 +199,8 @@ static struct told_place *place_of(struct sim_told *told, int process,
 }
 
 /* Note the lease that the node granted, or that of a place in its queue. */
-static void see_lease(struct sim_told *told, struct told_one *one,
-                      const struct sim_run *run)
+static void see_lease(struct sim_server_trace *trace,
+                      struct traced_request *one, const struct sim_run *run)
 {
     bool is_acquire = strcmp(run->script, "acquire") == 0;
     size_t mode = is_acquire ? ARG(6) : ARG(7);
@@ -209,30 +210,30 @@ static void see_lease(struct sim_told *told, struct told_one *one,
     }
     if (is_acquire && strcmp(one->result, "queued") == 0 && one->name >= 0 &&
         one->link->peer >= 0) {
-        place_of(told, one->link->peer, run->argv[KEY].data + PREFIX_LEN)
+        place_of(trace, one->link->peer, run->argv[KEY].data + PREFIX_LEN)
             ->keep_ns = (int64_t)number_at(run, ARG(8)) * SIM_MS;
     }
 }
 
-void sim_told_ran(struct sim_node *node, struct sim_link *link,
-                  const struct sim_run *run)
+void sim_server_trace_ran(struct sim_node *node, struct sim_link *link,
+                          const struct sim_run *run)
 {
-    struct sim_told *told = node->told;
-    if (run->script[0] == '\0' || told->n == WAITING_MAX) {
+    struct sim_server_trace *trace = node->server_trace;
+    if (run->script[0] == '\0' || trace->n == WAITING_MAX) {
         return;
     }
-    struct told_one *one = &told->ones[told->n++];
-    *one = (struct told_one){.link = link,
-                             .at_ns = node->world->now_ns,
-                             .sent_ns = link->sent_ns,
-                             .name = name_of(run),
-                             .is_old = link->redis == node->old};
+    struct traced_request *one = &trace->ones[trace->n++];
+    *one = (struct traced_request){.link = link,
+                                   .at_ns = node->world->now_ns,
+                                   .sent_ns = link->sent_ns,
+                                   .name = name_of(run),
+                                   .is_old = link->redis == node->old};
     say_verb(one->text, sizeof(one->text), run);
     say_result(one->result, sizeof(one->result), run);
-    see_lease(told, one, run);
+    see_lease(trace, one, run);
 }
 
-static void tell(struct sim_node *node, const struct told_one *one,
+static void tell(struct sim_node *node, const struct traced_request *one,
                  int64_t arrives_ns)
 {
     sim_world_note(node->world, (struct sim_note){
@@ -265,11 +266,11 @@ static uint64_t counter_of(const struct sim_link *link, const char *key)
 
 /* A push has a counter but no name: find the name, among those for which the
  * process has waited, whose counter that is. NULL: none. */
-static const struct told_place *granted_place(const struct sim_told *told,
-                                              const struct sim_link *link,
-                                              uint64_t counter)
+static const struct traced_place *
+granted_place(const struct sim_server_trace *trace, const struct sim_link *link,
+              uint64_t counter)
 {
-    const struct told_place *places = told->places[link->peer];
+    const struct traced_place *places = trace->places[link->peer];
     for (unsigned i = 0; i < PLACES_MAX && places[i].key[0] != '\0'; i++) {
         if (counter_of(link, places[i].key) == counter) {
             return &places[i];
@@ -292,7 +293,8 @@ static void tell_push(struct sim_node *node, const struct sim_link *link,
         at--;
     }
     uint64_t counter = at > 0 ? strtoull(chunk->data + at, NULL, 10) : 0;
-    const struct told_place *place = granted_place(node->told, link, counter);
+    const struct traced_place *place =
+        granted_place(node->server_trace, link, counter);
     sim_world_note(node->world,
                    (struct sim_note){
                        .kind = SIM_NOTE_PUSHED,
@@ -309,20 +311,20 @@ static void tell_push(struct sim_node *node, const struct sim_link *link,
                    });
 }
 
-void sim_told_sent(struct sim_node *node, struct sim_link *link)
+void sim_server_trace_sent(struct sim_node *node, struct sim_link *link)
 {
-    struct sim_told *told = node->told;
+    struct sim_server_trace *trace = node->server_trace;
     unsigned kept = 0;
     bool arrives = link->socket != NULL && !link->down.has_end;
     int64_t arrives_ns = arrives ? link->down.last_at_ns : -1;
-    for (unsigned i = 0; i < told->n; i++) {
-        if (told->ones[i].link == link) {
-            tell(node, &told->ones[i], arrives_ns);
+    for (unsigned i = 0; i < trace->n; i++) {
+        if (trace->ones[i].link == link) {
+            tell(node, &trace->ones[i], arrives_ns);
         } else {
-            told->ones[kept++] = told->ones[i];
+            trace->ones[kept++] = trace->ones[i];
         }
     }
-    told->n = kept;
+    trace->n = kept;
     if (link->down.last != NULL) {
         tell_push(node, link, link->down.last);
     }

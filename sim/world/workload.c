@@ -217,8 +217,8 @@ static void begin(struct sim_lane *lane)
         return;
     }
     sim_oracle_calls(world->oracle, lane,
-                     &(struct sim_call){.kind = SIM_CALL_ACQUIRE,
-                                        .span_ms = request.wait_ms});
+                     &(struct sim_user_call){.kind = SIM_CALL_ACQUIRE,
+                                             .span_ms = request.wait_ms});
     if (lane->turn->is_blocking && sim_lane_is_alone(lane)) {
         struct hf_lock *lock = NULL;
         enum hf_status status =
@@ -245,7 +245,7 @@ static void extend(struct sim_lane *lane)
         ttl_ms = ttl_ms < other_ms ? other_ms : ttl_ms;
     }
     struct sim_oracle *oracle = lane->process->world->oracle;
-    struct sim_call call = {
+    struct sim_user_call call = {
         .kind = SIM_CALL_EXTEND, .lock = lane->lock, .span_ms = ttl_ms};
     struct hf_error error;
     sim_oracle_calls(oracle, lane, &call);
@@ -321,7 +321,7 @@ static void give_back(struct sim_lane *lane)
     end_belief(lane);
     sim_oracle_calls(
         lane->process->world->oracle, lane,
-        &(struct sim_call){.kind = SIM_CALL_RELEASE, .lock = lock});
+        &(struct sim_user_call){.kind = SIM_CALL_RELEASE, .lock = lock});
     return_lock(lane);
 }
 
@@ -388,7 +388,7 @@ static bool take_on(struct sim_lane *lane)
     lane->number = sim_oracle_begin(oracle, parcel.turn);
     sim_oracle_calls(
         oracle, lane,
-        &(struct sim_call){.kind = SIM_CALL_ADOPT, .text = parcel.text});
+        &(struct sim_user_call){.kind = SIM_CALL_ADOPT, .text = parcel.text});
     sim_process_open(process);
     enum hf_status status =
         hf_lock_adopt(process->client, &request, parcel.text, &lock, &error);

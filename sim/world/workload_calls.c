@@ -130,7 +130,7 @@ struct sight {
 static void see(const struct sight *sight, int name,
                 const struct hf_holder *holder, bool waits)
 {
-    sim_read_told(sight->oracle, sight->process, name, holder, waits);
+    sim_read_returned(sight->oracle, sight->process, name, holder, waits);
 }
 
 static void see_info(const struct sight *sight, int name,

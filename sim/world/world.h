@@ -36,7 +36,7 @@ struct sim_link;
 struct sim_fiber;
 struct sim_chunk;
 struct sim_lua;
-struct sim_told;
+struct sim_server_trace;
 struct sim_kept;
 struct sim_machine;
 
@@ -248,7 +248,7 @@ struct sim_node {
     bool was_replica;       /* … it restarts as a replica */
     char replid[41];
     struct sim_lua *lua;
-    struct sim_told *told; /* server_trace.c: pending notes; NULL: no trace */
+    struct sim_server_trace *server_trace; /* NULL: no trace */
 };
 
 /* Bytes have arrived: execute all complete requests. */
@@ -308,7 +308,7 @@ struct sim_link {
 /* net.c */
 
 /* A process connects: to the server that has the node's address when the first
- * packet arrives. The socket is told of the end. */
+ * packet arrives. The socket is notified of the end. */
 struct sim_link *sim_link_connect(struct sim_process *process, int node,
                                   struct hf_socket *socket);
 

@@ -20,7 +20,7 @@ static struct sim_lane *lane_of(enum who who)
 
 static void calls(enum who who, enum sim_call_kind kind, int64_t ms)
 {
-    struct sim_call call = {.kind = kind, .span_ms = ms};
+    struct sim_user_call call = {.kind = kind, .span_ms = ms};
     if (kind == SIM_CALL_EXTEND || kind == SIM_CALL_RELEASE) {
         call.lock = on.held[who];
     }

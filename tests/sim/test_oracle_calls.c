@@ -247,13 +247,13 @@ static void test_what_is_read(void **state)
     struct hf_holder holder = {.kind = HF_HOLDER_HOLDFAST,
                                .owner = "0123456789abcdef0123456789abcdef:p9"};
     scene(SIM_NETWORK, 1);
-    sim_read_told(on.world.oracle, P1, 0, &holder, false);
+    sim_read_returned(on.world.oracle, P1, 0, &holder, false);
     caught(SIM_READ, "which never asked for it");
 
     scene(SIM_NETWORK, 1);
-    sim_read_told(on.world.oracle, P1, 0,
-                  &(struct hf_holder){.kind = HF_HOLDER_NONE, .fence = 9},
-                  false);
+    sim_read_returned(on.world.oracle, P1, 0,
+                      &(struct hf_holder){.kind = HF_HOLDER_NONE, .fence = 9},
+                      false);
     caught(SIM_READ, "told of fence 9");
 
     scene(SIM_NETWORK, 1);

@@ -114,7 +114,7 @@ static void is_busy(const char *owner)
     row(owner, 7, 100000);
     at(5000);
     sim_oracle_calls(on.world.oracle, lane,
-                     &(struct sim_call){.kind = SIM_CALL_ACQUIRE});
+                     &(struct sim_user_call){.kind = SIM_CALL_ACQUIRE});
     sim_oracle_answered(on.world.oracle, lane, HF_BUSY, NULL);
     done();
 }
