@@ -5,7 +5,10 @@
  * a release: the nodes that executed it, and those that refused it.
  * answer_judge.c compares the result of the call with these facts. */
 #include "oracle/answer.h"
+
 #include "oracle/calls.h"
+#include "oracle/chain.h"
+#include "oracle/residue.h"
 
 #include "redis/redis.h"
 

@@ -54,7 +54,16 @@ struct sim_answers {
     int64_t broken_ns[SIM_NAMES_MAX]; /* last BREAK at a node; 0: never */
 };
 
-/* answer_judge.c: the call has returned `status`. */
+/* Without calls. Owner: the oracle, which frees it with free(). */
+struct sim_answers *sim_answers_new(void);
+
+/* ---- answer_judge.c ------------------------------------------------------ */
+
+/* The state of a held lock became LOST: that may be so before the deadline that
+ * its user has seen only if no majority of the nodes has its owner. */
+void sim_answer_lost(struct sim_oracle *oracle, const struct sim_live *live);
+
+/* The call has returned `status`. */
 void sim_answer_judge(struct sim_oracle *oracle, const struct sim_asking *call,
                       enum hf_status status, const struct hf_lock *lock);
 

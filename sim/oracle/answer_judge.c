@@ -27,6 +27,7 @@
  * embedded store a paused process may be inside the gate: then the store is
  * well for no process. */
 #include "oracle/answer.h"
+#include "oracle/chain.h"
 #include "oracle/reach.h"
 
 #include "client/client.h"

@@ -5,7 +5,7 @@
  * begins, or begins again after its end: an ordinary renewal needs no
  * comparison. The comparison computes the deadlines of the other holders again,
  * since a clock that stood still has moved them. */
-#include "oracle/state.h"
+#include "oracle/beliefs.h"
 
 #include "oracle/calls.h"
 

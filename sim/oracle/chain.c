@@ -5,7 +5,7 @@
  * moment? Moments are counted in completions. An acquisition costs two binary
  * searches; no entry is ever removed. Source: the fenced mutex of Porcupine and
  * Jepsen, with the order known. */
-#include "oracle/state.h"
+#include "oracle/chain.h"
 
 #include "base/assert.h"
 

@@ -6,10 +6,14 @@
  * but the values that it grants then must be above the greatest that it had
  * before, or belong to the same owner. A counter that expired is treated in the
  * same way. */
-#include "oracle/state.h"
-
 #include "oracle/calls.h"
+#include "oracle/chain.h"
 #include "oracle/once.h"
+#include "oracle/order.h"
+#include "oracle/prompt.h"
+#include "oracle/residue.h"
+#include "oracle/spread.h"
+
 #include "redis/redis.h"
 
 #include "base/assert.h"

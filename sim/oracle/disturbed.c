@@ -4,8 +4,9 @@
  * story when it begins; most end when calm begins, at the latest. It reads from
  * the client whether a node votes. Both are conservative: a time may count as
  * disturbed though it is not, never the other way round. */
+#include "oracle/disturbed.h"
+
 #include "oracle/reach.h"
-#include "oracle/state.h"
 
 /* Blocked data is retransmitted at most this much after the block ends. */
 #define RETRANSMIT_NS INT64_C(200000000)

@@ -15,6 +15,10 @@ struct sim_owner {
     bool is_shared;
 };
 
+/* The owner "<32 hex digits>:p2:…" belongs to p2. @return the index of its
+ * process; -1: it belongs to no process of this world. */
+int sim_owner_process(const char *text, size_t len);
+
 /* Is the owner a holder of the name at the node, with `fence`? Then `left_ns`
  * is the rest of its lease, by the node's clock. */
 bool sim_memory_holds(const struct sim_oracle *oracle,

@@ -15,9 +15,17 @@
  * report; memory for a record of each turn. */
 #include "oracle/oracle.h"
 
+#include "oracle/answer.h"
+#include "oracle/beliefs.h"
 #include "oracle/calls.h"
+#include "oracle/chain.h"
+#include "oracle/disturbed.h"
 #include "oracle/once.h"
-#include "oracle/state.h"
+#include "oracle/order.h"
+#include "oracle/prompt.h"
+#include "oracle/residue.h"
+#include "oracle/risk.h"
+#include "oracle/spread.h"
 
 #include "base/assert.h"
 #include "client/lock_group.h"

@@ -34,7 +34,7 @@
  *           other, and no script deletes a plain lock before its expiry (one
  *           majority; nodes keep their data)
  *   PROMPT  while no fault is left, a free name reaches a waiter within round
- *           trips and back-off (sim_oracle_prompt_ns())
+ *           trips and back-off (prompt.h)
  *   SPREAD  a lock held through two renewals is at every node that could have
  *           been asked for it
  *   RISK    LOST is reported when the deadline passes, AT_RISK when half of
@@ -67,10 +67,5 @@ bool sim_rule_is_promised(enum sim_rule rule, enum sim_regime regime);
  *   Q    the lease of a place in a queue, min(ttl, 6 s)
  *   R    node_timeout + delay + 8 jitter */
 int64_t sim_oracle_bound_ns(const struct sim_story *story);
-
-/* PROMPT, as a time: the longest for which a name may be free while a waiter
- * is connected. The figures are the oracle's own, so that a change of the
- * library does not change them (prompt.c). */
-int64_t sim_oracle_prompt_ns(const struct sim_story *story);
 
 #endif

@@ -15,7 +15,10 @@
  * to an earlier grant.) If clocks differ, the order is that of the callbacks
  * "queued", and inversions are only counted. Each acquisition is compared with
  * the SIM_RECENT before it. */
-#include "oracle/state.h"
+#include "oracle/order.h"
+
+#include "oracle/chain.h"
+#include "oracle/ground_truth.h"
 
 #include "redis/redis.h"
 

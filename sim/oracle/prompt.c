@@ -21,8 +21,12 @@
  * In the embedded store the end of a process frees its locks, and a waiter's
  * heartbeat finds that: the time runs also during faults, unless a process is
  * paused, perhaps inside the gate, or the disk is full. */
+#include "oracle/prompt.h"
+
 #include "oracle/calls.h"
-#include "oracle/oracle.h"
+#include "oracle/disturbed.h"
+#include "oracle/ground_truth.h"
+#include "oracle/residue.h"
 
 #include "base/assert.h"
 #include "local/machine.h"

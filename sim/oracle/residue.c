@@ -18,7 +18,10 @@
  *   - for commands, which end with their turn;
  *   - for a lock that was handed on: requests of its first holder may still be
  *     in flight. */
-#include "oracle/state.h"
+#include "oracle/residue.h"
+
+#include "oracle/disturbed.h"
+#include "oracle/ground_truth.h"
 
 #include "local/machine.h"
 #include "redis/redis.h"

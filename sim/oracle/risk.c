@@ -15,7 +15,9 @@
  * resumes; so does one that waits at the gate of an embedded store, for
  * node_timeout at most. No call returns a lock of which a part is LOST, or a
  * remaining time that is too long. */
-#include "oracle/state.h"
+#include "oracle/risk.h"
+
+#include "oracle/disturbed.h"
 
 #include "client/lock_group.h"
 #include "core/lease.h"

@@ -4,7 +4,7 @@
  * little shows in the counts of a batch (`hfsim` prints them), and one that
  * promises too much as a breach. Cost: one look into the table a breach. */
 #include "oracle/oracle.h"
-#include "oracle/state.h"
+#include "oracle/order.h"
 
 #include "base/assert.h"
 

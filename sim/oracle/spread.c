@@ -11,7 +11,10 @@
  *     above it, and it is not more than 71 minutes ahead of the node's clock.
  *
  * Sharers are not checked: they are members of a group. */
-#include "oracle/state.h"
+#include "oracle/spread.h"
+
+#include "oracle/disturbed.h"
+#include "oracle/residue.h"
 
 #include "redis/redis.h"
 #include "world/node.h"

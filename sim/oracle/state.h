@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of the oracle. A chain is a sequence of fences: a name has one, and
- * so has each permit of a semaphore. The cost of a call does not grow with the
- * length of a run: history is kept in series that are sorted by their key. */
+/* The state of the oracle, for the files of this folder. The world reports to
+ * them (world/observer.h): oracle.c changes this state, and calls the rules,
+ * each with a header named as its file: chain.h, beliefs.h, spread.h … A chain
+ * is a sequence of fences: a name has one, and so has each permit of a
+ * semaphore. The cost of a call does not grow with the length of a run: history
+ * is kept in series that are sorted by their key.
+ *
+ * A time is the world's, unless its comment names another clock. The oracle
+ * owns all that it points to, except the world, turns, and the locks of parts,
+ * which belong to the client and live until sim_oracle_ended(). */
 #ifndef HF_SIM_ORACLE_STATE_H
 #define HF_SIM_ORACLE_STATE_H
 
@@ -155,6 +162,7 @@ struct sim_register {
 };
 
 struct sim_answers;
+
 /* RESIDUE: an owner whose ACQUIRE a node has executed. */
 struct sim_asker {
     uint64_t digest; /* 0: free */
@@ -216,123 +224,13 @@ struct sim_oracle {
     struct sim_calls *calls; /* calls.c; NULL: not needed so far */
 };
 
-/* rules.c: is a breach of `rule` at this moment a broken promise? */
+/* Is a breach of `rule` at this moment a broken promise (rules.c)? */
 bool sim_oracle_promises(const struct sim_oracle *oracle, enum sim_rule rule);
 
-/* chain.c */
-struct sim_chain *sim_oracle_chain(struct sim_oracle *oracle, const char *name,
-                                   size_t len);
-void sim_chain_free(struct sim_chain *chain);
-
-/* C1, C2. `part` of the turn was acquired. */
-void sim_chain_completed(struct sim_oracle *oracle, const struct sim_live *live,
-                         const struct sim_part *part);
-/* E1. The process of the turn has run. */
-void sim_part_look(struct sim_oracle *oracle, const struct sim_live *live,
-                   struct sim_part *part);
-
-/* beliefs.c. @return the deadline of the part's lock, by the world's clock;
- * HF_LONG_AGO.ns: it has none. */
+/* @return the deadline of the part's lock, by the world's clock;
+ * HF_LONG_AGO.ns: it has none (beliefs.c). */
 int64_t sim_part_until(const struct sim_oracle *oracle,
                        const struct sim_live *live,
                        const struct sim_part *part);
-
-/* C4, PERMITS. The holder's belief begins now … */
-void sim_beliefs_begin(struct sim_oracle *oracle, struct sim_live *live);
-/* … or its deadline may have changed. */
-void sim_beliefs_look(struct sim_oracle *oracle, struct sim_live *live);
-
-/* answer.c, answer_judge.c: ANSWER. The state of a held lock became LOST. */
-struct sim_answers *sim_answers_new(void);
-
-/* ANSWER: a lock may be LOST before the deadline that its user has seen only
- * if no majority of the nodes has its owner. */
-void sim_answer_lost(struct sim_oracle *oracle, const struct sim_live *live);
-
-/* disturbed.c. @return since when process and node are up, the node votes for
- * the process, and no fault touches the two; INT64_MAX: that is not so now. */
-int64_t sim_reach_since(struct sim_oracle *oracle, int process, unsigned node);
-/* @return since when the process runs without a pause; INT64_MAX: not now. */
-int64_t sim_reach_runs_since(struct sim_oracle *oracle, int process);
-/* The process has run: note which nodes vote for it. */
-void sim_reach_look(struct sim_oracle *oracle, int process);
-/* The longest delay of one message, without a fault. */
-int64_t sim_reach_way_ns(const struct sim_world *world);
-/* Is a lease of ttl_ms longer than six round trips? */
-bool sim_reach_is_fast(const struct sim_story *story, int64_t ttl_ms);
-
-/* ground_truth.c: the owner "<32 hex digits>:p2:…" belongs to p2. @return the
- * index of its process; -1: it belongs to no process of this world. */
-int sim_owner_process(const char *text, size_t len);
-
-/* residue.c: RESIDUE of releases. */
-void sim_owner_ran(struct sim_oracle *oracle, struct sim_chain *chain, int node,
-                   const struct sim_run *run);
-
-/* The turn is over: from now on its owners have to vanish from the nodes.
- * `is_released`: RELEASE returned; else it was given up. */
-void sim_owner_ended(struct sim_oracle *oracle, const struct sim_live *live,
-                     bool is_released);
-/* The turn ended: its owners that were not released before (the lock was handed
- * on, or the process crashed) are not checked. */
-void sim_owner_handed_on(struct sim_oracle *oracle,
-                         const struct sim_live *live);
-
-/* The node has lost data: it needs no check any more. */
-void sim_owner_forgot(struct sim_oracle *oracle, int node);
-
-/* Check the owners that have ended. */
-void sim_owner_look(struct sim_oracle *oracle);
-/* The owner in the lock key at a node; NULL: the name is free there. */
-const char *sim_owner_at(const struct sim_oracle *oracle,
-                         const struct sim_chain *chain, unsigned node,
-                         size_t *len);
-
-/* spread.c: SPREAD. */
-void sim_spread_begin(struct sim_oracle *oracle, struct sim_part *part);
-
-/* The process of the turn has run: a renewal that was confirmed since the last
- * look begins another round of the check. */
-void sim_spread_look(struct sim_oracle *oracle, const struct sim_live *live,
-                     struct sim_part *part);
-
-/* A node has executed a script of this name: note which parts have their owner
- * there now. */
-void sim_spread_ran(struct sim_oracle *oracle, const struct sim_chain *chain,
-                    int node);
-
-/* prompt.c: PROMPT. A turn began, was granted or released something, or a
- * process has run. */
-void sim_prompt_look(struct sim_oracle *oracle);
-
-/* A node has executed a script of `owner`: note owners that may not release.
- */
-void sim_prompt_ran(struct sim_oracle *oracle, const struct sim_chain *chain,
-                    int node, const struct sim_arg *owner);
-/* The turn does not hold its locks any longer. */
-void sim_prompt_left(struct sim_oracle *oracle, const struct sim_live *live);
-
-/* risk.c: RISK. */
-void sim_risk_begin(struct sim_oracle *oracle, const struct sim_live *live,
-                    struct sim_part *part);
-
-/* The process of the turn has run: were AT_RISK and LOST reported in time? */
-void sim_risk_look(struct sim_oracle *oracle, const struct sim_live *live,
-                   struct sim_part *part);
-
-/* order.c: FIFO. Are the clocks of all nodes equal? */
-bool sim_order_is_total(const struct sim_story *story);
-
-/* A node has executed a script: note where in the queue its owner stands, if
- * it does. */
-void sim_order_asked(struct sim_oracle *oracle, struct sim_chain *chain,
-                     int node, const struct sim_run *run);
-/* The counter of a node rose to this value. */
-void sim_order_moved(struct sim_oracle *oracle, struct sim_chain *chain,
-                     uint64_t counter, const struct sim_run *run);
-
-/* The part was acquired: compare its ticket with those served before. */
-void sim_order_served(struct sim_oracle *oracle, const struct sim_live *live,
-                      const struct sim_part *part);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "local/machine.h"
 #include "redis/redis.h"
+#include "world/net.h"
 #include "world/node.h"
 
 /* ---- The targets of a fault -------------------------------------------- */

@@ -2,8 +2,8 @@
 /* The replacement of src/io, the layer below the library, in the simulated
  * world. It implements the clock, the entropy and the connections of the
  * process whose fiber runs. All layers above are linked as shipped. */
+#include "world/net.h"
 #include "world/spin.h"
-#include "world/world.h"
 
 #include "local/machine.h"
 

@@ -17,7 +17,7 @@
  * twice that if it is shattered; an event is O(log n) of all. A silence adds an
  * event for each way of a link. A link that is made looks at all others, to
  * free those that are over. */
-#include "world/world.h"
+#include "world/net.h"
 
 #include "redis/redis.h"
 

@@ -2,6 +2,7 @@
 #include "world/node.h"
 
 #include "redis/redis.h"
+#include "world/net.h"
 
 #include "base/assert.h"
 #include "core/limits.h"

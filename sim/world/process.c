@@ -2,10 +2,9 @@
 /* A process: one client of the shipped library, and the loop around it that
  * every user of hf_client_process() writes. It is a fiber, so that it can also
  * block, and be paused in the middle of a call. */
-#include "world/world.h"
-
 #include "local/machine.h"
 #include "world/fiber.h"
+#include "world/workload.h"
 
 #include "base/assert.h"
 #include "client/close.h"

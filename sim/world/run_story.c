@@ -4,9 +4,10 @@
 #include "local/machine.h"
 #include "redis/redis.h"
 #include "world/faults.h"
+#include "world/net.h"
 #include "world/node.h"
 #include "world/spin.h"
-#include "world/world.h"
+#include "world/workload.h"
 
 #include "base/assert.h"
 

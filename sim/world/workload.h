@@ -1,12 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The workload of a process is its lanes: each makes one turn of the story
- * after the other, as one user of the process would. world.h has the struct,
- * and the functions for all lanes of a process (sim_lanes_run()); here are
- * those that the files of the workload share. */
+ * after the other, as one user of the process would. world.h has the struct.
+ */
 #ifndef HF_SIM_WORKLOAD_H
 #define HF_SIM_WORKLOAD_H
 
 #include "world/world.h"
+
+/* ---- All lanes of a process ---------------------------------------------- */
+
+/* From inside its fiber: run the turns of a process. @return when the next
+ * step is due, in the world's time. */
+int64_t sim_lanes_run(struct sim_process *process);
+
+/* The process crashes: end its turns for the oracle. */
+void sim_lanes_crash(struct sim_process *process);
+
+/* Does no turn of the process need a client now? */
+bool sim_lanes_are_idle(const struct sim_process *process);
+
+/* Has the story no further turn for the process? */
+bool sim_lanes_are_over(const struct sim_process *process);
+
+/* The library's on_state callback of the process. */
+void sim_lanes_changed(struct sim_process *process, struct hf_lock *lock,
+                       int state);
+
+/* ---- One lane ------------------------------------------------------------ */
 
 /* The first name of the turn. */
 static inline int sim_turn_first_name(const struct sim_turn *turn)

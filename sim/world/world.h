@@ -305,34 +305,6 @@ struct sim_link {
     uint64_t down_read; /* … and that the process has read */
 };
 
-/* net.c */
-
-/* A process connects: to the server that has the node's address when the first
- * packet arrives. The socket is notified of the end. */
-struct sim_link *sim_link_connect(struct sim_process *process, int node,
-                                  struct hf_socket *socket);
-
-/* The process sends bytes, which are copied. */
-void sim_link_write(struct sim_link *link, const char *data, size_t len);
-void sim_link_close(struct sim_link *link); /* by the process */
-void sim_link_reply(struct sim_link *link); /* send the server's replies */
-
-/* The network breaks the connection: each side gets the end after its own
- * delay. `by_node`: the server has ended, and its session is gone at once. */
-void sim_link_cut(struct sim_link *link, bool by_node);
-
-/* The same for all links between these two; below 0: any process, any node. */
-void sim_links_cut(struct sim_world *world, int process, int node,
-                   bool by_node);
-/* All bytes that the process sends, and those in flight, arrive at `until_ns`
- * or later; at `end_ns` the connection ends for the process. */
-void sim_links_delay_after_close(struct sim_world *world, int process, int node,
-                                 int64_t end_ns, int64_t until_ns);
-void sim_links_heal(struct sim_world *world); /* late bytes arrive soon */
-
-/* At the end of the world. */
-void sim_links_free(struct sim_world *world);
-
 /* ---- The world --------------------------------------------------------- */
 
 /* The faults on the path between a process and a node. */
@@ -364,22 +336,6 @@ struct sim_world {
     bool is_calm;
     bool is_ending; /* each lane closes its client and returns */
 };
-
-/* workload.c: run the turns of a process. @return when the next step is due. */
-int64_t sim_lanes_run(struct sim_process *process);
-
-/* The process crashes: end its turns for the oracle. */
-void sim_lanes_crash(struct sim_process *process);
-
-/* Does no turn of the process need a client now? */
-bool sim_lanes_are_idle(const struct sim_process *process);
-
-/* Has the story no further turn for the process? */
-bool sim_lanes_are_over(const struct sim_process *process);
-
-/* The library's on_state callback of the process. */
-void sim_lanes_changed(struct sim_process *process, struct hf_lock *lock,
-                       int state);
 
 /* Memory that is freed at the end of the world at the latest. */
 void *sim_world_keep(struct sim_world *world, size_t size);

@@ -4,6 +4,8 @@
  * it. */
 #include "oracle_scene.h"
 
+#include "oracle/prompt.h"
+
 /* All nodes are up, and vote for all processes. */
 static void connected(unsigned n_nodes)
 {
