@@ -214,7 +214,7 @@ void svg_model_make(struct svg_model *model, const struct sim_picture *picture,
     svg_extent_make(model, picture, story);
 }
 
-void svg_model_free(struct svg_model *model)
+void svg_model_fini(struct svg_model *model)
 {
     free(model->holds);
     free(model->spans);

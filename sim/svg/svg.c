@@ -90,6 +90,6 @@ void sim_picture_draw(const struct sim_picture *picture,
     svg_draw_writes(page);
     svg_draw_legend(page);
     fputs("</svg>\n", out);
-    svg_model_free(&page->model);
+    svg_model_fini(&page->model);
     free(page);
 }

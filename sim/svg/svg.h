@@ -94,7 +94,7 @@ void svg_model_make(struct svg_model *model, const struct sim_picture *picture,
                     const struct sim_story *story);
 
 /* Free what the model owns, not the struct. */
-void svg_model_free(struct svg_model *model);
+void svg_model_fini(struct svg_model *model);
 
 /* Add a span; borrowed until the next one is added. */
 struct svg_span *svg_model_add(struct svg_model *model, enum svg_kind kind,

@@ -205,7 +205,7 @@ static void declare(struct sim_node *node)
     sim_redis_free(redis);
 }
 
-void sim_node_start(struct sim_node *node, struct sim_lua *lua)
+void sim_node_init(struct sim_node *node, struct sim_lua *lua)
 {
     node->lua = lua;
     node->wall_ns = node->world->story->node_wall_ns[node->index];
@@ -218,7 +218,7 @@ void sim_node_start(struct sim_node *node, struct sim_lua *lua)
     sim_redis_set_clock(node->redis, wall_us(node));
 }
 
-void sim_node_free(struct sim_node *node)
+void sim_node_fini(struct sim_node *node)
 {
     sim_redis_free(node->redis);
     sim_redis_free(node->old);

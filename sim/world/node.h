@@ -16,10 +16,10 @@ enum sim_return {
 
 /* Create the server at the beginning of the world, with an empty store that
  * was declared complete. `lua` is shared. */
-void sim_node_start(struct sim_node *node, struct sim_lua *lua);
+void sim_node_init(struct sim_node *node, struct sim_lua *lua);
 
 /* Free the servers, and the images of their data. */
-void sim_node_free(struct sim_node *node);
+void sim_node_fini(struct sim_node *node);
 
 /* Stop the server now; start it at `back_ns` with this data. */
 void sim_node_restart(struct sim_node *node, int64_t back_ns,

@@ -106,7 +106,7 @@ static void set_up(struct sim_world *world)
         struct sim_node *node = &world->nodes[i];
         node->world = world;
         node->index = (int)i;
-        sim_node_start(node, world->lua);
+        sim_node_init(node, world->lua);
     }
     for (unsigned i = 0; i < story->n_processes; i++) {
         struct sim_process *process = &world->processes[i];
@@ -132,7 +132,7 @@ static void tear_down(struct sim_world *world)
     sim_links_free(world);
     sim_machine_free(world->machine);
     for (unsigned i = 0; i < world->story->n_nodes; i++) {
-        sim_node_free(&world->nodes[i]);
+        sim_node_fini(&world->nodes[i]);
     }
     sim_world_fini(world);
 }
