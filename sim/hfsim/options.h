@@ -11,11 +11,11 @@
 #define SIM_EXPECT_WELL (-1)
 
 struct sim_options {
-    uint64_t first, last;
-    bool is_many;
-    int regime; /* < 0: drawn */
-    unsigned n_jobs;
-    int64_t limit_s;
+    uint64_t first, last; /* seeds, both included */
+    bool is_many;         /* --seeds, or the default; not --seed */
+    int regime;           /* < 0: drawn */
+    unsigned n_jobs;      /* worker processes */
+    int64_t limit_s;      /* no new seed starts after this time; 0: no limit */
     bool traces, shrinks, is_outside, is_bench;
     bool is_rare;      /* fail if a rare state is not reached */
     bool is_terse;     /* neither shrink nor list states not reached */
@@ -28,7 +28,8 @@ struct sim_options {
     int n_files;
 };
 
-/* @return false: an option is wrong, and that was reported. */
+/* Set all members; texts are borrowed from `argv`. @return false: an option is
+ * wrong, and that was reported. */
 bool sim_options_read(struct sim_options *options, int argc, char **argv);
 
 /* A file as a string; the caller frees it. NULL: the error was reported. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state shared by the files of the simulated machine. */
+/* The state shared by the files of the simulated machine (machine.h). A
+ * replaced system call asks sim_task_running() first: NULL means that it is the
+ * simulator's own call, which is passed on. Else sim_task_call() comes before
+ * its effect. Times are the world's, unless a comment says otherwise. */
 #ifndef HF_SIM_MACHINE_PARTS_H
 #define HF_SIM_MACHINE_PARTS_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A call of the library that is under way, and what the nodes have executed
- * since it began. */
+ * since it began. The world's reports are sim_oracle_calls(),
+ * sim_oracle_executed() and sim_oracle_answered() (world/observer.h). */
 #ifndef HF_SIM_ORACLE_ANSWER_H
 #define HF_SIM_ORACLE_ANSWER_H
 

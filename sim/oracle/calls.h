@@ -12,6 +12,8 @@
 #include <holdfast/holdfast.h>
 
 struct sim_calls;
+
+/* sim_calls_of() makes it. NULL is ignored. */
 void sim_calls_free(struct sim_calls *calls);
 
 /* ---- RESERVE ------------------------------------------------------------- */
@@ -109,7 +111,7 @@ struct sim_calls {
     struct sim_foreign_belief beliefs[SIM_PROCESSES_MAX][SIM_LANES_MAX];
 };
 
-/* That of the oracle; allocated at its first use. */
+/* That of the oracle, which owns it; allocated at its first use. Never NULL. */
 struct sim_calls *sim_calls_of(struct sim_oracle *oracle);
 
 /* @return the name's number: 0 for "lock:a" and "lock:a#0"; -1: none. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state of a lock in the memory of the nodes: the ground truth to which
- * results of the library are compared (answer.c). */
+ * results of the library are compared (answer.c). `node` is an index from 0; of
+ * an embedded store it is 0, and its table is read. */
 #ifndef HF_SIM_ORACLE_GROUND_TRUTH_H
 #define HF_SIM_ORACLE_GROUND_TRUTH_H
 

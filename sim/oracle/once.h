@@ -60,8 +60,11 @@ struct sim_once {
     size_t n, cap;
 };
 
-/* @return the state of --once, allocated at its first use. */
+/* @return the state of --once, allocated at its first use. Never NULL. Owner:
+ * the oracle. */
 struct sim_once *sim_once_of(struct sim_oracle *oracle);
+
+/* NULL is ignored. */
 void sim_once_free(struct sim_once *once);
 
 /* A node has executed a script; it has sent its replies; the process has read

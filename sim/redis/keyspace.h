@@ -5,7 +5,18 @@
  *
  * Keys expire as in Redis: `now_ms` is the time when the command began, or the
  * script around it; an expired key is removed when it is looked up. Memory is
- * reused, so that a cycle of lock and unlock allocates nothing. */
+ * reused, so that a cycle of lock and unlock allocates nothing.
+ *
+ *     struct sim_keyspace space;
+ *     sim_keyspace_init(&space);
+ *     space.now_ms = …;                                before each command
+ *     key = sim_keyspace_find(&space, name, len);      NULL: add one
+ *     sim_hash_set(&space, key, …); …                  of the key's own type
+ *     sim_keyspace_fini(&space);
+ *
+ * Keys, items and texts belong to the keyspace, and are borrowed until its next
+ * call that changes that key. Names and texts are copied. It aborts without
+ * memory. */
 #ifndef SIM_REDIS_KEYSPACE_H
 #define SIM_REDIS_KEYSPACE_H
 

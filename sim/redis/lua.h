@@ -3,7 +3,8 @@
  *
  * The bottom of Lua's stack has the values for every run: the handler of
  * errors, KEYS and ARGV. Runs share the two tables, so a script must not write
- * to them; none of Holdfast's does. */
+ * to them; none of Holdfast's does. lua.c makes and frees struct sim_lua
+ * (sim_lua_new(), redis.h); script.c compiles and runs scripts in it. */
 #ifndef SIM_REDIS_LUA_H
 #define SIM_REDIS_LUA_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state shared by draw_faults.c and plots.c while they draw. */
+/* The state shared by draw_faults.c and plots.c while they draw: draw_faults.c
+ * makes the plan and adds single faults, then sim_plots_add() those that belong
+ * together. A change of the draws, or of their order, gives each seed another
+ * story, though not another run to a story that is written down. */
 #ifndef HF_SIM_STORY_PLAN_H
 #define HF_SIM_STORY_PLAN_H
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads one line of a story, word by word. A function that returns false has
- * written the reason to `why`. */
+/* Reads one line of a story, word by word, each of which is cut off with a NUL:
+ * the line must be writable. A function that returns false has written the
+ * reason to `why`, and the line is not read further. Words are borrowed from
+ * the line. */
 #ifndef HF_SIM_STORY_READER_H
 #define HF_SIM_STORY_READER_H
 
@@ -13,8 +15,8 @@ struct sim_reader {
     struct sim_story *story;
     char *rest;    /* of the line */
     unsigned line; /* its number; 0: the error is in no single line */
-    char *why;
-    size_t size;
+    char *why;     /* the caller's, for an error … */
+    size_t size;   /* … of so many bytes, with its NUL */
 };
 
 /** Write the line's number and this text to `why`. @return false. */

@@ -7,7 +7,10 @@
  *
  * From top to bottom: faults, the guarded register, processes, nodes; time runs
  * to the right. Positions are whole tenths of a pixel, so that the same notes
- * give the same bytes with any compiler. */
+ * give the same bytes with any compiler. svg.c makes one page and calls
+ * the functions in the order of this header; x, y, widths and heights are
+ * tenths of a pixel, processes, lanes, nodes and names are indexes from 0 (-1:
+ * none). */
 #ifndef HF_SIM_SVG_H
 #define HF_SIM_SVG_H
 

@@ -9,10 +9,11 @@
 
 #include "world/world.h"
 
-/* Put all faults of the story into the heap. */
+/* Put all faults of the story into the heap: once, at time 0, when processes
+ * and nodes exist. */
 void sim_faults_plan(struct sim_world *world);
 
-/* End all faults now. */
+/* End all faults now: the caller reports the calm to the oracle. */
 void sim_faults_end(struct sim_world *world);
 
 #endif

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Servers: their faults, and how they execute the bytes that arrive. */
+/* Servers: their faults, and how they execute the bytes that arrive.
+ *
+ *     sim_node_init(node, lua);         once; the server is up, and empty
+ *     sim_node_execute(…)               bytes of a link have arrived
+ *     sim_node_restart(…), …            faults, which take effect at once
+ *     sim_node_fini(node);
+ *
+ * Times are the world's, in nanoseconds. `age_ns` goes back to data that
+ * sim_node_remember() saved: the latest that is old enough; none: empty. */
 #ifndef HF_SIM_NODE_H
 #define HF_SIM_NODE_H
 
@@ -15,10 +23,10 @@ enum sim_return {
 };
 
 /* Create the server at the beginning of the world, with an empty store that
- * was declared complete. `lua` is shared. */
+ * was declared complete. `lua` is shared, and outlives the node. */
 void sim_node_init(struct sim_node *node, struct sim_lua *lua);
 
-/* Free the servers, and the images of their data. */
+/* Free its servers, and the images of their data. */
 void sim_node_fini(struct sim_node *node);
 
 /* Stop the server now; start it at `back_ns` with this data. */
@@ -64,7 +72,8 @@ void sim_node_jump(struct sim_node *node, int64_t by_ns);
  * request.) */
 void sim_node_tick(struct sim_node *node);
 
-/* Execute a command of another library. `reply` is its reply, cut to `size`. */
+/* Execute a command of another library: `len` bytes of RESP. Its reply, also
+ * RESP, goes to `reply`, cut to `size` bytes with its NUL. */
 void sim_node_ask(struct sim_node *node, const char *command, size_t len,
                   char *reply, size_t size);
 

@@ -3,7 +3,23 @@
  * and scripts; the oracle returns one verdict for the run. oracle/ implements
  * all of it, and reads the world's state; the world includes no other header of
  * the oracle. Reports about a process are made from its fiber, those about a
- * node while it executes a script. */
+ * node while it executes a script.
+ *
+ *     oracle = sim_oracle_new(world);          first of all, in an empty world
+ *     turn = sim_oracle_begin(oracle, …);      a turn; then
+ *     sim_oracle_given_up(oracle, turn);         it acquired nothing, or
+ *     sim_oracle_held(oracle, turn, lock);       it holds the lock, until
+ *     sim_oracle_ended(oracle, turn);
+ *     sim_oracle_look(oracle, process);        after each run of a process
+ *     sim_oracle_calm(oracle);                 the last fault is over
+ *     sim_oracle_finish(oracle);               after the last event, if the
+ *                                              verdict is not broken
+ *     *sim_oracle_verdict(oracle)              at any time
+ *     sim_oracle_free(oracle);
+ *
+ * Processes, nodes, lanes and names are indexes from 0, turns are numbers from
+ * 1. Times are the world's, in nanoseconds, unless a comment says otherwise.
+ * All arguments are borrowed for the call, except a lock that is held. */
 #ifndef HF_SIM_WORLD_OBSERVER_H
 #define HF_SIM_WORLD_OBSERVER_H
 
@@ -48,11 +64,13 @@ struct sim_lane;
 struct hf_lock;
 struct hf_holder;
 
+/* Zeroed until something happens. The counts are of the whole run. */
 struct sim_verdict {
-    bool is_broken; /* a promised guarantee is broken; the run ends there */
+    bool is_broken; /* a promised guarantee is broken; the run ends there.
+                       The next three members are only valid then */
     enum sim_rule rule;
-    char text[240];
-    int64_t at_ns;
+    char text[240]; /* what was broken, in one line, with its NUL */
+    int64_t at_ns;  /* when */
     uint64_t n_breaches[SIM_RULES]; /* promised or not */
     uint64_t n_grants;              /* acquisitions that completed */
     uint64_t n_begun, n_given_up, n_renewals, n_adoptions, n_losses;
@@ -108,9 +126,7 @@ void sim_oracle_look_at_time(struct sim_oracle *oracle, uint64_t turn);
 void sim_oracle_look(struct sim_oracle *oracle, int process);
 
 /* Node `node` has executed a script (redis/redis.h); its memory contains the
- * result. */
-
-/* A server has executed a script: the rules about counters and owners. */
+ * result: the rules about counters and owners. */
 void sim_oracle_node(struct sim_oracle *oracle, int node,
                      const struct sim_run *run);
 
@@ -119,12 +135,14 @@ void sim_oracle_node(struct sim_oracle *oracle, int node,
  * process has read from the link. */
 void sim_oracle_script(struct sim_oracle *oracle, const struct sim_link *link,
                        const struct sim_run *run);
+void sim_oracle_wrote(struct sim_oracle *oracle, const struct sim_link *link);
+void sim_oracle_read(struct sim_oracle *oracle, const struct sim_link *link);
+
 /* A request of the client to the embedded store (sim_oracle_node() is for
  * scripts that servers executed). */
 void sim_oracle_asked(struct sim_oracle *oracle, int node,
                       const struct sim_run *run);
-void sim_oracle_wrote(struct sim_oracle *oracle, const struct sim_link *link);
-void sim_oracle_read(struct sim_oracle *oracle, const struct sim_link *link);
+
 /* The embedded store has committed a transaction (local/transactions.c): the
  * counter of the name and its owner; the name does not exist; the owner is in
  * the queue, or (not `is_queued`) is a holder. */

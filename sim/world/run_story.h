@@ -9,7 +9,9 @@
 #include "world/observer.h"
 #include "world/trace.h"
 
-/* Run a story from its beginning to its end, or to the first broken promise. */
+/* Run a story from its beginning to its end, or to the first broken promise.
+ * `trace` gets each note (trace.h); NULL: none. `out` is a copy of the verdict:
+ * nothing of it is to be freed. One run at a time in a process. */
 void sim_run(const struct sim_story *story, sim_trace_fn *trace,
              void *trace_user, struct sim_verdict *out);
 

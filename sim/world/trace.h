@@ -52,6 +52,8 @@ enum sim_note_kind {
                            above; result */
 };
 
+/* Times are the world's. Processes, lanes, nodes and names are indexes from 0.
+ * Members that a kind does not name are not to be read. */
 struct sim_note {
     enum sim_note_kind kind;
     int64_t at_ns;

@@ -34,7 +34,8 @@ static inline int sim_turn_first_name(const struct sim_turn *turn)
     return __builtin_ctz(turn->names | 1U << SIM_NAMES_MAX);
 }
 
-/* One step of its writes: a read, or the write that follows it. */
+/* One step of its writes (guarded_write.c): a read, or the write that follows
+ * it. Only while the lane holds its lock. */
 void sim_lane_write(struct sim_lane *lane);
 
 /* Has the lane read a value that it will write at its next step? */

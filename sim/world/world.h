@@ -12,7 +12,12 @@
  *
  * One thread, one heap of events, no clock but `now_ns`, no randomness but the
  * story's. A time is the world's, in nanoseconds, unless a comment says
- * otherwise; every process and every node has a clock of its own. */
+ * otherwise; every process and every node has a clock of its own. Processes,
+ * nodes, lanes and names are indexes from 0; a trace shows them from 1.
+ *
+ * run_story.c owns the world, which owns all that its members point to except
+ * `story` and `trace_user`. Functions of processes, hosts and events are here;
+ * those of nodes are in node.h, of links in net.h, of lanes in workload.h. */
 #ifndef HF_SIM_WORLD_H
 #define HF_SIM_WORLD_H
 
@@ -112,8 +117,8 @@ struct sim_lane {
 struct sim_parcel {
     bool is_full;
     char text[512];
-    const struct sim_turn *turn;
-    uint64_t number;
+    const struct sim_turn *turn; /* of the lane that handed it over … */
+    uint64_t number;             /* … and that turn's number at the oracle */
 };
 
 struct sim_process {
@@ -337,13 +342,15 @@ struct sim_world {
     bool is_ending; /* each lane closes its client and returns */
 };
 
-/* Memory that is freed at the end of the world at the latest. */
+/* Memory, not zeroed, that is freed at the end of the world at the latest.
+ * Aborts without memory. */
 void *sim_world_keep(struct sim_world *world, size_t size);
 
 /* Free such memory before the end. */
 void sim_world_forget(struct sim_world *world, void *memory);
 
-/* Add an event. @return its order. */
+/* Add an event, now or later. `object` must live until it fires. @return its
+ * order. */
 uint64_t sim_world_at(struct sim_world *world, int64_t at_ns,
                       sim_event_fn *fire, void *object, uint64_t arg);
 
