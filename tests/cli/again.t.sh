@@ -29,13 +29,13 @@ all_end() {
 }
 at_exit all_end
 
-stand() { # NAME [OPTION...]: sets $stood
+campaign() { # NAME [OPTION...]: sets $candidate
     local who=$1
     shift
     holdfast run --again -t 5s --status-fd 9 "$@" seat -- "$W/lead" \
         "$who" "$W" 9>>"$W/events.$who" 2>>"$W/err.$who" &
-    stood=$!
-    pids+=("$stood")
+    candidate=$!
+    pids+=("$candidate")
 }
 leads() { # NAME: is the last one to have begun
     [ "$(tail -n 1 "$W/led")" != "$before" ] &&
@@ -60,11 +60,11 @@ election() { # URL TITLE
     export HOLDFAST_URL=$1
     rm -f "$W"/led "$W"/events.* "$W"/err.* "$W"/out.*
     before=''
-    stand A
-    first=$stood
+    campaign A
+    first=$candidate
     ok "$title: one leads" wait_until 10 leads A
-    stand B
-    second=$stood
+    campaign B
+    second=$candidate
     ok "$title: the other waits" wait_until 10 queued B 1
     vote_out A
     ok "$title: when the command ends, the waiter is next" \
@@ -324,7 +324,7 @@ ok "lost early: a pause of 1 to 2 s ($gap ms)" test "$gap" -ge 1000
 rm -f "$W"/led "$W"/events.*
 before=''
 # Time for a loaded machine to end the command before the wrapper must.
-stand C --kill-grace 1s
+campaign C --kill-grace 1s
 ok 'outage: leads' wait_until 10 leads C
 before=$(tail -n 1 "$W/led")
 server_kill one
@@ -333,8 +333,8 @@ ok 'outage: which is said' \
     wait_until 10 grep -q 'could not be kept .*the command was ended' "$W/err.C"
 server_restart one
 ok 'outage: leads again when the store is back' wait_until 20 leads C
-kill -TERM "$stood"
-wait "$stood"
+kill -TERM "$candidate"
+wait "$candidate"
 is $? 143 'outage: and ends'
 
 # ---- At a terminal, where Ctrl-C reaches the command alone

@@ -11,7 +11,7 @@ export HOLDFAST_URL="${SERVER_URL[one]}?max_ttl=1m"
 servers_declare "$HOLDFAST_URL"
 holdfast acquire -t 50s job >"$W/log"
 holdfast acquire -t 50s -s read >"$W/log"
-server_cli one set lock:stranger another px 50000 >"$W/log"
+server_cli one set lock:foreign another px 50000 >"$W/log"
 server_clock one -7200
 
 for name in job read; do
@@ -25,6 +25,6 @@ for name in job read; do
 done
 capture timeout 60 holdfast break -w 20s job
 is "$code" 75 '-w below max_ttl: not begun'
-capture timeout 60 holdfast break -w 2m stranger
+capture timeout 60 holdfast break -w 2m foreign
 is "$code" 75 "another library's lock: not begun, since it may be as long"
 finish

@@ -83,7 +83,7 @@ refused() { # CODE LIKE TITLE
     like "$out" "$2" "$3: listed"
     unlike "$out" ': declared' "$3: nothing is declared"
 }
-server_cli one set lock:foreign stranger px 60000 >"$W/log"
+server_cli one set lock:foreign another px 60000 >"$W/log"
 refused 75 '1 lock is held \("foreign"\)' 'a key of another library'
 server_cli one del lock:foreign >"$W/log"
 server_cli one hset lock:hash field 1 >"$W/log"

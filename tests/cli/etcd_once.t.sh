@@ -59,8 +59,8 @@ once_faults 3
 
 # ---- What is left --------------------------------------------------------------------------
 
-is_brief_gone() { [ -z "$(keys 'lock:brief')" ]; }
-ok 'a mark is removed when its lease ends' wait_until 60 is_brief_gone
+is_mark_removed() { [ -z "$(keys 'lock:brief')" ]; }
+ok 'a mark is removed when its lease ends' wait_until 60 is_mark_removed
 # A mark is of one lease, also one that has replaced another.
 unbound=''
 while read -r key; do

@@ -112,7 +112,7 @@ says 69 "$refused hostname mismatch: write a host that the certificate names" \
 # ---- Client certificates ------------------------------------------------------------
 
 tls_issue client
-tls_issue stranger 2 DNS:stranger other
+tls_issue untrusted 2 DNS:untrusted other
 ETCD_CTL=(--cert "$tls/client.crt" --key "$tls/client.key")
 restarts 'a server that wants client certificates' --client-cert-auth \
     --trusted-ca-file "$tls/ca.crt"
@@ -130,7 +130,7 @@ capture timeout 60 holdfast run -n -u "$ETCD_URL?$trust" job -- echo ran
 like "$code:$out$err" "^69:holdfast: job: $server .*name tls_cert and tls_key(: [a-z0-9 ]*certificate[a-z ]*)?\$" \
     'no client certificate'
 capture timeout 60 holdfast run -n \
-    -u "$ETCD_URL?$trust&tls_cert=$tls/stranger.crt&tls_key=$tls/stranger.key" \
+    -u "$ETCD_URL?$trust&tls_cert=$tls/untrusted.crt&tls_key=$tls/untrusted.key" \
     job -- echo ran
 like "$code:$out$err" "^69:holdfast: job: $server TLS: the server refuses the certificate of tls_cert: " \
     'a client certificate of another authority'

@@ -187,13 +187,13 @@ like "$out" "${SERVER_SOCK[s3]} +(down|connecting)" \
     'three nodes: the state of the third'
 # It comes back without data: it shows another holder, or none.
 server_restart s3
-each_for_itself() {
+third_is_quarantined() {
     out=$(holdfast ls job)
     [[ $out =~ nodes\ 1,\ 2\ of\ 3\ .*held\ by ]] &&
         [[ $out =~ ${SERVER_SOCK[s3]}\ .*\(quarantined ]]
 }
 ok 'three nodes: the third answers, and does not count' \
-    wait_until 10 each_for_itself
+    wait_until 10 third_is_quarantined
 is "$(holdfast ls --json job | jq '.nodes | length')" 3 \
     'three nodes: JSON has each of them'
 end_runs

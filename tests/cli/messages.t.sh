@@ -67,7 +67,7 @@ like "$err" '^holdfast: help: one command at a time' 'help a b'
 capture holdfast run -u redis://127.0.0.1:7001,127.0.0.1:7001,127.0.0.1:7002 a -- true
 like "$code:$err" '^78:.* 127\.0\.0\.1:7001 is given twice' 'a server twice: with its port'
 server_start one
-server_cli one set lock:foreign stranger >"$W/log"
+server_cli one set lock:foreign another >"$W/log"
 capture holdfast break -u "${SERVER_URL[one]}?quarantine=off" foreign
 like "$code:$err" '^75:.*without expiry: only with --now$' 'a key without expiry'
 mkdir "$W/bin"

@@ -242,7 +242,7 @@ refused 78 'the option file asks for TLS: write mysqls://, and leave that out' \
 # ---- Client certificates, and servers that demand TLS ---------------------------------
 
 tls_issue client
-tls_issue stranger 2 DNS:stranger other
+tls_issue untrusted 2 DNS:untrusted other
 other="mysqls://other:secret@$server/?$trust&quarantine=off"
 denied="Access denied for user 'other'@'127.0.0.1' (using password: YES)"
 gives 0 'a client certificate' \
@@ -252,7 +252,7 @@ gives 0 'named: a client certificate' \
 refused 77 "$denied" 'no client certificate' "$other"
 refused 69 'the server closed the connection at the login; does it trust the certificate of tls_cert?' \
     'a client certificate of another authority' \
-    "$other&tls_cert=$tls/stranger.crt&tls_key=$tls/stranger.key"
+    "$other&tls_cert=$tls/untrusted.crt&tls_key=$tls/untrusted.key"
 chmod 644 "$tls/client.key"
 refused 78 "tls_key $tls/client.key: all users may read or write it; chmod o= it" \
     'an exposed key' "$other&tls_cert=$tls/client.crt&tls_key=$tls/client.key" -u:

@@ -93,16 +93,16 @@ reserved() { # URL TITLE
     gives 0 "$title: frees it" run -n -p 1 rate -- true
 }
 
-crowd() { # URL TITLE N
+contenders() { # URL TITLE N
     local title=$2 n=$3 who i pid waits=()
     export HOLDFAST_URL=$1
-    rm -rf "$W/crowd"
-    mkdir "$W/crowd"
+    rm -rf "$W/contenders"
+    mkdir "$W/contenders"
     for who in 1 2 3 4 5 6; do
         (
             for i in 1 2 3 4 5; do
-                holdfast run -w 60 -p "$n" crowd -- "$W/work" "$W/crowd" "$n" ||
-                    exit 1
+                holdfast run -w 60 -p "$n" pool -- \
+                    "$W/work" "$W/contenders" "$n" || exit 1
             done
         ) &
         waits+=($!)
@@ -111,11 +111,11 @@ crowd() { # URL TITLE N
         wait "$pid"
         is $? 0 "$title: one of six is served five times"
     done
-    is "$(wc -l <"$W/crowd/done")" 30 "$title: all have run"
-    is "$(cat "$W/crowd/wrong" 2>/dev/null)" '' \
+    is "$(wc -l <"$W/contenders/done")" 30 "$title: all have run"
+    is "$(cat "$W/contenders/wrong" 2>/dev/null)" '' \
         "$title: never more than $n, a slot each, fences that rise"
     ok "$title: and the slots were used" \
-        test "$(sort -u "$W/crowd/done" | wc -l)" = "$n"
+        test "$(sort -u "$W/contenders/done" | wc -l)" = "$n"
 }
 
 # HOLDFAST_SLOT is set only for a permit.
@@ -161,7 +161,7 @@ for store in "local://$W/store embedded" \
     url=${url//%/ }
     of_two "$url" "${store#* }"
     reserved "$url" "${store#* }"
-    crowd "$url" "${store#* }" 2
+    contenders "$url" "${store#* }" 2
 done
 of_many "${SERVER_URL[one]}$query"
 finish

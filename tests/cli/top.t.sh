@@ -237,11 +237,11 @@ S
 done
 
 # Locks that appear and disappear are shown.
-come() {
+hold_newcomer() {
     exec holdfast run newcomer -- sh -c 'until [ -e "$0" ]; do :; done' \
         "$W/go" 2>/dev/null
 }
-when_up come
+when_up hold_newcomer
 top 'a holder comes, and goes' 'holdfast top --interval 100ms' <<S
 drawn 4 names
 touch $W/up

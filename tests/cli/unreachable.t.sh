@@ -259,10 +259,10 @@ HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off"
 holdfast run -t 1s y -- sh -c 'echo $$ >$0; exec sleep 300' "$W/y" 2>"$W/err" &
 holder=$!
 wait_until 10 test -s "$W/y"
-server_cli one set lock:y stranger PX 60000 >/dev/null
+server_cli one set lock:y foreign PX 60000 >/dev/null
 wait $holder
 is $? 76 'taken from under us: 76'
-is "$(server_cli one get lock:y)" stranger 'and left to the new holder'
+is "$(server_cli one get lock:y)" foreign 'and left to the new holder'
 capture holdfast run -n y -- true
 is "$code" 75 'a foreign holder is respected'
 server_cli one del lock:y >/dev/null
