@@ -160,7 +160,7 @@ static int acquire_lock(struct cli_keeper *keeper,
 /* If the store detects the end of processes, the lock is free only when
  * wrapper, keeper and command have all ended. @return 0, or the exit code: a
  * command must not be started if the store cannot watch it. */
-static int cover_wrapper(struct cli_keeper *keeper)
+static int add_wrapper(struct cli_keeper *keeper)
 {
     enum hf_status status =
         keeper->lock != NULL
@@ -191,7 +191,7 @@ static int start_command(struct cli_keeper *keeper)
     };
     /* With the lock, something ends the command when the lease does. */
     HF_ASSERT((keeper->lock == NULL) == hf_instant_is_never(keeper->deadline));
-    int code = cover_wrapper(keeper);
+    int code = add_wrapper(keeper);
     if (code != 0) {
         return code;
     }
@@ -200,7 +200,7 @@ static int start_command(struct cli_keeper *keeper)
     if (!cli_child_start(&keeper->child, &how)) {
         return cli_message_errno(CLI_EXIT_INTERNAL, "fork", errno);
     }
-    cli_keeper_cover(keeper);
+    cli_keeper_add_group(keeper);
     return 0;
 }
 

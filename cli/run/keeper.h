@@ -8,7 +8,7 @@
  *     cli_acquire(&take);                      until then cli_keeper_stop()
  *     cli_keeper_mark(keeper, &take);          --once; before the start
  *     cli_keeper_begin(keeper, ttl_ms);        sets the deadlines
- *     cli_child_start(…); cli_keeper_cover(keeper);
+ *     cli_child_start(…); cli_keeper_add_group(keeper);
  *     while the command runs, or cli_keeper_drains(keeper):
  *         wait until cli_keeper_next(keeper), or for a descriptor
  *         cli_keeper_enforce(keeper);          first: true ends the loop
@@ -86,7 +86,7 @@ struct cli_keeper {
                             */
     struct cli_lost lost;  /* is_lost_by_reply: the present holder */
     bool was_asleep;       /* the keeper woke too late to kill in time */
-    bool is_covered;       /* the store knows of the command's process group */
+    bool has_group;        /* the store knows of the command's process group */
     bool is_denied;        /* the store does not permit the release */
     bool is_again;         /* not the first round of --again */
     bool was_taken;        /* the lock was acquired in this round */
@@ -115,7 +115,7 @@ void cli_keeper_look(struct cli_keeper *keeper);
 
 /* keeper_deadline.c: report the command's process group to the store. After an
  * error it is reported again with the next renewal. */
-void cli_keeper_cover(struct cli_keeper *keeper);
+void cli_keeper_add_group(struct cli_keeper *keeper);
 
 /* keeper_deadline.c: send the signals that are due; called first after every
  * wait.

@@ -135,11 +135,11 @@ void cli_keeper_begin(struct cli_keeper *keeper, int64_t ttl_ms)
     cli_status_lock(keeper->status, "acquired", keeper->lock);
 }
 
-void cli_keeper_cover(struct cli_keeper *keeper)
+void cli_keeper_add_group(struct cli_keeper *keeper)
 {
     HF_ASSERT(keeper->child.pid > 1);
-    if (keeper->lock != NULL && !keeper->is_covered) {
-        keeper->is_covered =
+    if (keeper->lock != NULL && !keeper->has_group) {
+        keeper->has_group =
             hf_lock_add_process(keeper->lock, -(int64_t)keeper->child.pid) ==
             HF_OK;
     }
@@ -171,7 +171,7 @@ void cli_keeper_look(struct cli_keeper *keeper)
     if (later.ns > hf_span_ms(SAME_MS).ns) {
         set_deadline(keeper, deadline);
         cli_status_lock(keeper->status, "renewed", keeper->lock);
-        cli_keeper_cover(keeper);
+        cli_keeper_add_group(keeper);
     }
     if (keeper->state == HF_STATE_AT_RISK && before == HF_STATE_HELD) {
         cli_status_lock(keeper->status, "at-risk", keeper->lock);

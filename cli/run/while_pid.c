@@ -108,7 +108,7 @@ static int take_failed(const struct cli_acquire *take,
 
 /* If the store detects the end of processes, the lock is free only when keeper
  * and process have both ended. */
-static int cover_process(struct cli_while *keep)
+static int add_process(struct cli_while *keep)
 {
     HF_ASSERT(keep->pid > 0); /* a negative one is a process group */
     enum hf_status status = hf_lock_add_process(keep->lock, keep->pid);
@@ -150,7 +150,7 @@ static int acquire_lock(struct cli_while *keep, const sigset_t *wanted)
     }
     keep->lock = take.lock;
     keep->ttl_ms = request.ttl_ms;
-    return code != 0 ? code : cover_process(keep);
+    return code != 0 ? code : add_process(keep);
 }
 
 /* ---- The keeper: going into the background ------------------------------ */
