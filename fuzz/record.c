@@ -46,25 +46,25 @@ static void check_record(const unsigned char *data, size_t size)
     struct hf_record record;
     struct hf_record again;
     unsigned char out[HF_RECORD_BYTES_MAX];
-    struct hf_clock_sample now = {.boot_ns = 5000000000, .floor = 1000};
+    struct hf_clock_sample now = {.instant = {5000000000}, .floor = 1000};
     size_t used = hf_record_parse(data, size, &record);
     FUZZ_CHECK(used <= size);
     if (used == 0) {
         return;
     }
     FUZZ_CHECK(record.owner_len <= HF_RECORD_OWNER_MAX);
-    FUZZ_CHECK(record.counter <= HF_FENCE_MAX && record.until_ns >= 0);
+    FUZZ_CHECK(record.counter <= HF_FENCE_MAX && record.until.ns >= 0);
     check_processes(&record.life);
-    (void)hf_record_is_taken(&record, now.boot_ns);
+    (void)hf_record_is_taken(&record, now.instant);
     (void)hf_record_has_litter(&record, &now);
-    (void)hf_record_is_idle(&record, 3600000000000, &now);
+    (void)hf_record_is_idle(&record, hf_span_ms(3600000), &now);
     (void)hf_owner_is_ours(record.owner, record.owner_len);
     size_t len = hf_record_emit(&record, out);
     FUZZ_CHECK(len <= sizeof(out));
     FUZZ_CHECK(has_sum(out, len, RECORD_KIND, RECORD_CHECK_AT));
     FUZZ_CHECK(hf_record_parse(out, len, &again) == len);
     FUZZ_CHECK(again.counter == record.counter);
-    FUZZ_CHECK(again.until_ns == record.until_ns);
+    FUZZ_CHECK(again.until.ns == record.until.ns);
     FUZZ_CHECK(again.is_owned == record.is_owned);
     FUZZ_CHECK(again.n_sharers == record.n_sharers &&
                again.n_waiters == record.n_waiters);
@@ -87,7 +87,7 @@ static void check_entry(const unsigned char *data, size_t size)
     }
     FUZZ_CHECK(entry.owner_len <= HF_OWNER_MAX);
     FUZZ_CHECK(entry.counter <= HF_FENCE_MAX);
-    FUZZ_CHECK(entry.until_ns >= 0 && entry.queue_ns >= 0);
+    FUZZ_CHECK(entry.until.ns >= 0 && entry.queue.ns >= 0);
     check_processes(&entry.life);
     hf_entry_key(key, entry.cookie, HF_ENTRY_WAITER, entry.ticket, entry.owner,
                  entry.owner_len);
@@ -95,8 +95,8 @@ static void check_entry(const unsigned char *data, size_t size)
     FUZZ_CHECK(len <= sizeof(out) && hf_entry_parse(out, len, &again));
     FUZZ_CHECK(has_sum(out, len, ENTRY_KIND, ENTRY_CHECK_AT));
     FUZZ_CHECK(again.ticket == entry.ticket && again.cookie == entry.cookie);
-    FUZZ_CHECK(again.until_ns == entry.until_ns &&
-               again.queue_ns == entry.queue_ns);
+    FUZZ_CHECK(again.until.ns == entry.until.ns &&
+               again.queue.ns == entry.queue.ns);
     FUZZ_CHECK(again.owner_len == entry.owner_len &&
                memcmp(again.owner, entry.owner, entry.owner_len) == 0);
     out[len * 7 / 11] ^= (unsigned char)(1U << len % 8);

@@ -98,7 +98,7 @@ static void look_at_record(struct look *look, const MDB_val *key,
     row->is_there = true;
     row->is_owned = record.is_owned;
     row->is_shared = record.is_shared;
-    row->until_ns = record.until_ns;
+    row->until_ns = record.until.ns;
     row->waits_until_ns = 0;
     row->mark = record.mark;
     row->owner_len = record.owner_len;
@@ -149,12 +149,12 @@ static void look_at_entry(struct look *look, const MDB_val *key,
         row->entries[row->n_entries++] = (struct sim_row_entry){
             .owner = sim_owner_digest(entry.owner, entry.owner_len),
             .counter = entry.counter,
-            .until_ns = entry.until_ns,
+            .until_ns = entry.until.ns,
             .waits = kind == HF_ENTRY_WAITER,
         };
     }
-    if (kind == HF_ENTRY_WAITER && row->waits_until_ns < entry.until_ns) {
-        row->waits_until_ns = entry.until_ns;
+    if (kind == HF_ENTRY_WAITER && row->waits_until_ns < entry.until.ns) {
+        row->waits_until_ns = entry.until.ns;
     }
     sim_oracle_place(oracle_of(look), row->name, strlen(row->name), entry.owner,
                      entry.owner_len,

@@ -3,7 +3,7 @@
  * mistakes. All arithmetic on them is here and saturates, since a node may
  * reply any span; elsewhere `ns` is only read, to compare it or to
  * pass it to the kernel or a file (scripts/checks/spans), where an instant is a
- * plain number: store/local/record.h. An instant is a
+ * plain number: store/local/record.c. An instant is a
  * reading of CLOCK_BOOTTIME (io/clock.h); the folders below io/ read no clock.
  *
  * HF_NEVER and HF_LONG_AGO are instants, not flags beside one: a timer that is

@@ -234,7 +234,7 @@ static inline enum hf_scan_step local_seat(void *data,
                                            const struct hf_local_entry *one)
 {
     struct local_node *node = data;
-    int64_t left_ms = one->until_ns / 1000000 - local_us / 1000;
+    int64_t left_ms = one->until.ns / 1000000 - local_us / 1000;
     if (left_ms <= 0) {
         return HF_SCAN_ON; /* over; it waits for the next sweep */
     }
@@ -258,7 +258,7 @@ static inline void local_read(struct hf_txn *txn, void *data)
     const struct hf_record *record = &txn->record;
     struct row all = {0};
     local_rows(node, 0);
-    node->was_owned = record->until_ns != 0;
+    node->was_owned = record->until.ns != 0;
     hf_txn_inspect(txn);
     if (hf_txn_is_group(txn)) {
         hf_entries_each(txn, HF_ENTRY_SHARER, local_seat, node);
@@ -389,8 +389,8 @@ static inline void local_sweep(void *data)
     assert_int_equal(hf_gate_enter(&local->gate, reason, sizeof(reason)),
                      HF_OK);
     hf_local_moment(local, &now);
-    assert_int_equal(
-        hf_table_sweep(&local->table, 64, local->fence_keep_ns, &now), 0);
+    assert_int_equal(hf_table_sweep(&local->table, 64, local->fence_keep, &now),
+                     0);
     hf_gate_leave(&local->gate);
 }
 

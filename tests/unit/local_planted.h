@@ -28,12 +28,12 @@ static inline bool is_broken(const char *rule)
 #define OWN_COUNTER "a sharer has its own counter"
 
 WRAP(void, hf_txn_install, struct hf_txn *txn, const void *owner,
-     size_t owner_len, uint64_t counter, int64_t until_ns,
+     size_t owner_len, uint64_t counter, struct hf_instant until,
      const struct hf_processes *life)
 {
     __real_hf_txn_install(txn, owner, owner_len,
                           is_broken(RISES) ? txn->record.counter : counter,
-                          until_ns, life);
+                          until, life);
 }
 
 WRAP(uint64_t, hf_txn_bound, const struct hf_txn *txn)
@@ -42,12 +42,12 @@ WRAP(uint64_t, hf_txn_bound, const struct hf_txn *txn)
 }
 
 WRAP(void, hf_txn_keep_sharer, struct hf_txn *txn, struct hf_local_entry *entry,
-     int64_t until_ns)
+     struct hf_instant until)
 {
     if (is_broken(OWN_COUNTER)) {
         entry->counter = txn->record.counter;
     }
-    __real_hf_txn_keep_sharer(txn, entry, until_ns);
+    __real_hf_txn_keep_sharer(txn, entry, until);
 }
 
 /* ---- Leases -------------------------------------------------------------- */
@@ -56,12 +56,12 @@ WRAP(void, hf_txn_keep_sharer, struct hf_txn *txn, struct hf_local_entry *entry,
 #define LAST_SHARER "a group ends with its last live sharer"
 #define APART "sharers keep others out"
 
-WRAP(void, hf_txn_prolong, struct hf_txn *txn, int64_t until_ns)
+WRAP(void, hf_txn_prolong, struct hf_txn *txn, struct hf_instant until)
 {
     if (is_broken(NO_SHORTER)) {
-        txn->record.until_ns = until_ns;
+        txn->record.until = until;
     }
-    __real_hf_txn_prolong(txn, until_ns);
+    __real_hf_txn_prolong(txn, until);
 }
 
 WRAP(void, hf_txn_leave, struct hf_txn *txn, const struct hf_local_entry *entry)

@@ -58,8 +58,8 @@ static void keep_taken(struct hf_txn *txn, uint64_t next)
 {
     const struct hf_ask *ask = txn->ask;
     if (txn->record.is_shared) {
-        hf_txn_install(txn, ask->owner, ask->owner_len, next,
-                       txn->record.until_ns, NULL);
+        hf_txn_install(txn, ask->owner, ask->owner_len, next, txn->record.until,
+                       NULL);
     } else {
         rename_owner(txn, ask->owner, ask->owner_len);
         note_break(&txn->record);

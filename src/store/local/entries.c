@@ -141,9 +141,7 @@ static void put_entry(struct hf_txn *txn, enum hf_entry_kind kind,
     if (put(txn, kind, one->ticket, one, data, len)) {
         (*count)++;
     }
-    if (record->entries_until_ns < one->until_ns) {
-        record->entries_until_ns = one->until_ns;
-    }
+    record->entries_until = hf_instant_max(record->entries_until, one->until);
 }
 
 void hf_entries_put_sharer(struct hf_txn *txn, const struct hf_local_entry *one)
@@ -301,7 +299,8 @@ bool hf_entries_head(struct hf_txn *txn, struct hf_local_entry *out)
             fail(txn, MDB_CORRUPTED); /* fewer entries than n_waiters */
         }
         /* Rule: dead-waiter-not-skipped. */
-        if (txn->number != 0 || txn->now->boot_ns < out->until_ns) {
+        if (txn->number != 0 ||
+            hf_instant_before(txn->now->instant, out->until)) {
             break;
         }
         hf_entries_drop_waiter(txn, out);
@@ -311,7 +310,7 @@ bool hf_entries_head(struct hf_txn *txn, struct hf_local_entry *out)
 
 struct count {
     const struct hf_local_entry *one;
-    int64_t boot_ns;
+    struct hf_instant now;
     uint32_t n_ahead;
 };
 
@@ -324,7 +323,7 @@ static enum hf_scan_step count_one(void *user, const struct hf_local_entry *one)
     if (is_it || count->n_ahead == HF_ENTRIES_MANY) {
         return HF_SCAN_STOP;
     }
-    count->n_ahead += count->boot_ns < one->until_ns ? 1 : 0;
+    count->n_ahead += hf_instant_before(count->now, one->until) ? 1 : 0;
     return HF_SCAN_ON;
 }
 
@@ -360,7 +359,7 @@ uint32_t hf_entries_ahead(struct hf_txn *txn, const struct hf_local_entry *one)
     if (txn->record.n_waiters > COUNTED_MAX && is_last(txn, one)) {
         return txn->record.n_waiters - 1;
     }
-    struct count count = {one, txn->now->boot_ns, 0};
+    struct count count = {one, txn->now->instant, 0};
     hf_entries_each(txn, HF_ENTRY_WAITER, count_one, &count);
     return count.n_ahead;
 }

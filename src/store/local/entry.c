@@ -69,8 +69,8 @@ size_t hf_entry_emit(const struct hf_local_entry *entry,
                      unsigned char out[HF_ENTRY_BYTES_MAX])
 {
     struct entry_head head = {
-        .until_ns = entry->until_ns,
-        .queue_ns = entry->queue_ns,
+        .until_ns = entry->until.ns,
+        .queue_ns = entry->queue.ns,
         .ticket = entry->ticket,
         .counter = entry->counter,
         .cookie = entry->cookie,
@@ -109,8 +109,8 @@ bool hf_entry_parse(const unsigned char *data, size_t len,
         head.check != hf_sum(KIND, data, used, CHECK_AT)) {
         return false;
     }
-    out->until_ns = head.until_ns;
-    out->queue_ns = head.queue_ns;
+    out->until = (struct hf_instant){head.until_ns};
+    out->queue = (struct hf_span){head.queue_ns};
     out->ticket = head.ticket;
     out->counter = head.counter;
     out->cookie = head.cookie;

@@ -13,6 +13,7 @@
 #ifndef HF_STORE_LOCAL_ENTRY_H
 #define HF_STORE_LOCAL_ENTRY_H
 
+#include "base/time.h"
 #include "core/limits.h"
 #include "store/local/liveness.h"
 #include "store/local/wake.h"
@@ -33,11 +34,11 @@ enum hf_entry_kind {
 };
 
 struct hf_local_entry {
-    int64_t until_ns; /* CLOCK_BOOTTIME: end of the lease, or of the place */
-    int64_t queue_ns; /* waiter: length of its place, and of its claim */
-    uint64_t ticket;  /* waiter; 0: sharer */
-    uint64_t counter; /* sharer: its v, the counter at which it joined */
-    uint64_t cookie;  /* waiter: part of the pushed grant */
+    struct hf_instant until; /* end of the lease, or of the place */
+    struct hf_span queue;    /* waiter: length of its place, and of its claim */
+    uint64_t ticket;         /* waiter; 0: sharer */
+    uint64_t counter;        /* sharer: its v, the counter at which it joined */
+    uint64_t cookie;         /* waiter: part of the pushed grant */
     struct hf_wake_address address;
     bool is_shared;
     uint16_t permits;

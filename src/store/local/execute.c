@@ -41,7 +41,7 @@
 
 /* Interval between checks of both files. A check costs as much as a request, so
  * a busy process makes one for thousands of requests. */
-#define LOOK_NS INT64_C(10000000)
+#define LOOK_MS 10
 
 void hf_local_moment(const struct hf_local *local, struct hf_clock_sample *out)
 {
@@ -49,7 +49,7 @@ void hf_local_moment(const struct hf_local *local, struct hf_clock_sample *out)
     /* The coarse clock is cheaper. Its 4 ms do not matter: a floor moves every
      * 4.2 s, and new_ticket() never returns one value twice. */
     clock_gettime(CLOCK_REALTIME_COARSE, &wall);
-    out->boot_ns = hf_clock_now().ns;
+    out->instant = hf_clock_now();
     out->wall_us = wall.tv_sec < 0 ? 0
                                    : (uint64_t)wall.tv_sec * 1000000 +
                                          (uint64_t)wall.tv_nsec / 1000;
@@ -150,7 +150,7 @@ static void sweep_at_times(struct hf_local *local,
     if (++local->gate.page->n_writes % SWEEP_EVERY == 0) {
         /* A sweep that failed is repeated; an error that lasts fails the next
          * request too. */
-        (void)hf_table_sweep(&local->table, SWEEP_RECORDS, local->fence_keep_ns,
+        (void)hf_table_sweep(&local->table, SWEEP_RECORDS, local->fence_keep,
                              now);
     }
 }
@@ -307,9 +307,9 @@ static bool find_cut_off(struct hf_local *local, enum hf_verb verb,
     if (local->is_cut_off) {
         return true;
     }
-    bool is_due = now.ns >= local->next_look_ns;
+    bool is_due = !hf_instant_before(now, local->next_look);
     if (is_due) {
-        local->next_look_ns = hf_instant_add(now, (struct hf_span){LOOK_NS}).ns;
+        local->next_look = hf_instant_add(now, hf_span_ms(LOOK_MS));
         local->is_cut_off = !hf_gate_is_intact(&local->gate);
     }
     if (is_due || verb == HF_VERB_ACQUIRE) {

@@ -121,10 +121,10 @@ static int open_or_make(const char *path, const struct hf_folder *folder)
     return fd;
 }
 
-/** Wait a millisecond for another process. @return 0; EWOULDBLOCK: `most_ms`
- * have passed since `since`; ECANCELED: the client's token was triggered. */
+/** Wait a millisecond for another process. @return 0; EWOULDBLOCK: `most` has
+ * passed since `since`; ECANCELED: the client's token was triggered. */
 static int nap(const struct hf_gate *gate, struct hf_instant since,
-               int64_t most_ms)
+               struct hf_span most)
 {
     const struct timespec step = {.tv_nsec = 1000000};
     const struct hf_store_env *env = gate->env;
@@ -132,7 +132,7 @@ static int nap(const struct hf_gate *gate, struct hf_instant since,
         env->is_cancelled(env->client)) {
         return ECANCELED;
     }
-    if (hf_span_ms_floor(hf_instant_until(since, hf_clock_now())) >= most_ms) {
+    if (hf_instant_until(since, hf_clock_now()).ns >= most.ns) {
         return EWOULDBLOCK;
     }
     nanosleep(&step, NULL);
@@ -145,7 +145,7 @@ static int lock_file(const struct hf_gate *gate, int operation)
     int number = 0;
     while (number == 0 && flock(gate->fd, operation | LOCK_NB) != 0) {
         number = errno == EWOULDBLOCK || errno == EINTR
-                     ? nap(gate, gate->since, SETUP_MS_MAX)
+                     ? nap(gate, gate->since, hf_span_ms(SETUP_MS_MAX))
                      : errno;
     }
     return number;
@@ -308,8 +308,8 @@ static int await_set_up(const struct hf_gate *gate, const char *boot)
             return errno;
         }
         number = is_of_other_boot(gate->page, boot)
-                     ? nap(gate, since, OTHERS_MS_MAX)
-                     : nap(gate, gate->since, SETUP_MS_MAX);
+                     ? nap(gate, since, hf_span_ms(OTHERS_MS_MAX))
+                     : nap(gate, gate->since, hf_span_ms(SETUP_MS_MAX));
     }
     return number;
 }

@@ -31,7 +31,7 @@ bool hf_txn_find_sharer(struct hf_txn *txn, const void *owner, size_t owner_len,
 {
     return hf_txn_is_group(txn) &&
            hf_entries_find_sharer(txn, owner, owner_len, out) &&
-           txn->now->boot_ns < out->until_ns;
+           hf_instant_before(txn->now->instant, out->until);
 }
 
 /* Move (b). The lease of a group without sharers is over at once: the first
@@ -42,25 +42,23 @@ static void found(struct hf_txn *txn, uint16_t permits, uint64_t counter)
     int len = snprintf(text, sizeof(text), "shared:%u-%" PRIu64,
                        (unsigned)permits, counter);
     HF_ASSERT(len > 0 && (size_t)len < sizeof(text));
-    hf_txn_install(txn, text, (size_t)len, counter, txn->now->boot_ns, NULL);
+    hf_txn_install(txn, text, (size_t)len, counter, txn->now->instant, NULL);
     txn->record.has_last = false; /* each sharer's v counts instead */
     txn->record.is_shared = true;
     txn->record.permits = permits;
 }
 
 void hf_txn_keep_sharer(struct hf_txn *txn, struct hf_local_entry *entry,
-                        int64_t until_ns)
+                        struct hf_instant until)
 {
     /* Rule: shortened-expiry. */
-    if (entry->until_ns < until_ns) {
-        entry->until_ns = until_ns;
-    }
+    entry->until = hf_instant_max(entry->until, until);
     hf_entries_put_sharer(txn, entry);
-    hf_txn_prolong(txn, entry->until_ns);
+    hf_txn_prolong(txn, entry->until);
 }
 
 void hf_txn_join(struct hf_txn *txn, struct hf_local_entry *entry,
-                 uint64_t counter, int64_t until_ns)
+                 uint64_t counter, struct hf_instant until)
 {
     if (!hf_txn_is_group(txn)) {
         found(txn, entry->permits, counter);
@@ -70,26 +68,24 @@ void hf_txn_join(struct hf_txn *txn, struct hf_local_entry *entry,
     txn->record.counter = hf_txn_max_u64(txn->record.counter, counter);
     entry->counter = counter;
     entry->ticket = 0;
-    entry->until_ns = until_ns;
-    hf_txn_keep_sharer(txn, entry, until_ns);
+    entry->until = until;
+    hf_txn_keep_sharer(txn, entry, until);
 }
 
 /* ---- Leaving ----------------------------------------------------------- */
 
 struct longest {
-    int64_t boot_ns;
-    int64_t until_ns;
+    struct hf_instant now;
+    struct hf_instant until;
 };
 
 static enum hf_scan_step measure(void *user, const struct hf_local_entry *one)
 {
     struct longest *longest = user;
-    if (one->until_ns <= longest->boot_ns) {
+    if (!hf_instant_before(longest->now, one->until)) {
         return HF_SCAN_DROP;
     }
-    if (longest->until_ns < one->until_ns) {
-        longest->until_ns = one->until_ns;
-    }
+    longest->until = hf_instant_max(longest->until, one->until);
     return HF_SCAN_ON;
 }
 
@@ -97,18 +93,18 @@ static enum hf_scan_step measure(void *user, const struct hf_local_entry *one)
  * also where sharers that have expired are dropped. */
 static void remeasure(struct hf_txn *txn)
 {
-    struct longest longest = {txn->now->boot_ns, txn->now->boot_ns};
+    struct longest longest = {txn->now->instant, txn->now->instant};
     hf_entries_each(txn, HF_ENTRY_SHARER, measure, &longest);
     if (txn->record.n_sharers == 0) {
         hf_txn_vacate(txn);
     } else {
-        txn->record.until_ns = longest.until_ns;
+        txn->record.until = longest.until;
     }
 }
 
 void hf_txn_leave(struct hf_txn *txn, const struct hf_local_entry *entry)
 {
-    bool was_longest = entry->until_ns == txn->record.until_ns;
+    bool was_longest = entry->until.ns == txn->record.until.ns;
     hf_entries_drop_sharer(txn, entry);
     if (was_longest || txn->record.n_sharers == 0) {
         remeasure(txn);

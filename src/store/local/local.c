@@ -146,7 +146,7 @@ static enum hf_status open_local(const struct hf_url *url,
     }
     local->store = (struct hf_store){&hf_store_local, 1};
     local->env = *env;
-    local->fence_keep_ns = hf_span_ms(url->fence_keep_ms).ns;
+    local->fence_keep = hf_span_ms(url->fence_keep_ms);
     local->fence_base = url->fence_base;
     local->is_named = url->path != NULL;
     local->patience = hf_span_ms(url->node_timeout_ms);

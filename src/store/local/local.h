@@ -49,12 +49,13 @@ struct hf_local {
     struct hf_dead_owners suspects; /* owners with processes to be checked
                                      */
     char *prefix;
-    int64_t fence_keep_ns;
+    struct hf_span fence_keep;
     uint64_t fence_base;
-    int64_t next_look_ns; /* when to check both files again (is_cut_off()) */
-    bool is_cut_off;      /* the files were removed, replaced or cut */
-    bool is_open;         /* else it serves only jobs; see `fault`, `reason` */
-    bool is_named;        /* the URL names the folder */
+    struct hf_instant next_look; /* when to check both files again
+                                    (is_cut_off()) */
+    bool is_cut_off;             /* the files were removed, replaced or cut */
+    bool is_open;  /* else it serves only jobs; see `fault`, `reason` */
+    bool is_named; /* the URL names the folder */
     struct hf_span patience; /* node_timeout */
     enum hf_status fault;    /* why the store is not open */
     char reason[HF_REASON_MAX];

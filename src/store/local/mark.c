@@ -16,7 +16,7 @@ static void write_mark(struct hf_txn *txn)
     HF_ASSERT(ask->owner_len <= HF_OWNER_MAX);
     record->mark = (struct hf_local_mark){
         .fence = ask->counter,
-        .until_ns = hf_txn_asked_until(txn),
+        .until = hf_txn_asked_until(txn),
         .owner_len = (uint16_t)ask->owner_len,
     };
     if (ask->owner_len > 0) {
@@ -27,8 +27,8 @@ static void write_mark(struct hf_txn *txn)
 
 static int64_t left_ms(const struct hf_txn *txn)
 {
-    struct hf_span left = {txn->record.mark.until_ns - txn->now->boot_ns};
-    return hf_span_ms_ceil(left);
+    return hf_span_ms_ceil(
+        hf_instant_until(txn->now->instant, txn->record.mark.until));
 }
 
 /* MARK; mark.lua has the rules. */
@@ -37,7 +37,7 @@ void hf_txn_mark(struct hf_txn *txn)
     const struct hf_ask *ask = txn->ask;
     struct hf_record *record = &txn->record;
     struct hf_result *result = &txn->result;
-    if (txn->now->boot_ns >= record->mark.until_ns) {
+    if (!hf_instant_before(txn->now->instant, record->mark.until)) {
         record->mark.fence = 0;
         record->mark.owner_len = 0;
     }
@@ -61,7 +61,7 @@ size_t hf_txn_emit_ended(const struct hf_txn *txn,
                          char out[HF_RECORD_OWNER_MAX])
 {
     const struct hf_record *record = &txn->record;
-    if (!hf_record_is_marked(record, txn->now->boot_ns)) {
+    if (!hf_record_is_marked(record, txn->now->instant)) {
         return 0;
     }
     memcpy(out, HF_ENDED_MARK, HF_ENDED_MARK_LEN);

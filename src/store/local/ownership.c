@@ -19,7 +19,7 @@
 
 bool hf_txn_is_taken(const struct hf_txn *txn)
 {
-    return hf_record_is_taken(&txn->record, txn->now->boot_ns);
+    return hf_record_is_taken(&txn->record, txn->now->instant);
 }
 
 bool hf_txn_is_owner(const struct hf_txn *txn, const void *owner,
@@ -42,15 +42,14 @@ uint64_t hf_txn_bound(const struct hf_txn *txn)
                                                     : base + HF_FENCE_AHEAD_MAX;
 }
 
-int64_t hf_txn_after_ms(const struct hf_txn *txn, int64_t ms)
+struct hf_instant hf_txn_after(const struct hf_txn *txn, struct hf_span lease)
 {
-    struct hf_instant at = {txn->now->boot_ns};
-    return hf_instant_add(at, hf_span_ms(ms)).ns;
+    return hf_instant_add(txn->now->instant, lease);
 }
 
-int64_t hf_txn_asked_until(const struct hf_txn *txn)
+struct hf_instant hf_txn_asked_until(const struct hf_txn *txn)
 {
-    return hf_txn_after_ms(txn, txn->ask->ttl_ms);
+    return hf_txn_after(txn, hf_span_ms(txn->ask->ttl_ms));
 }
 
 void hf_txn_describe(struct hf_txn *txn)
@@ -68,7 +67,8 @@ void hf_txn_describe(struct hf_txn *txn)
     result->permits = 0;
     result->owner_len = 0;
     if (hf_txn_is_taken(txn)) {
-        struct hf_span left = {record->until_ns - txn->now->boot_ns};
+        struct hf_span left =
+            hf_instant_until(txn->now->instant, record->until);
         /* Rounded up, so that no client polls a millisecond early. */
         result->left_ms = hf_span_ms_ceil(left);
         result->is_group = record->is_shared;
@@ -85,16 +85,14 @@ void hf_txn_succeed(struct hf_txn *txn, uint64_t counter)
     txn->is_changed = true;
 }
 
-void hf_txn_prolong(struct hf_txn *txn, int64_t until_ns)
+void hf_txn_prolong(struct hf_txn *txn, struct hf_instant until)
 {
     /* Rule: shortened-expiry. */
-    if (txn->record.until_ns < until_ns) {
-        txn->record.until_ns = until_ns;
-    }
+    txn->record.until = hf_instant_max(txn->record.until, until);
 }
 
 void hf_txn_install(struct hf_txn *txn, const void *owner, size_t owner_len,
-                    uint64_t counter, int64_t until_ns,
+                    uint64_t counter, struct hf_instant until,
                     const struct hf_processes *life)
 {
     struct hf_record *record = &txn->record;
@@ -103,7 +101,7 @@ void hf_txn_install(struct hf_txn *txn, const void *owner, size_t owner_len,
     HF_ASSERT(record->counter <= counter);
     hf_entries_drop_sharers(txn); /* of a group that is over */
     record->counter = counter;
-    record->until_ns = until_ns;
+    record->until = until;
     record->is_owned = true;
     record->has_last = true;
     record->is_shared = false;
@@ -127,6 +125,6 @@ void hf_txn_vacate(struct hf_txn *txn)
     record->permits = 0;
     record->owner_len = 0;
     record->life.count = 0;
-    record->until_ns = txn->now->boot_ns;
+    record->until = txn->now->instant;
     txn->is_changed = true;
 }

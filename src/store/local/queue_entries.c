@@ -22,7 +22,7 @@ struct seat {
 
 struct gathered_seats {
     struct hf_local *local;
-    int64_t boot_ns;
+    struct hf_instant now;
     struct seat *seats;
     struct hf_processes life; /* of an exclusive holder */
     size_t count, capacity;
@@ -32,7 +32,7 @@ struct gathered_seats {
 /** @return NULL: out of memory. Sets the owner and the time left; all else is
  * zero. */
 static struct seat *add(struct gathered_seats *entries, const char *owner,
-                        size_t owner_len, int64_t until_ns)
+                        size_t owner_len, struct hf_instant until)
 {
     struct seat *seats = hf_array_reserve(entries->seats, &entries->capacity,
                                           entries->count + 1, sizeof(*seats));
@@ -42,7 +42,7 @@ static struct seat *add(struct gathered_seats *entries, const char *owner,
     entries->seats = seats;
     HF_ASSERT(owner_len <= sizeof(entries->seats->owner));
     struct seat *one = &entries->seats[entries->count++];
-    struct hf_span left = {until_ns - entries->boot_ns};
+    struct hf_span left = hf_instant_until(entries->now, until);
     memset(&one->seat, 0, sizeof(one->seat));
     memcpy(one->owner, owner, owner_len);
     one->seat.owner_len = owner_len;
@@ -60,13 +60,13 @@ static enum hf_scan_step add_entry(void *user, const struct hf_local_entry *one)
 {
     struct gathering *gathering = user;
     struct gathered_seats *entries = gathering->entries;
-    if (one->until_ns <= entries->boot_ns) {
+    if (!hf_instant_before(entries->now, one->until)) {
         return HF_SCAN_ON;
     }
     if (entries->n_walked == SEATS_MAX) {
         return HF_SCAN_STOP;
     }
-    struct seat *seat = add(entries, one->owner, one->owner_len, one->until_ns);
+    struct seat *seat = add(entries, one->owner, one->owner_len, one->until);
     if (seat == NULL) {
         gathering->txn->number = ENOMEM;
         return HF_SCAN_STOP;
@@ -107,8 +107,7 @@ static void add_mark(struct gathered_seats *entries, struct hf_txn *txn)
 {
     char owner[HF_RECORD_OWNER_MAX];
     size_t len = hf_txn_emit_ended(txn, owner);
-    if (len > 0 &&
-        add(entries, owner, len, txn->record.mark.until_ns) == NULL) {
+    if (len > 0 && add(entries, owner, len, txn->record.mark.until) == NULL) {
         txn->number = ENOMEM;
     }
 }
@@ -118,7 +117,7 @@ static void gather(struct hf_txn *txn, void *user)
     struct gathered_seats *entries = user;
     struct gathering gathering = {entries, txn};
     const struct hf_record *record = &txn->record;
-    entries->boot_ns = txn->now->boot_ns;
+    entries->now = txn->now->instant;
     entries->count = 0;
     entries->n_walked = 0;
     entries->life.count = 0;
@@ -127,7 +126,7 @@ static void gather(struct hf_txn *txn, void *user)
         gather_sharers(&gathering);
     } else if (hf_txn_is_taken(txn)) {
         entries->life = record->life;
-        if (add(entries, record->owner, record->owner_len, record->until_ns) ==
+        if (add(entries, record->owner, record->owner_len, record->until) ==
             NULL) {
             txn->number = ENOMEM;
         }

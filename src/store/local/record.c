@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records as bytes: a fixed head, struct crowd if the name has entries, the
  * processes, the owner, the mark. In host byte order: contents are void after a
- * boot, so another machine never reads them. */
+ * boot, so another machine never reads them. Instants and spans become plain
+ * numbers here and in entry.c only. */
 #include "store/local/record.h"
 
 #include "base/assert.h"
@@ -15,7 +16,7 @@
 #define FLAG_LAST 2U
 #define FLAG_SHARED 4U
 #define FLAG_CROWD 8U  /* struct crowd follows the head */
-#define FLAG_MARK 16U  /* struct hf_local_mark and its owner come last */
+#define FLAG_MARK 16U  /* struct mark_head and its owner come last */
 #define BROKEN_SHIFT 5 /* the upper bits are n_broken */
 
 struct record_head {
@@ -40,37 +41,45 @@ struct crowd {
     uint32_t unused;
 };
 
+struct mark_head {
+    uint64_t fence;
+    int64_t until_ns;
+    uint16_t owner_len;
+    uint16_t unused[3];
+};
+
 _Static_assert(sizeof(struct record_head) + sizeof(struct crowd) +
                        sizeof(((struct hf_processes *)0)->of) +
-                       HF_RECORD_OWNER_MAX + sizeof(struct hf_local_mark) +
+                       HF_RECORD_OWNER_MAX + sizeof(struct mark_head) +
                        HF_OWNER_MAX <=
                    HF_RECORD_BYTES_MAX,
                "any record fits");
 
-bool hf_record_is_taken(const struct hf_record *record, int64_t boot_ns)
+bool hf_record_is_taken(const struct hf_record *record, struct hf_instant now)
 {
-    return record->is_owned && boot_ns < record->until_ns;
+    return record->is_owned && hf_instant_before(now, record->until);
 }
 
-bool hf_record_is_marked(const struct hf_record *record, int64_t boot_ns)
+bool hf_record_is_marked(const struct hf_record *record, struct hf_instant now)
 {
-    return record->mark.owner_len > 0 && boot_ns < record->mark.until_ns;
+    return record->mark.owner_len > 0 &&
+           hf_instant_before(now, record->mark.until);
 }
 
 bool hf_record_has_litter(const struct hf_record *record,
                           const struct hf_clock_sample *now)
 {
     return record->n_sharers + record->n_waiters > 0 &&
-           now->boot_ns >= record->entries_until_ns;
+           !hf_instant_before(now->instant, record->entries_until);
 }
 
-bool hf_record_is_idle(const struct hf_record *record, int64_t keep_ns,
+bool hf_record_is_idle(const struct hf_record *record, struct hf_span keep,
                        const struct hf_clock_sample *now)
 {
-    return !hf_record_is_taken(record, now->boot_ns) &&
+    return !hf_record_is_taken(record, now->instant) &&
            record->n_sharers + record->n_waiters == 0 &&
-           now->boot_ns >= record->mark.until_ns &&
-           now->boot_ns - record->until_ns >= keep_ns &&
+           !hf_instant_before(now->instant, record->mark.until) &&
+           hf_instant_until(record->until, now->instant).ns >= keep.ns &&
            record->counter < now->floor;
 }
 
@@ -80,7 +89,7 @@ static size_t emit_crowd(const struct hf_record *record, unsigned char *out)
 {
     struct crowd crowd = {
         .queue_id = record->queue_id,
-        .entries_until_ns = record->entries_until_ns,
+        .entries_until_ns = record->entries_until.ns,
         .n_sharers = record->n_sharers,
         .n_waiters = record->n_waiters,
         .permits = record->permits,
@@ -94,7 +103,7 @@ static void parse_crowd(const unsigned char *data, struct hf_record *out)
     struct crowd crowd;
     memcpy(&crowd, data, sizeof(crowd));
     out->queue_id = crowd.queue_id;
-    out->entries_until_ns = crowd.entries_until_ns;
+    out->entries_until = (struct hf_instant){crowd.entries_until_ns};
     out->n_sharers = crowd.n_sharers;
     out->n_waiters = crowd.n_waiters;
     out->permits = (uint16_t)crowd.permits;
@@ -113,27 +122,37 @@ static size_t emit_mark(const struct hf_record *record, unsigned char *out)
         return 0;
     }
     HF_ASSERT(mark->owner_len <= HF_OWNER_MAX);
-    memcpy(out, mark, sizeof(*mark));
-    memcpy(out + sizeof(*mark), record->mark_owner, mark->owner_len);
-    return sizeof(*mark) + mark->owner_len;
+    struct mark_head head = {
+        .fence = mark->fence,
+        .until_ns = mark->until.ns,
+        .owner_len = mark->owner_len,
+    };
+    memcpy(out, &head, sizeof(head));
+    memcpy(out + sizeof(head), record->mark_owner, head.owner_len);
+    return sizeof(head) + head.owner_len;
 }
 
 /** @return bytes read; 0: the file is damaged. */
 static size_t parse_mark(const unsigned char *data, size_t len,
                          struct hf_record *out)
 {
-    struct hf_local_mark *mark = &out->mark;
-    if (len < sizeof(*mark)) {
+    struct mark_head head;
+    if (len < sizeof(head)) {
         return 0;
     }
-    memcpy(mark, data, sizeof(*mark));
-    if (mark->owner_len > HF_OWNER_MAX || mark->fence == 0 ||
-        mark->fence > HF_FENCE_MAX || mark->until_ns < 0 ||
-        len < sizeof(*mark) + mark->owner_len) {
+    memcpy(&head, data, sizeof(head));
+    if (head.owner_len > HF_OWNER_MAX || head.fence == 0 ||
+        head.fence > HF_FENCE_MAX || head.until_ns < 0 ||
+        len < sizeof(head) + head.owner_len) {
         return 0;
     }
-    memcpy(out->mark_owner, data + sizeof(*mark), mark->owner_len);
-    return sizeof(*mark) + mark->owner_len;
+    out->mark = (struct hf_local_mark){
+        .fence = head.fence,
+        .until = {head.until_ns},
+        .owner_len = head.owner_len,
+    };
+    memcpy(out->mark_owner, data + sizeof(head), head.owner_len);
+    return sizeof(head) + head.owner_len;
 }
 
 static uint8_t flags_of(const struct hf_record *record)
@@ -151,7 +170,7 @@ size_t hf_record_emit(const struct hf_record *record,
 {
     struct record_head head = {
         .counter = record->counter,
-        .until_ns = record->until_ns,
+        .until_ns = record->until.ns,
         .pid_space = record->life.pid_space,
         .owner_len = record->owner_len,
         .flags = flags_of(record),
@@ -196,7 +215,7 @@ size_t hf_record_parse(const unsigned char *data, size_t len,
     }
     memset(out, 0, offsetof(struct hf_record, owner));
     out->counter = head.counter;
-    out->until_ns = head.until_ns;
+    out->until = (struct hf_instant){head.until_ns};
     out->is_owned = (head.flags & FLAG_OWNED) != 0;
     out->has_last = (head.flags & FLAG_LAST) != 0;
     out->n_broken = head.flags >> BROKEN_SHIFT;

@@ -4,6 +4,7 @@
 #ifndef HF_STORE_LOCAL_RECORD_H
 #define HF_STORE_LOCAL_RECORD_H
 
+#include "base/time.h"
 #include "store/local/liveness.h"
 #include "store/store.h"
 
@@ -24,16 +25,15 @@
 /* The mark of the last command that --once started under this name. */
 struct hf_local_mark {
     uint64_t fence; /* of the lock under which it ran; 0: no mark */
-    int64_t until_ns;
+    struct hf_instant until;
     uint16_t owner_len; /* 0: a tombstone, which withdraws the mark */
-    uint16_t unused[3];
 };
 
 struct hf_record {
     uint64_t counter; /* 0: nothing has raised it since the record was made */
-    int64_t until_ns; /* CLOCK_BOOTTIME: is_owned: end of the lease; else the
-                         name is free since then */
-    bool is_owned;    /* `owner` has the lease until until_ns */
+    struct hf_instant until; /* is_owned: end of the lease; else the name is
+                                free since then */
+    bool is_owned;           /* `owner` has the lease until then */
     bool has_last;    /* `owner` owned `counter` last and did not release it */
     uint8_t n_broken; /* of a name that a breaker keeps: breakers that others
                          broke, up to HF_RECORD_BROKEN_MAX */
@@ -45,7 +45,7 @@ struct hf_record {
                                  the owner */
     uint32_t n_waiters;       /* entries of waiters, live or expired */
     uint64_t queue_id;        /* in the keys of the entries; 0: no queue yet */
-    int64_t entries_until_ns; /* by then all entries have expired */
+    struct hf_instant entries_until; /* by then all entries have expired */
     struct hf_local_mark mark;
     char owner[HF_RECORD_OWNER_MAX];
     char mark_owner[HF_OWNER_MAX];
@@ -53,24 +53,24 @@ struct hf_record {
 
 /* The clocks of this machine, read once for each transaction. */
 struct hf_clock_sample {
-    int64_t boot_ns;  /* CLOCK_BOOTTIME, the clock of leases */
+    struct hf_instant instant; /* the clock of leases */
     uint64_t wall_us; /* unix time: for bounds of counters, and tickets */
     uint64_t floor;   /* least counter of a grant or raise */
 };
 
 /* The name has an owner now. */
-bool hf_record_is_taken(const struct hf_record *record, int64_t boot_ns);
+bool hf_record_is_taken(const struct hf_record *record, struct hf_instant now);
 
 /* The name has a live mark of --once, not a tombstone. */
-bool hf_record_is_marked(const struct hf_record *record, int64_t boot_ns);
+bool hf_record_is_marked(const struct hf_record *record, struct hf_instant now);
 
 /* The record has entries, and all have expired. */
 bool hf_record_has_litter(const struct hf_record *record,
                           const struct hf_clock_sample *now);
 
 /* The record may be removed: the name has no owner, no entries and no mark, it
- * has been free for @p keep_ns, and the next grant is above its counter. */
-bool hf_record_is_idle(const struct hf_record *record, int64_t keep_ns,
+ * has been free for @p keep, and the next grant is above its counter. */
+bool hf_record_is_idle(const struct hf_record *record, struct hf_span keep,
                        const struct hf_clock_sample *now);
 
 /* ---- As bytes ---------------------------------------------------------- */

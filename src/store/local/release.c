@@ -30,7 +30,7 @@ static void mark_ended(struct hf_txn *txn)
     record->owner_len = (uint16_t)(HF_ENDED_MARK_LEN + ask->owner_len);
     record->has_last = false;
     record->life.count = 0; /* it is to outlive the process */
-    record->until_ns = hf_txn_asked_until(txn);
+    record->until = hf_txn_asked_until(txn);
 }
 
 /** @return true: the asker had a live lock or share. */
@@ -44,7 +44,7 @@ static bool give_back(struct hf_txn *txn)
         if (is_there) {
             hf_txn_leave(txn, &entry);
         }
-        return is_there && txn->now->boot_ns < entry.until_ns;
+        return is_there && hf_instant_before(txn->now->instant, entry.until);
     }
     bool was_mine = hf_txn_is_mine(txn);
     if (was_mine && ask->ttl_ms > 0) {

@@ -17,7 +17,7 @@
 
 struct scan {
     const struct hf_ask *ask;
-    int64_t boot_ns;
+    struct hf_instant now;
     bool has_memory;
     char *bytes; /* the names, without separators */
     size_t used, room;
@@ -53,8 +53,8 @@ static bool txn(void *user, const void *name, size_t name_len,
 {
     struct scan *scan = user;
     const struct hf_ask *ask = scan->ask;
-    bool is_shown = hf_record_is_taken(record, scan->boot_ns) ||
-                    hf_record_is_marked(record, scan->boot_ns);
+    bool is_shown = hf_record_is_taken(record, scan->now) ||
+                    hf_record_is_marked(record, scan->now);
     if (!is_shown ||
         (ask->name_len > 0 &&
          !hf_glob_match(ask->name, ask->name_len, name, name_len))) {
@@ -81,7 +81,7 @@ static enum hf_status walk_some(struct hf_local *local,
         return fault;
     }
     hf_local_moment(local, &now);
-    scan->boot_ns = now.boot_ns;
+    scan->now = now.instant;
     int number = hf_table_begin(&local->table);
     if (number == 0) {
         number = hf_table_walk(&local->table, walk, RECORDS_AT_ONCE, txn, scan);

@@ -32,7 +32,7 @@ void hf_txn_introduce(const struct hf_txn *txn, struct hf_local_entry *out)
     const struct hf_ask *ask = txn->ask;
     HF_ASSERT(ask->owner_len > 0 && ask->owner_len <= HF_OWNER_MAX);
     memset(out, 0, offsetof(struct hf_local_entry, owner));
-    out->queue_ns = hf_span_ms(ask->queue_ms).ns;
+    out->queue = hf_span_ms(ask->queue_ms);
     out->cookie = ask->cookie;
     out->is_shared = ask->is_shared;
     out->permits = ask->is_shared ? ask->permits : 0;
@@ -70,13 +70,13 @@ static uint64_t next_counter(const struct hf_txn *txn, bool for_asker)
 /* Moves (b) or (c). @p counter is above all earlier ones, since it becomes the
  * fence of the grant. */
 static void grant_to(struct hf_txn *txn, struct hf_local_entry *entry,
-                     uint64_t counter, int64_t until_ns)
+                     uint64_t counter, struct hf_instant until)
 {
     HF_ASSERT(txn->record.counter < counter); /* I2: it has no owner yet */
     if (entry->is_shared) {
-        hf_txn_join(txn, entry, counter, until_ns);
+        hf_txn_join(txn, entry, counter, until);
     } else {
-        hf_txn_install(txn, entry->owner, entry->owner_len, counter, until_ns,
+        hf_txn_install(txn, entry->owner, entry->owner_len, counter, until,
                        &entry->life);
     }
 }
@@ -88,7 +88,7 @@ void hf_txn_grant(struct hf_txn *txn, struct hf_local_entry *entry)
         txn->result.verdict = HF_VERDICT_ERROR;
         return;
     }
-    grant_to(txn, entry, counter, hf_txn_after_ms(txn, txn->ask->ttl_ms));
+    grant_to(txn, entry, counter, hf_txn_asked_until(txn));
     hf_txn_succeed(txn, counter);
 }
 
@@ -115,11 +115,8 @@ static void note_grant(struct hf_txn *txn, const struct hf_local_entry *entry,
 static void claim(struct hf_txn *txn, struct hf_local_entry *entry)
 {
     uint64_t counter = next_counter(txn, false);
-    struct hf_instant now = {txn->now->boot_ns};
-    struct hf_instant until =
-        hf_instant_add(now, (struct hf_span){entry->queue_ns});
     note_grant(txn, entry, counter);
-    grant_to(txn, entry, counter, until.ns);
+    grant_to(txn, entry, counter, hf_txn_after(txn, entry->queue));
 }
 
 bool hf_txn_serve(struct hf_txn *txn)
@@ -157,10 +154,10 @@ void hf_txn_enqueue(struct hf_txn *txn)
     struct hf_local_entry entry, before;
     const struct hf_ask *ask = txn->ask;
     hf_txn_introduce(txn, &entry);
-    entry.until_ns = hf_txn_after_ms(txn, ask->queue_ms);
+    entry.until = hf_txn_after(txn, hf_span_ms(ask->queue_ms));
     bool has_place =
         hf_entries_find_waiter(txn, ask->owner, ask->owner_len, &before);
-    if (has_place && before.until_ns <= txn->now->boot_ns) {
+    if (has_place && !hf_instant_before(txn->now->instant, before.until)) {
         hf_entries_drop_waiter(txn, &before); /* expired: no place */
         has_place = false;
     }

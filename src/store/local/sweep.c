@@ -19,7 +19,7 @@
 
 struct sweep {
     struct hf_table *table;
-    int64_t keep_ns;
+    struct hf_span keep;
     const struct hf_clock_sample *now;
     bool has_removed;
     bool has_litter; /* the name at page->sweep_key has expired entries */
@@ -37,7 +37,7 @@ static int sweep_one(struct sweep *sweep, MDB_cursor *cursor,
         sweep->has_litter = true;
         return 0;
     }
-    if (!hf_record_is_idle(&record, sweep->keep_ns, sweep->now)) {
+    if (!hf_record_is_idle(&record, sweep->keep, sweep->now)) {
         return 0;
     }
     /* Before the removal, so that no grant comes below its counter, even if the
@@ -107,11 +107,11 @@ static int sweep_some(struct sweep *sweep, unsigned *most)
     return number;
 }
 
-static int sweep(struct hf_table *table, unsigned most, int64_t keep_ns,
+static int sweep(struct hf_table *table, unsigned most, struct hf_span keep,
                  const struct hf_clock_sample *now, bool *has_removed)
 {
     struct hf_gate_page *page = table->gate->page;
-    struct sweep sweep = {.table = table, .keep_ns = keep_ns, .now = now};
+    struct sweep sweep = {.table = table, .keep = keep, .now = now};
     int number = hf_table_begin(table);
     while (number == 0 && most > 0) {
         number = sweep_some(&sweep, &most);
@@ -133,11 +133,11 @@ static int sweep(struct hf_table *table, unsigned most, int64_t keep_ns,
     return number;
 }
 
-int hf_table_sweep(struct hf_table *table, unsigned most, int64_t keep_ns,
+int hf_table_sweep(struct hf_table *table, unsigned most, struct hf_span keep,
                    const struct hf_clock_sample *now)
 {
     bool has_removed;
-    return sweep(table, most, keep_ns, now, &has_removed);
+    return sweep(table, most, keep, now, &has_removed);
 }
 
 /* A removal needs new pages, too: in a file that is almost full, sweep fewer
@@ -148,7 +148,7 @@ bool hf_table_make_room(struct hf_table *table,
     unsigned most = ROOM_RECORDS;
     for (unsigned i = 0; i < ROOM_STEPS && most > 0; i++) {
         bool has_removed;
-        int number = sweep(table, most, 0, now, &has_removed);
+        int number = sweep(table, most, (struct hf_span){0}, now, &has_removed);
         if (has_removed) {
             return true;
         }

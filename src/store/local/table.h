@@ -128,7 +128,7 @@ int hf_table_next(MDB_cursor *cursor, MDB_val *key, MDB_val *value);
 
 /* Remove idle names among the next @p most, and expired entries. In a
  * transaction of its own. sweep.c */
-int hf_table_sweep(struct hf_table *table, unsigned most, int64_t keep_ns,
+int hf_table_sweep(struct hf_table *table, unsigned most, struct hf_span keep,
                    const struct hf_clock_sample *now);
 
 /** The file is full and cannot grow: remove idle names before fence_keep has

@@ -32,7 +32,8 @@
  * accesses the table; the caller checks `number` at the end, and aborts.
  * Owner: the caller, of all that `txn` points to; `result` and `record` are
  * copies. Threads: one at a time, across processes: the caller is in the gate.
- * Units: milliseconds in requests, nanoseconds of CLOCK_BOOTTIME in the record.
+ * Units: milliseconds in requests and results; instants, of CLOCK_BOOTTIME, and
+ * spans in the record and the entries.
  * Source: the scripts in store/redis/, which have the same rules. */
 #ifndef HF_STORE_LOCAL_TXN_H
 #define HF_STORE_LOCAL_TXN_H
@@ -161,11 +162,11 @@ bool hf_txn_is_mine(const struct hf_txn *txn); /* the asker owns it */
 /* The greatest counter that a hint or a fence may have (HF_FENCE_AHEAD_MAX). */
 uint64_t hf_txn_bound(const struct hf_txn *txn);
 
-/* When a lease of @p ms (or of the request's ttl_ms) ends that begins now. */
-int64_t hf_txn_after_ms(const struct hf_txn *txn, int64_t ms);
+/* When a lease ends that begins now. */
+struct hf_instant hf_txn_after(const struct hf_txn *txn, struct hf_span lease);
 
 /* When the lease that the request asks for ends, if it begins now. */
-int64_t hf_txn_asked_until(const struct hf_txn *txn);
+struct hf_instant hf_txn_asked_until(const struct hf_txn *txn);
 
 /* Set the result to REFUSED, with the owner that the name has now. */
 void hf_txn_describe(struct hf_txn *txn);
@@ -175,11 +176,11 @@ void hf_txn_succeed(struct hf_txn *txn, uint64_t counter);
 
 /* Extend the lease. No request may shorten it: an older, shorter one may arrive
  * after a longer one, and the holder relies on the longer one's reply. */
-void hf_txn_prolong(struct hf_txn *txn, int64_t until_ns);
+void hf_txn_prolong(struct hf_txn *txn, struct hf_instant until);
 
 /* Move (b). @p life NULL: only the end of the lease frees the name. */
 void hf_txn_install(struct hf_txn *txn, const void *owner, size_t owner_len,
-                    uint64_t counter, int64_t until_ns,
+                    uint64_t counter, struct hf_instant until,
                     const struct hf_processes *life);
 
 /* Move (a). Also clears has_last, or a late CONFIRM would install the owner
@@ -198,11 +199,11 @@ bool hf_txn_find_sharer(struct hf_txn *txn, const void *owner, size_t owner_len,
 /* Move (b) or (c), to @p counter: found a group, or join the one that owns the
  * name. */
 void hf_txn_join(struct hf_txn *txn, struct hf_local_entry *entry,
-                 uint64_t counter, int64_t until_ns);
+                 uint64_t counter, struct hf_instant until);
 
 /* Write a sharer's entry; the group's lease lasts as long as the longest. */
 void hf_txn_keep_sharer(struct hf_txn *txn, struct hf_local_entry *entry,
-                        int64_t until_ns);
+                        struct hf_instant until);
 
 /* Remove a sharer: no move, or (a) if it was the last. */
 void hf_txn_leave(struct hf_txn *txn, const struct hf_local_entry *entry);

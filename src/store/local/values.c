@@ -138,9 +138,9 @@ static int store(const struct visit *visit, MDB_txn *txn, uint64_t version)
     bool is_deleted = ask->value.data == NULL;
     struct value_head head = {
         .version = version,
-        .until_us = is_deleted
-                        ? version + (uint64_t)visit->local->fence_keep_ns / 1000
-                        : 0,
+        .until_us = is_deleted ? version + (uint64_t)hf_span_us_floor(
+                                               visit->local->fence_keep)
+                               : 0,
         .data_len = is_deleted ? 0 : (uint32_t)ask->value.len,
         .text_len = (uint16_t)text_len(of),
         .is_deleted = is_deleted,
