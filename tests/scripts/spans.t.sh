@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The check of spans finds arithmetic on `ns` in whatever form, and nothing else.
+# The check of spans finds arithmetic on `ns` in whatever form, and fields and
+# parameters that are plain numbers, and nothing else.
 . "$(dirname "$0")/../lib/tap.sh"
 
 cd "$HF_SOURCE" || exit
@@ -34,11 +35,21 @@ value = flag ? at.ns : -1;
 struct hf_span zero = {.ns = 0};
 call(left.ns, -right);
 END
+mkdir -p src/store/local
+cat >src/store/local/release.c <<'END'
+struct head { int64_t until_ns; };
+void prolong(int64_t until_ns, struct hf_txn *txn);
+bool is_idle(const struct hf_record *record, int64_t keep_ns)
+int64_t left_ns = left.ns;
+uint64_t size_ns_of;
+END
+cp src/store/local/release.c src/store/local/record.c
 git add .
 capture "$HF_SOURCE/scripts/checks/spans"
 is "$code" 1 "a tree with arithmetic fails"
 is "$(cut -d: -f1,2 <<<"$out" | grep -v '\^' | tr '\n' ' ')" \
     "src/core/some.c:1 src/core/some.c:2 src/core/some.c:3 src/core/some.c:4 \
 src/core/some.c:5 src/core/some.c:6 src/core/some.c:7 src/core/some.c:8 \
-src/core/some.c:9 " "each line of it, and no other"
+src/core/some.c:9 src/store/local/release.c:1 src/store/local/release.c:2 \
+src/store/local/release.c:3 " "each line of it, each plain number, and no other"
 finish
