@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queue of changed states that hf_client_next_event() reads. */
+/* Changed states of locks, for hf_client_next_event() and for on_state
+ * (notify.h).
+ *
+ *     if (hf_lock_hand_out(first)) {           the user gets the handle:
+ *         hf_client_notify(client, first);     enter.c, event_loop.c
+ *     }
+ *     hf_client_notify(client, lock);          each later change (step.c)
+ *     lock = hf_client_take_event(client);     hf_client_next_event()
+ *     hf_client_cancel_notify(client, lock);   before it is released, detached
+ *                                              or freed
+ *
+ * The mutex is held, and no callback runs here. Owner: the queues refer to
+ * locks of the client and own none; the lock that is taken stays the user's
+ * handle. Nothing needs memory, so nothing fails. */
 #ifndef HF_CLIENT_EVENTS_H
 #define HF_CLIENT_EVENTS_H
 

@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Detecting a fork, so that parent and child never use one client. */
+/* Detecting a fork, so that parent and child never use one client; and the
+ * random numbers that must not be the same in both.
+ *
+ *     if (!hf_page_open(client)) …                  open.c
+ *     if (hf_client_is_forked(client)) { return … } before the mutex is locked,
+ *                                                   and after each callback
+ *     hf_client_entropy(client, id, sizeof(id));    ids of owners, of writes
+ *     n = hf_client_random(client);
+ *     hf_page_close(client);                        close.c
+ *
+ * Threads: entropy and random numbers need the mutex, and are not for a child,
+ * whose pool is all zeros. Owner: the page is the client's. Errors: only
+ * hf_page_open() fails. */
 #ifndef HF_CLIENT_FORK_H
 #define HF_CLIENT_FORK_H
 
@@ -16,7 +28,7 @@ void hf_page_close(struct hf_client *client);
  * mutex, which the child may find locked for ever. */
 bool hf_client_is_forked(const struct hf_client *client);
 
-/* Kernel entropy, drawn 256 bytes at a time. */
+/* Kernel entropy, drawn 256 bytes at a time, which `len` must not exceed. */
 void hf_client_entropy(struct hf_client *client, void *out, size_t len);
 
 /* A pseudo-random number, for jitter. */

@@ -1,7 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operations that end with a callback: begin, cancel, free. They are on the
- * heap. Callbacks run in hf_client_process() and at the end of the client,
- * never in the functions below. */
+ * heap.
+ *
+ *     op = hf_op_copy(&plan);                  or malloc() and hf_op_init()
+ *     if (op == NULL || !hf_op_list(op)) { free(op); … }        HF_NO_MEMORY
+ *     hf_op_set_done(op, done, user);
+ *     status = hf_lock_check_unused(lock, error);   on a lock: before all this
+ *     op->lock = lock; lock->op = op;
+ *     hf_client_step(client, lock, &event);    it may be done now: its callback
+ *                                              is queued
+ *
+ *     op->call(op); hf_op_free(op);            hf_client_process()
+ *
+ *     hf_op_abandon(op); hf_op_free(op);       hf_op_cancel(): in progress
+ *     hf_ops_remove(&client->finished, op);    ... and if it is done
+ *     hf_op_forget_result(op); hf_op_free(op);
+ *
+ *     hf_op_stop(op);                          a token was triggered (cancel.c)
+ *     hf_lock_stop_calls(lock);                its lock is released (release.c)
+ *
+ * Callbacks run in hf_client_process() and at the end of the client, never in
+ * the functions below. Threads: with the mutex, but hf_op_free(). Owner: from
+ * hf_op_list() on an operation is the client's, which frees it after its
+ * callback; hf_op_cancel() frees it without one. */
 #ifndef HF_CLIENT_OP_ASYNC_H
 #define HF_CLIENT_OP_ASYNC_H
 

@@ -1,5 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A user's request: checked, and made an order. */
+/* A user's request: checked once, and made an order. No code below checks it
+ * again.
+ *
+ *     status = hf_order_read(client, request, &order, error);
+ *     if (hf_order_is_bundle(&order)) {
+ *         op = hf_bundle_new(client, &order);     copies it (multi_name.h)
+ *         name = hf_order_more(&order, i);        i < order.n_more
+ *     } else {
+ *         op = hf_op_copy(&plan);                 copies it (op_async.h)
+ *     }
+ *
+ *     status = hf_order_check_ttl(client, ttl_ms, error);   an extension
+ *     status = hf_client_need_records(client, lacked, error);
+ *     status = hf_client_need_moves(client, error);   detach, adopt, reserve
+ *
+ * Owner: an order borrows the texts, the further names and the cancel token of
+ * the request; a caller that keeps it copies it. Threads: the mutex is
+ * held where a name is checked: hf_order_read(). Errors: as returned, with a
+ * text in `error`, which may be NULL; nothing was begun then. */
 #ifndef HF_CLIENT_REQUEST_H
 #define HF_CLIENT_REQUEST_H
 

@@ -1,5 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One step of a lease: an event goes in, effects are carried out. */
+/* One step of a lock: an event goes into its lease, and the effects are carried
+ * out.
+ *
+ *     op->lock = lock; lock->op = op;            the outcome goes to `op`
+ *     struct hf_event event = {.kind = HF_EV_ACQUIRE, .now = client->now};
+ *     hf_client_step(client, lock, &event);
+ *     if (op->is_done) …                         a store may reply inside
+ *     hf_client_signal(client, lock, HF_EV_RELEASE);
+ *
+ *     state = hf_lock_group_state_now(first);    by the clock
+ *
+ *     hf_client_ask(client, &ask);               a query (broadcast.c)
+ *     hf_client_note_fault(client, answer);      its reply, or that to a lock
+ *     if (!hf_client_reserve_event(client)) …    a push (answer.c): drop it
+ *
+ * The mutex is held, and is not released. The handlers of the operation run
+ * inside (op.h); they must not step the same lock, and set HF_LOCK_GIVE_UP
+ * instead. After a step the lock may be freed, unless the user has its handle:
+ * a caller that goes on finds it by its operation. Owner: event, request and
+ * reply are the caller's, and borrowed for the call. Errors: none; a request
+ * for whose reply there is no memory counts as not sent. */
 #ifndef HF_CLIENT_STEP_H
 #define HF_CLIENT_STEP_H
 

@@ -1,5 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waiting for an operation: which thread polls, and which ones sleep. */
+/* Waiting for an operation: which thread polls, and which ones sleep.
+ *
+ *     client->poke.ready = hf_client_on_poke;     open.c
+ *
+ *     status = hf_client_begin(client, error);    enter.h: takes the mutex
+ *     hf_op_init(&op, client, &handlers); …       op.h: begin it
+ *     status = hf_op_await(&op, error);           done, or abandoned
+ *     hf_client_leave(client);
+ *
+ * A call that has something to undo when it is interrupted uses
+ * hf_client_wait() (break_call.c).
+ *
+ * Threads: that of the call, with the mutex, which is held again at the return.
+ * The store must not be on the stack, nor the step of a lock. One thread waits
+ * for an operation. Owner: the operation stays the caller's; while it is not
+ * done it must not be freed. */
 #ifndef HF_CLIENT_WAIT_H
 #define HF_CLIENT_WAIT_H
 
