@@ -1,6 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The requests of one HTTP connection: the bytes that are not written yet, and
- * a ring of pending replies in order. No I/O. */
+ * a ring of pending replies in order. No I/O; http.c does that:
+ *
+ *     hf_http_queue_init(&queue);
+ *     if (!hf_http_queue_push(&queue, host, &request, max, now)) …
+ *     hf_http_queue_restamp(&queue, now);          the connection has opened
+ *     len = hf_http_queue_unsent(&queue, &bytes);
+ *     hf_http_queue_wrote(&queue, n);              n <= len were written
+ *     oldest = hf_http_queue_oldest(&queue);       whose reply comes next
+ *     pending = hf_http_queue_pop(&queue);         it is complete
+ *
+ *     while (hf_http_queue_oldest(&queue) != NULL) {       it is broken
+ *         pending = hf_http_queue_pop(&queue);
+ *         is_unsent = hf_http_queue_is_unsent(&queue, &pending);
+ *     }
+ *     hf_http_queue_reset(&queue);                 then push for the next one
+ *     hf_http_queue_fini(&queue);
+ *
+ * Owner: the queue has copies of the requests. What it returns by a pointer is
+ * its own, until the next call that changes it. `cookie` and `user` are not
+ * looked at. Threads: those of the connection, with the client's mutex. Errors:
+ * only a push fails. */
 #ifndef HF_IO_HTTP_QUEUE_H
 #define HF_IO_HTTP_QUEUE_H
 
@@ -85,11 +105,11 @@ void hf_http_queue_wrote(struct hf_http_queue *queue, size_t n);
 const struct hf_http_pending *
 hf_http_queue_oldest(const struct hf_http_queue *queue);
 
-/* Is no byte of it written? */
+/* Is no byte of it written? To be asked before the reset. */
 bool hf_http_queue_is_unsent(const struct hf_http_queue *queue,
                              const struct hf_http_pending *pending);
 
-/** Remove the oldest, also after a reset of the bytes. @return a copy. */
+/** Remove the oldest; there is one. @return a copy. */
 struct hf_http_pending hf_http_queue_pop(struct hf_http_queue *queue);
 
 #endif

@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Timers of a store: a few per node, so a list is enough. The loop (io/loop.h)
- * waits for the next one, and fires those that are due. */
+/* Timers of a store: a few per node, so a list is enough.
+ *
+ *     timer = (struct hf_timer){.at = HF_NEVER, .fire = on_due};
+ *     hf_timers_add(&list, &timer);         hf_loop_add_timer()
+ *     hf_timer_set(&timer, until);          as often as it changes
+ *     until = hf_timers_next(list);         to wait no longer than that
+ *     hf_timers_fire(&list, now);           calls on_due()
+ *     hf_timers_remove(&list, &timer);      hf_loop_drop_timer()
+ *
+ * A store uses the list of its loop, by the functions of io/loop.h. Owner: a
+ * timer is part of its owner, and leaves the list before its memory is freed.
+ * Threads: with the client's mutex, as the loop. Nothing needs memory or fails.
+ */
 #ifndef HF_IO_TIMERS_H
 #define HF_IO_TIMERS_H
 

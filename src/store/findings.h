@@ -1,7 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Findings of `holdfast doctor` about a server that has a marker: the same
  * words for each kind of server. The store reads the values from its server and
- * passes them here; what only one kind of server has, it reports by itself. */
+ * passes them here; what only one kind of server has, it reports by itself.
+ *
+ *     hf_probe_init(&probe);                           EXAMINE
+ *     … send probe.ask …
+ *     hf_probe_set_release(&probe);
+ *     … send probe.ask again; both replies have come:
+ *     hf_findings_unguarded(jobs);                     with quarantine=off
+ *     hf_findings_clock(jobs, server_ms);
+ *     hf_findings_probe(jobs, fault);
+ *     hf_findings_quarantine(jobs, admission, why, now);     if it is
+ *     hf_jobs_finish(jobs, HF_OK, "");
+ *
+ *     hf_findings_declared(jobs, admission);           INIT, QUARANTINE
+ *
+ *     status = hf_findings_look(jobs, admission, &look, prefix, why, size);
+ *     status = hf_findings_counters(jobs, job, n, &why);     COUNT, LOWER
+ *     hf_jobs_finish(jobs, status, why);
+ *
+ * Each reports at once, to the sink of the jobs (jobs.h); none ends a job.
+ * Threads: with the client's mutex, as hf_store_job_fn. Owner: the arguments
+ * are borrowed for the call; `*why` of hf_findings_counters() is static.
+ * Errors: none but the status of a job. */
 #ifndef HF_STORE_FINDINGS_H
 #define HF_STORE_FINDINGS_H
 
@@ -11,14 +32,14 @@
 /* ---- EXAMINE ------------------------------------------------------------- */
 
 /* A request for a lock of a random name, which EXAMINE acquires and releases:
- * `ask` is the ACQUIRE, and points into the struct. */
+ * `ask` points into the struct, which so must not be copied or moved. */
 struct hf_probe {
     struct hf_ask ask;
     char owner[HF_TEXT_WORD];
     char name[HF_TEXT_WORD];
 };
 
-/* A request for a lock of a random name and owner, so that it meets no other
+/* Make `ask` the ACQUIRE of a random name and owner, so that it meets no other
  * lock. */
 void hf_probe_init(struct hf_probe *probe);
 
@@ -41,8 +62,8 @@ void hf_findings_quarantine(struct hf_jobs *jobs,
 
 /* ---- Declarations and surveys -------------------------------------------- */
 
-/* The results of INIT and QUARANTINE, after the handshake that executed them.
- */
+/* The results of INIT and QUARANTINE, as far as they are pending, after the
+ * handshake that executed them: `is_declared`, which this clears. */
 void hf_findings_declared(struct hf_jobs *jobs, struct hf_admission *admission);
 
 /* The names that LOOK reports: with a few an operator finds the program that

@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pending jobs of one node (store.h: hf_store_job_fn), and what a store reports
- * of it. A job ends with its sink's `done`, unless they are canceled. */
+ * of it.
+ *
+ *     hf_jobs_add(&jobs, node, job, sink);             hf_store_job_fn
+ *     if (hf_jobs_declare(&jobs)) …                    in the handshake
+ *     if (hf_jobs_has(&jobs, HF_JOB_EXAMINE)) …        after it
+ *     hf_jobs_report(&jobs, severity, format, …);      findings.h, examine.c
+ *     hf_jobs_finish(&jobs, status, reason);           one `done` for all
+ *     hf_jobs_cancel(&jobs);                           hf_store_job_cancel_fn
+ *
+ * The sink is called from inside hf_jobs_report() and hf_jobs_finish(), where
+ * its `done` may add the next job. After a cancel it is not called, also when a
+ * reply comes later. Threads: with the client's mutex. Owner: the sink is
+ * copied; texts are borrowed for the call. Nothing fails. */
 #ifndef HF_STORE_JOBS_H
 #define HF_STORE_JOBS_H
 

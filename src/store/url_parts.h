@@ -1,6 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of the URL parser. Modules read addresses of their own with pieces;
- * the rest is for url*.c alone. */
+ * the rest is for url*.c alone. url.c parses a list of whole URLs so:
+ *
+ *     struct hf_url_parse parse = {.url = url, .error = error};
+ *     scheme = hf_piece_cut(&rest, ':', &has_rest);        for each URL
+ *     before = hf_piece_cut(&rest, '?', &has_query);
+ *     hf_url_read_servers(&parse, before, is_tls);         or _read_socket()
+ *     hf_params_read(&parse.params, rest, url, error);
+ *     hf_url_check_servers(&parse);                        once, at the end
+ *     hf_params_complete(&parse.params, url, error);
+ *     hf_params_fini(url);                                 hf_url_free()
+ *
+ * A module cuts hf_url.address, and decodes each piece last:
+ *
+ *     login = hf_piece_cut(&address, '@', &has_hosts);
+ *     if (!hf_piece_host(item, &host, &port)) { … its usage … }
+ *     status = hf_piece_decode(host, "the host", &text, error);
+ *
+ * Owner: a piece borrows the text of the URL. A decoded string is the caller's,
+ * a password to be freed with hf_secret_free(); what is read into hf_url is
+ * freed with it, also after a failure. Threads: any; nothing is shared. Errors:
+ * as returned, with a text in `error`: HF_INVALID, a form that is not allowed;
+ * HF_CONFIG, parts that do not fit together; HF_NO_MEMORY. */
 #ifndef HF_STORE_URL_PARTS_H
 #define HF_STORE_URL_PARTS_H
 

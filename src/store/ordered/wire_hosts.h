@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The servers of a wire, and its login, as its URL names them:
- * //[LOGIN@]HOST[:PORT],HOST,…[/PATH] */
+ * //[LOGIN@]HOST[:PORT],HOST,…[/PATH]
+ *
+ *     if (!hf_wire_address_cut(url->address, &address)) { … usage … }
+ *     struct hf_wire_login login = {0};
+ *     status = hf_wire_login_read(&login, &address, url, supplies, scheme,
+ *                                 error);
+ *     status = hf_wire_hosts_read(hosts, &n, address.hosts, port, usage,
+ *                                 error);
+ *     hf_wire_hosts_fini(hosts, n);
+ *     hf_wire_login_fini(&login);                  also after a failure
+ *
+ * Owner: the address borrows the text; login and hosts have copies. Threads:
+ * any; nothing is shared. Errors: as returned, with a text in `error` that
+ * shows no password. */
 #ifndef HF_ORDERED_WIRE_HOSTS_H
 #define HF_ORDERED_WIRE_HOSTS_H
 
@@ -56,7 +69,8 @@ void hf_wire_login_fini(struct hf_wire_login *login);
 
 /** Read a list. @param port  of a host without one. @param usage  the message
  * if it is malformed, or too long.
- * @return HF_OK; HF_INVALID; HF_NO_MEMORY. `*n` hosts are to be freed then. */
+ * @return HF_OK; HF_INVALID; HF_NO_MEMORY: also then `*n` hosts are to be
+ *         freed. */
 enum hf_status hf_wire_hosts_read(struct hf_wire_host hosts[HF_WIRE_HOSTS_MAX],
                                   unsigned *n, struct hf_piece list,
                                   uint16_t port, const char *usage,

@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names and owners as nodes of ZooKeeper, and the numbers of entries
- * (zookeeper.h has their form). Texts only: nothing is asked of a server. */
+ * (zookeeper.h has their form). Texts only: nothing is asked of a server.
+ *
+ *     folder = hf_zk_key_folder(zk->base, name);     to create or to list
+ *     node = hf_zk_key_entry(&key);
+ *     path = hf_zk_key_join(folder, node);           to create: the server
+ *                                                    appends the sequence
+ *     if (hf_zk_key_sequence(child, &sequence, &len)) …    of a listed child
+ *     number = hf_zk_number(czxid, sequence);
+ *     hf_zk_key_read(copy, &entry);
+ *     len = hf_zk_key_name(text);                    of a container: a scan
+ *
+ * Owner: a returned string is the caller's, with free(). An entry that was read
+ * borrows the copy. Threads: any; nothing is shared. */
 #ifndef HF_ZOOKEEPER_KEY_H
 #define HF_ZOOKEEPER_KEY_H
 
