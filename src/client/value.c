@@ -43,8 +43,9 @@
 /* For each call, its retries included. */
 #define CALL_MS_MAX 5000
 
-/* Between the retries of one put after a lost reply: the first at once, as the
- * connection is made again without delay if it has served. */
+/* Before each try to settle a put after a lost reply, at most, in milliseconds.
+ * Short, as a connection that has served is made again without delay; drawn,
+ * so that the clients of a server that was away do not ask it all at once. */
 #define SETTLE_MS_STEP 50
 
 /* Before a request that was not sent is sent again, in milliseconds: the server

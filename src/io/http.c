@@ -33,7 +33,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Bytes for one recv(), on the stack. */
+/* Bytes for one recv(), on the stack: as many as a record of TLS has, and many
+ * times a reply about a lock, so that a burst of them needs few calls. */
 #define READ_BYTES 16384
 
 /* Nanoseconds for a byte, of 64 KiB a second: a list of 4 MB may take a minute

@@ -19,7 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes and requests at first; both double. */
+/* Bytes and requests at first: a page, which a few requests about a lock fill,
+ * and more replies than a client of few locks waits for. Both double, so that a
+ * busy one copies them rarely. */
 #define FIRST_BYTES 4096
 #define FIRST_PENDING 16
 

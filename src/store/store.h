@@ -309,7 +309,8 @@ struct hf_store_env {
     hf_store_login_fn *login;            /* NULL: only those of the URL */
     hf_store_cancelled_fn *is_cancelled; /* NULL: there is no token */
     bool announces_writes; /* the client calls begin_write() before it writes;
-                        else the store may write from the beginning */
+                              else the store may declare a server without a
+                              marker from the beginning */
     bool is_for_setup;     /* hf_client_options: open a store that is not usable
                               yet, too, for its jobs */
 };
@@ -336,9 +337,9 @@ hf_store_open_fn(const struct hf_url *url, const struct hf_store_env *env,
 
 /** Free everything. Pending requests are not answered.
  *
- * @param store   Void afterwards.
+ * @param store      Void afterwards.
  * @param is_forked  True in a forked child: close descriptors, but send
- * nothing.
+ *                   nothing.
  *
  * Owner: consumes @p store. Threads: the last one that has the client; no
  * mutex. Errors: none. */

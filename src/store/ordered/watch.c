@@ -42,7 +42,9 @@
  * heartbeat. In milliseconds. */
 #define WATCH_AGAIN_MS 500
 
-/* With so many watches, none is begun for a holder. */
+/* A client with so many watches begins none for a holder. If each is a
+ * connection, a client has 40 (endpoints/watch.c), and waiters need them more:
+ * a holder learns of a loss by its next renewal, too. */
 #define WATCHES_ENOUGH 8
 
 static bool is_waiter(const struct hf_ordered_seat *seat)

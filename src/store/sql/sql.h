@@ -369,7 +369,8 @@ void hf_sql_value_answer(const struct hf_sql_node *node,
 
 /* ---- jobs.c: of `holdfast doctor` ---------------------------------------- */
 
-/* Limit of a survey in milliseconds. */
+/* Limit of a survey in milliseconds. It is one statement that reads all rows;
+ * LOWER writes to them, and is run once: it may take a minute. */
 #define HF_SQL_SURVEY_MS_MAX 60000
 
 /** One row of the reply to LOOK: the first has the numbers. @return true: add

@@ -27,10 +27,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The main session only carries lists and watches. In milliseconds. */
+/* The timeout of the main session, in milliseconds. No lock ends with it, since
+ * it only carries lists and watches: one that a server grants as it is, with
+ * 4 s to 40 s by default. */
 #define MAIN_TIMEOUT_MS 10000
 
-/* After the servers were looked up, and none answers. */
+/* Before the names are looked up again, in milliseconds: none of them had an
+ * address, or no handle was made. A resolver bears two look-ups in a second. */
 #define RETRY_MS 500
 
 static void resolve(struct hf_zk *zk, struct hf_instant now);
