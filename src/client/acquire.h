@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The acquisition of one lock: attempts, until one holds it or the wait ends.
- */
+ *
+ *     hf_op_init(&op, client, &hf_acquire_handlers);
+ *     op.order = …;                            request.h
+ *     if (!hf_op_list(&op)) …                  no memory
+ *     hf_acquire_begin(&op);                   may end it
+ *     status = hf_op_await(&op, error);        wait.h
+ *     lock = op.lock;                          HF_OK: held
+ *
+ *     if (hf_acquire_is_stuck(&member->op)) …  multi_name.c: of its members
+ *     hf_acquire_end(&member->op);             ... at the end of its wait
+ *
+ * The mutex is held. hf_acquire_end() steps the lock of the attempt, whose step
+ * must not be on the stack. Owner: the operation is the caller's; an attempt
+ * that has failed releases itself. Errors: the status of the operation. */
 #ifndef HF_CLIENT_ACQUIRE_H
 #define HF_CLIENT_ACQUIRE_H
 

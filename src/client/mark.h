@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Marks: a command was started under this name less than a period ago. */
+/* Marks: a command was started under this name less than a period ago. A break
+ * looks for the mark of the name, and withdraws it (break.c):
+ *
+ *     if (!hf_mark_find_begin(&ask, &op, name, name_len)) …
+ *     hf_mark_found(&ask, &mark);                  `op` has no child any more
+ *     if (!hf_mark_withdraw_begin(&ask, &op, name, name_len, &mark)) …
+ *     status = hf_mark_withdrawn(&ask, &error);    the same
+ *
+ * The mutex is held. Owner: `ask` is the caller's, and is in the tables until
+ * its query has ended; the status of that is in ask.query.op. */
 #ifndef HF_CLIENT_MARK_H
 #define HF_CLIENT_MARK_H
 

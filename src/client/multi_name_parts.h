@@ -2,7 +2,26 @@
 /* Shared by the files of a bundle. multi_name.c has the algorithm;
  * multi_name_plan.c builds a bundle from an order; multi_name_member.c sets up,
  * begins and drops its acquisitions; multi_name_end.c reports the result.
- * semaphore.c has the parts that only a permit of a semaphore needs. */
+ * semaphore.c has the parts that only a permit of a semaphore needs.
+ *
+ *     part = hf_bundle_add_part(bundle, 1, 0);         of each name, or
+ *     text = hf_bundle_order_member(bundle, part->members, &name, text);
+ *     hf_semaphore_plan(bundle, order, text);          two, of a permit
+ *
+ *     hf_member_begin(member, wait_ms);
+ *     … hf_bundles_pump(): what have its members? …
+ *     hf_part_keep(part, member);                      it has the lock
+ *     hf_member_drop(member);                          of one: try another
+ *     hf_bundle_drop_from(bundle, at);                 begin again from there
+ *
+ *     hf_bundle_hand_out(bundle);                      the end: all are held
+ *     hf_bundle_fail_like(bundle, member);             ... or this one failed
+ *     hf_bundle_fail(bundle, status);                  ... or the wait is over
+ *     hf_bundle_abandon(op);                           ... or it is cancelled
+ *
+ * The mutex is held, and no step of a member's lock is on the stack. Owner: a
+ * bundle owns its members, and their locks until it hands them out. Nothing but
+ * hf_member_begin() needs memory; it then ends the member with HF_NO_MEMORY. */
 #ifndef HF_CLIENT_MULTI_NAME_PARTS_H
 #define HF_CLIENT_MULTI_NAME_PARTS_H
 
@@ -125,7 +144,7 @@ void hf_bundle_forget_news(struct hf_bundle *bundle);
 /* Cancel the bundle's attempts and release its locks. */
 void hf_bundle_abandon(struct hf_op *op);
 
-/* Fail with the text that is in op.error; with the text of a member. */
+/* Fail with the text that is in op.error. */
 void hf_bundle_fail(struct hf_bundle *bundle, enum hf_status status);
 
 /* Fail with the status and the text of this member, which has failed. */

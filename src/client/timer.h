@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The clock, and the timer on which the library's thread and hf_client_fd()
- * wait. */
+ * wait.
+ *
+ *     hf_client_tick(client);                  a call begins; after a sleep
+ *     until = hf_client_due(client);           … hf_loop_wait(loop, until)
+ *     hf_client_arm(client);                   a call ends: the timer goes on
+ *
+ * All need the mutex; none fails. */
 #ifndef HF_CLIENT_TIMER_H
 #define HF_CLIENT_TIMER_H
 

@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why there is no majority. */
+/* Why there is no majority.
+ *
+ *     status = hf_unavailable_final(op);       HF_OK: a retry may help
+ *     if (status != HF_OK) { hf_op_finish(op, status); }
+ *     hf_op_finish(op, hf_unavailable_write(op));      its time is over
+ *
+ * The mutex is held. They read which nodes have answered `op`, and write its
+ * error; none ends it. */
 #ifndef HF_CLIENT_UNAVAILABLE_H
 #define HF_CLIENT_UNAVAILABLE_H
 
 #include "client/op.h"
 
 /** Write why there is no majority: a line that names each missing node with its
- * reason. @return the status. */
+ * reason. @return HF_UNAVAILABLE; HF_DENIED, HF_QUARANTINED, HF_NO_MEMORY
+ * or HF_CONFIG, if that is what a majority lacks. */
 enum hf_status hf_unavailable_write(struct hf_op *op);
 
 /** @return HF_CONFIG with a text if some node can never work as configured;

@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A node's status and the reason for it, as the store last reported them to its
- * client. */
+ * client.
+ *
+ *     hf_standing_init(&standing);                     the store opens
+ *     hf_standing_set(&standing, &env, node, …);       as often as it changes
+ *     fault = hf_standing_cause(&standing, &reason);   for the answer UNSENT
+ *     hf_standing_check(&standing, is_ready, has_until);
+ *
+ * Threads: with the client's mutex; the client is called from inside
+ * hf_standing_set(). Owner: reasons are copied; the one that is returned is
+ * part of `standing`, or static. Nothing fails. */
 #ifndef HF_STORE_STANDING_H
 #define HF_STORE_STANDING_H
 
