@@ -34,7 +34,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The longest time of a trial, in seconds. */
+/* Seconds of a trial, which usually takes hundredths of one: a story that loops
+ * must not stop the shrinking. */
 #define TRIAL_S 20
 
 /* Exit statuses of a trial. */

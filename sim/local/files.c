@@ -24,7 +24,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* There is one namespace of each kind. */
+/* There is one namespace of each kind: this is the inode number that Linux
+ * gives to the first one of processes (PROC_PID_INIT_INO). */
 #define SPACE_INO 4026531836U
 
 static const char *const names[SIM_FILES] = {

@@ -10,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The clock tick of /proc/PID/stat. */
+/* The clock tick of /proc/PID/stat: 10 ms, as Linux has 100 in a second
+ * (USER_HZ). */
 #define TICK_NS INT64_C(10000000)
 
 enum { STREAM_BOXES = 0xa000 };

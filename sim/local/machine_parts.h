@@ -16,18 +16,23 @@
 
 #define SIM_FOLDER "/hfsim"
 
-/* The most descriptors that a process has for files of the machine. */
+/* Descriptors that a process may have for files of the machine at a time: the
+ * store keeps three or four, and opens others for a moment. More abort. */
 #define SIM_FDS_MAX 16
 
-/* Process numbers: few, so that they are used again. */
+/* Process numbers: from the first one after init, and few, so that they are
+ * used again: four more than processes, for those that have ended. */
 #define SIM_PID_FIRST 2
 #define SIM_PIDS_MAX (SIM_PROCESSES_MAX + 4)
 
 /* The files of the folder that have contents here. */
 enum sim_file_kind { SIM_FILE_GATE, SIM_FILE_DATA, SIM_FILES };
 
-/* The datagram socket of a process. */
+/* Datagrams that wait in a socket: one more than net.unix.max_dgram_qlen, which
+ * is 10 by default, as Linux counts. Further ones are refused. */
 #define SIM_INBOX_MAX 11
+
+/* The datagram socket of a process. */
 struct sim_datagram {
     size_t len;
     char data[16 + sizeof(struct hf_wake_note) * HF_WAKE_NOTES_MAX];
@@ -61,7 +66,9 @@ struct sim_task {
     struct sim_random random; /* delays of datagrams to it */
 };
 
-/* The contents of the table after the last commit, for the oracle. */
+/* The contents of the table after the last commit, for the oracle: rows are
+ * the names and permits that a story has locked; more abort. Entries are the
+ * sharers and waiters of a row, some for each lane; others are not kept. */
 #define SIM_ROWS_MAX 64
 #define SIM_ROW_ENTRIES 128
 

@@ -7,10 +7,12 @@
 
 #include "oracle/ground_truth.h"
 
-/* A semaphore's name and all of its permits; or several names. */
+/* Locks that one call asks for: a semaphore's name and all of its permits, or
+ * several names, which are fewer. */
 #define SIM_WANTS_MAX (1 + SIM_SLOTS_MAX)
 
-/* The owners of the latest attempts of a turn that are kept. */
+/* The owners of a turn's latest attempts that are kept: an older one has been
+ * released for many attempts, so that no node has it any more. */
 #define SIM_ATTEMPTS_MAX 16
 
 /* A lock that an acquisition needs, or one of several permits. */

@@ -8,10 +8,12 @@
 
 #include "oracle/reach.h"
 
-/* Blocked data is retransmitted at most this much after the block ends. */
+/* Blocked data is retransmitted at most this much after the block ends: as
+ * world/net.c does. */
 #define RETRANSMIT_NS INT64_C(200000000)
 
-/* The delay of a timeout at the gate, in addition to 1% of its time. */
+/* The delay of a timeout at the gate, in addition to 1% of its time: clocks run
+ * apart by that, and timers are rounded to milliseconds. */
 #define GATE_NS (2 * SIM_MS)
 
 static int64_t most(int64_t a, int64_t b)

@@ -19,7 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The time for which a turn holds its lock after the last fault. */
+/* The time for which a turn holds its lock after the last fault: 20 ms of work
+ * (CALM_WORK_NS in world/workload.c), and the steps around it. */
 #define WORK_NS (50 * SIM_MS)
 
 /* ---- LIVE -------------------------------------------------------------- */

@@ -39,7 +39,8 @@
 #define PAUSE_NS (1000 * SIM_MS)
 #define WAYS 40
 
-/* Between two heartbeats of a waiter, at most. */
+/* Between two heartbeats of a waiter, at most: a third of the
+ * longest place in a queue, which lasts 6 s. */
 #define HEARTBEAT_NS (2000 * SIM_MS)
 
 int64_t sim_oracle_prompt_ns(const struct sim_story *story)

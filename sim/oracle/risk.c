@@ -25,7 +25,8 @@
 #include <holdfast/holdfast.h>
 #include <stdatomic.h>
 
-/* The longest delay of a timer. */
+/* The longest delay of a timer: it is set in whole milliseconds, and the clock
+ * may be read between two of them. */
 #define LATE_NS (2 * SIM_MS)
 
 static int64_t deadline_of(const struct sim_part *part)

@@ -19,7 +19,7 @@
 /* Turns that may be under way at once. */
 #define SIM_LIVE_MAX ((SIM_PROCESSES_MAX + 1) * SIM_LANES_MAX)
 
-/* The name itself and a permit of it. */
+/* Locks that one turn holds: one of each name, or a name and a permit of it. */
 #define SIM_PARTS_MAX (SIM_NAMES_MAX > 2 ? SIM_NAMES_MAX : 2)
 
 /* How long a place in a queue, and a grant that is not confirmed, lasts:
@@ -34,7 +34,8 @@ static inline int64_t sim_claim_ns(int64_t ttl_ms)
     return ttl_ns < SIM_CLAIM_NS_MAX ? ttl_ns : SIM_CLAIM_NS_MAX;
 }
 
-/* Each acquisition is compared with this many earlier ones for its order. */
+/* Each acquisition is compared with this many earlier ones for its order: more
+ * than the lanes that can wait for a name at once (24). */
 #define SIM_RECENT 32
 
 /* Pairs by ascending key. */

@@ -74,7 +74,8 @@ static const struct sim_command subcommands[] = {
 
 /* ---- Finding ------------------------------------------------------------- */
 
-/* The commands by length and last letter: a list for each. */
+/* The commands by length and last letter: a list for each. About twice as many
+ * as commands, so that most lists have one. */
 #define LISTS 64
 #define END COUNT(commands)
 

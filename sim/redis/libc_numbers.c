@@ -22,7 +22,7 @@
 /* The least whole number that int64_t does not hold. */
 #define TWO_TO_63 9223372036854775808.0
 
-/* Lua's buffers are smaller. */
+/* Bytes that a text may have: Lua's buffers are smaller. */
 #define SIZE_MOST 4096
 
 double __real_strtod(const char *text, char **end);

@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-/* The limits of Redis for an unterminated line, and for an argument. */
+/* The limits of Redis, in bytes, for an unterminated line and for an argument;
+ * and for the number of arguments. */
 #define LINE_MAX_BYTES (64 * 1024)
 #define BULK_MAX_BYTES (INT64_C(512) * 1024 * 1024)
 #define ARGS_MAX INT32_MAX

@@ -10,7 +10,8 @@
 
 enum { STREAM_FAULTS = 0x51100 };
 
-/* A request takes about ten calls. */
+/* System calls until a process stops or is killed in one: a request takes about
+ * ten, so this reaches into the next ones. */
 #define CALLS_MAX 64
 
 /* The kinds of faults that each regime may have, and those that it always has.

@@ -12,7 +12,8 @@
 /* From here on a sweep tries more than one permit (client/multi_name.c). */
 #define PERMITS_WIDE 8
 
-/* The number of heartbeats in a story, of all waiters together. */
+/* The number of heartbeats in a story, of all waiters together: it limits the
+ * time of a story with short leases, and so what its run costs. */
 #define BEATS 800
 
 /* The length of a story without quarantine: a node can be down for more than a
@@ -29,7 +30,8 @@ enum {
     STREAM_PERMITS = 0x51090
 };
 
-/* The offset of an outlier's clock. */
+/* The offset of an outlier's clock: from an hour, with which nodes just agree
+ * (sim_is_outlier()), to ten years. */
 #define OUTLIER_MIN_NS (INT64_C(3600) * SIM_S)
 #define OUTLIER_MAX_NS (INT64_C(10) * 365 * 86400 * SIM_S)
 

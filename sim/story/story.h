@@ -33,10 +33,12 @@
 #define SIM_MS INT64_C(1000000)
 #define SIM_S INT64_C(1000000000)
 
+/* The greatest numbers in a story. They are small, since rare meetings of few
+ * parts find as much and a shrunk story has few: */
 #define SIM_NODES_MAX 5     /* servers: two may fail */
 #define SIM_PROCESSES_MAX 8 /* the bits of a mask in uint8_t */
 #define SIM_LANES_MAX 3     /* turns of one process at the same time */
-#define SIM_NAMES_MAX 4     /* "a", "b", … */
+#define SIM_NAMES_MAX 4     /* "a" to "d": the bits of a mask */
 #define SIM_SLOTS_MAX 16    /* permits of one semaphore */
 
 /* How far the world deviates from Holdfast's assumptions. The regime decides
@@ -232,6 +234,7 @@ const char *sim_turn_name(enum sim_turn_kind kind);
  */
 static inline bool sim_is_outlier(const struct sim_story *story, unsigned node)
 {
+    /* HF_FENCE_AHEAD_MAX (core/limits.h) as a time: 2^32 us */
     const int64_t far_ns = (INT64_C(1) << 32) * 1000;
     return story->node_wall_ns[node] > far_ns ||
            story->node_wall_ns[node] < -far_ns;

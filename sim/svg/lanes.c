@@ -4,7 +4,9 @@
 
 #include <string.h>
 
-#define LEASE_STEP 32 /* lease lines in turn above and below each other */
+/* Tenths of a pixel: lease lines are in turn above and below each other, three
+ * pixels apart, so that two that touch are two. */
+#define LEASE_STEP 32
 
 static const char *class_of(char *out, size_t size, const char *classes,
                             int process)

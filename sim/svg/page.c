@@ -17,7 +17,8 @@
 #define WIRES 480       /* between processes and nodes: four rows of labels */
 #define KEPT_ROW 200    /* a grant's bar (SVG_KEPT), and room */
 
-/* The width that a hold needs to be distinguished from the next one. */
+/* Tenths of a pixel: the width that a hold needs on the average, to be
+ * distinguished from the next one. */
 #define HOLD_WIDTH 160
 
 static int count_names(unsigned names)

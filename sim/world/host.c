@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* CLOCK_BOOTTIME of every host when the world begins. */
+/* CLOCK_BOOTTIME of every host when the world begins: an hour, as of a machine
+ * that did not start just now. After a reboot it begins at 0. */
 #define UPTIME_NS INT64_C(3600000000000)
 
 int sim_process_host(const struct sim_process *process)

@@ -26,7 +26,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The longest delay of a retransmission after a silence. */
+/* The longest delay of a retransmission after a silence: the shortest timeout
+ * that Linux uses for TCP, 200 ms. */
 #define RETRANSMIT_NS INT64_C(200000000)
 
 /* A server closes a connection whose peer sends nothing, not even an end.

@@ -15,7 +15,9 @@
 /* The wall clock when the world begins, in microseconds. */
 #define WALL_US (SIM_WALL_S * 1000000)
 
-/* The uptime of a server at the begin of the world, or at a promotion. */
+/* The uptime of a server at the begin of the world, or at a promotion: a day,
+ * longer than any max_ttl of a story, so that it looks as if it had not lost
+ * data. */
 #define OLD_US INT64_C(86400000000)
 
 static int64_t scaled(int64_t ns, int ppm)

@@ -2,7 +2,7 @@
 /* Servers: their faults, and how they execute the bytes that arrive.
  *
  *     sim_node_init(node, lua);         once; the server is up, and empty
- *     sim_node_execute(…)               bytes of a link have arrived
+ *     sim_node_execute(…)               bytes of a link have arrived: world.h
  *     sim_node_restart(…), …            faults, which take effect at once
  *     sim_node_fini(node);
  *

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The time to start a program, and the pause before it retries to open a store.
- */
+/* 1 ms to start a program, and 20 ms before it retries to open a store: short
+ * beside a lease, so that starts fall into all phases of one. */
 #define EXEC_NS INT64_C(1000000)
 #define OPEN_AGAIN_NS INT64_C(20000000)
 

@@ -17,7 +17,7 @@
  * leases expire and releases in the background end. */
 #define REST_NS INT64_C(8000000000)
 
-/* Every world ends by then; LIVE would be broken long before. */
+/* One hour: every world ends by then; LIVE would be broken long before. */
 #define LONGEST_NS INT64_C(3600000000000)
 
 static void on_calm(struct sim_world *world, void *object, uint64_t arg)

@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* After the last fault no turn works for longer than this. */
+/* After the last fault no turn works for longer than this: the bound of LIVE
+ * counts it for each turn that is served first (oracle/oracle.h). */
 #define CALM_WORK_NS INT64_C(20000000)
 
 /* The delay between the callback LOST and the lane's next step. */

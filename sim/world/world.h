@@ -17,7 +17,9 @@
  *
  * run_story.c owns the world, which owns all that its members point to except
  * `story` and `trace_user`. Functions of processes, hosts and events are here;
- * those of nodes are in node.h, of links in net.h, of lanes in workload.h. */
+ * those of links are in net.h, of lanes in workload.h; faults of nodes in
+ * node.h.
+ */
 #ifndef HF_SIM_WORLD_H
 #define HF_SIM_WORLD_H
 
