@@ -27,8 +27,8 @@ static void on_done(void *user, struct hf_lock *lock, enum hf_status status,
     take->is_over = true;
 }
 
-/* Write a status event when the place in the queue becomes known or changes.
- * Sends no request. */
+/* From what the client has heard already, so that a reader of --status-fd costs
+ * the servers no request. */
 static void say_place(struct cli_acquire *take)
 {
     struct cli_waiting waiting;

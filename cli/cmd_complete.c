@@ -83,7 +83,8 @@ static bool on_name(void *user, const void *name, size_t name_len,
     return it->n_names < NAMES_MAX;
 }
 
-/* The beginning as a pattern. */
+/* What was typed may have wildcards of its own: they are escaped, and stand for
+ * themselves. */
 static bool make_pattern(const struct completion *it, char *text, size_t room)
 {
     struct cli_out out;

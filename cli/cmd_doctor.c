@@ -64,10 +64,12 @@ static const char *severity_text(enum hf_severity severity)
     return "unknown";
 }
 
-/* Addresses of all nodes, and a finding. */
+/* Bytes. A finding may precede the addresses of all nodes, which it
+ * concerns. */
 #define LINE_ROOM 8192
 
-/* The findings of one call, in their order. */
+/* Kept until the call is over: the same finding of several nodes becomes one
+ * line (fold_finding()). */
 struct shown_finding {
     struct shown_finding *next;
     enum hf_severity severity;
@@ -317,7 +319,6 @@ static int say_which(struct hf_client *client, const char *word)
     return cli_message_end(&out, CLI_EXIT_USAGE);
 }
 
-/* @return whether the word means this node. */
 static bool matches_node(struct hf_client *client, const char *word, int idx)
 {
     struct cli_node node;

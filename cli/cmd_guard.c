@@ -128,7 +128,6 @@ static bool is_utf8(const char *text)
     return true;
 }
 
-/* "guard: --table NAME: REASON". */
 static int refuse(const char *option, const char *value, const char *reason)
 {
     struct cli_out out;
@@ -152,7 +151,7 @@ static bool must_be_text(const struct cli_guard *guard,
            !(guard->has_byte_names && value == args->reset_name);
 }
 
-/* Not empty, and characters unless `is_bytes`. NULL: not given. */
+/* NULL, which is none given, is well. */
 static int check_text(const char *option, const char *value, bool is_bytes)
 {
     if (value != NULL && value[0] == '\0') {
@@ -212,7 +211,8 @@ static int check_install(const struct cli_args *args)
     return 0;
 }
 
-/* The options that stand for a table. */
+/* --lock or --column without a table would protect nothing: refused, not
+ * ignored. */
 static int check_tables(const struct cli_guard *guard,
                         const struct cli_args *args)
 {

@@ -150,7 +150,8 @@ static int check_held(struct hf_client *client, const char *name)
                          ": it may be held");
 }
 
-/* The exact name that is given, else NULL. */
+/* A word with a wildcard or a backslash is a pattern; --name is always
+ * exact. */
 static const char *name_of(const struct cli_args *args)
 {
     bool is_name = args->name == NULL && args->n_words > 0 &&

@@ -15,7 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Greatest version that a store gives. */
+/* 2^53 - 1, the greatest version that a store gives: Redis' scripts count in
+ * doubles. */
 #define VERSION_MAX INT64_C(9007199254740991)
 
 static const struct cli_opt opts[] = {
@@ -81,7 +82,7 @@ static int check(const struct cli_args *args)
     return 0;
 }
 
-/* The word, or all of stdin for "-". */
+/* "-" is for values with a NUL byte, and for those that ps must not show. */
 static int read_value(const struct cli_args *args, const void **data,
                       size_t *len)
 {

@@ -24,13 +24,11 @@
 
 #define HOLDS_PASSWORD "holds a password and " HF_SECRET_FILE_EXPOSED
 
-/* What was read, besides its text. */
 struct found {
     size_t len; /* without the NUL at the end; there may be others before */
     bool is_exposed; /* hf_secret_file_is_exposed() */
 };
 
-/* A file while it is read. */
 struct file {
     struct cli_config *config;
     struct found found;
@@ -39,7 +37,6 @@ struct file {
     char text[FILE_MAX];
 };
 
-/* "holdfast: FILE:LINE: ". */
 static void begin_line(struct cli_out *out, const struct file *file)
 {
     cli_message_begin(out);
@@ -321,7 +318,6 @@ static int refuse_no_url(struct file *file)
     return complain(file, "has no `url = …` line");
 }
 
-/* The last URL in a text of several, separated by blanks. */
 static const char *last_url(const char *text)
 {
     size_t at = strlen(text);

@@ -40,7 +40,8 @@ void cli_format_left(struct cli_out *out, int64_t remaining_ms)
     cli_out_text(out, " left");
 }
 
-/* A refusal does not contain the number of sharers. */
+/* A refused request learns that a group holds the name, and not of how many
+ * sharers it is: then there is no number. */
 static void show_group(struct cli_out *out, const struct cli_holder *holder)
 {
     if (holder->permits == 0) {

@@ -189,7 +189,6 @@ char *cli_guard_decode(struct cli_guard_client *client,
     return decode(client, "", piece);
 }
 
-/* Nothing if the piece is empty. */
 bool cli_guard_add(struct cli_guard_client *client, const char *before,
                    const struct cli_guard_piece *piece)
 {

@@ -158,7 +158,8 @@ static bool fail_start(struct cli_guard_client *client)
 
 /* ---- Running ----------------------------------------------------------- */
 
-/* With the first of the program's names that exists. */
+/* Only a program that is not there is tried under its next name: any other
+ * error of exec would be hidden by "not found". */
 static bool run_first(struct cli_guard_client *client)
 {
     const struct cli_guard_program *program = client->guard->client;

@@ -67,7 +67,7 @@ int cli_guard_install_fail(const struct cli_guard_client *client,
 
 /* ---- Texts ------------------------------------------------------------- */
 
-/* One after another; `filled` has places. Either may be NULL. */
+/* In one call of the client program: either text may be NULL. */
 static bool run_texts(struct cli_guard_client *client,
                       const struct cli_args *args, const char *plain,
                       const char *filled)

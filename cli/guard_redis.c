@@ -18,7 +18,8 @@
 
 #define STATE "INFO memory\nINFO replication\nINFO cluster\nSCRIPT EXISTS "
 
-/* The value of NAME in INFO's lines. "": it is not there. */
+/* A field that the server does not report reads as "", which passes no test for
+ * a good value. */
 static void info_of(const char *text, const char *name, char out[HF_TEXT_WORD])
 {
     const char *at = strstr(text, name);
@@ -32,7 +33,6 @@ static void info_of(const char *text, const char *name, char out[HF_TEXT_WORD])
     out[len] = '\0';
 }
 
-/* The reply to SCRIPT EXISTS, the last. */
 static bool is_loaded(const char *text)
 {
     size_t len = strlen(text);

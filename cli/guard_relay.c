@@ -39,7 +39,6 @@ struct flow {
     size_t at, len; /* what is not yet passed on */
 };
 
-/* One connection of the program, and its own to the server. */
 struct tunnel {
     const struct hf_tls_ops *ops;
     void *tls;
@@ -56,7 +55,8 @@ static void explain(const struct cli_guard_relay *relay, const char *why)
                    relay->host, relay->port, why);
 }
 
-/* Blocking, with a limit. */
+/* A server that drops packets would hold a blocking connect() for minutes: the
+ * timeout for sending limits that, too. */
 static int connect_to(const struct addrinfo *at)
 {
     struct timeval patience = {.tv_sec = PATIENCE_S};
@@ -195,7 +195,8 @@ static short wanted(bool in, bool out)
     return (short)((in ? POLLIN : 0) | (out ? POLLOUT : 0));
 }
 
-/* @return false: the parent has ended. */
+/* A flow has one buffer: it reads no more until its bytes are written. @return
+ * false: the parent has ended. */
 static bool wait_for_bytes(const struct tunnel *tunnel, int alive)
 {
     bool has_up = tunnel->up.len > 0;

@@ -18,7 +18,6 @@
 
 /* ---- PostgreSQL -------------------------------------------------------- */
 
-/* Why psql must not have this parameter, or NULL. */
 static const char *parameter_reason(const struct cli_guard_piece *name)
 {
     /* libpq decodes names, too: it may be the password's. */

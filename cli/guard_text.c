@@ -51,7 +51,6 @@ static void put_lua(struct cli_out *out, const char *text, size_t len)
     cli_out_text(out, "'");
 }
 
-/* Quotes and backslashes twice. */
 static void put_backslashed(struct cli_out *out, const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
@@ -62,7 +61,8 @@ static void put_backslashed(struct cli_out *out, const char *text, size_t len)
     }
 }
 
-/* 'account-7', or X'...' if it has other bytes than printable ones. */
+/* X'...' for other bytes than printable ones: they must not depend on the
+ * session's character set. */
 static void put_bytes(struct cli_out *out, const char *text, size_t len)
 {
     static const char digits[] = "0123456789ABCDEF";
@@ -117,7 +117,6 @@ static void put_identifier(struct cli_out *out, const struct cli_guard *guard,
 
 /* ---- The name of a row's lock ------------------------------------------ */
 
-/* The next text and the column after it. */
 struct part {
     const char *text, *column;
     size_t text_len, column_len; /* no column at the end: 0 */
@@ -172,7 +171,8 @@ static void put_name(const struct fill *fill, const char *word)
     put_literal(fill->out, fill->guard->quoting, name, strlen(name));
 }
 
-/* The length of SCHEMA in SCHEMA.TABLE, else 0. */
+/* SQLite's guard takes no SCHEMA.TABLE: there a dot is part of the name.
+ * 0: none. */
 static size_t schema_len(const struct fill *fill)
 {
     const char *table = fill->args->table;
@@ -186,7 +186,6 @@ static const char *bare_table(const struct fill *fill)
     return fill->args->table + (len > 0 ? len + 1 : 0);
 }
 
-/* "SCHEMA"., or nothing. */
 static void put_schema(const struct fill *fill)
 {
     size_t len = schema_len(fill);
@@ -196,7 +195,6 @@ static void put_schema(const struct fill *fill)
     }
 }
 
-/* "TABLE", or "SCHEMA"."TABLE". */
 static void put_table(const struct fill *fill, const char *word)
 {
     const char *table = bare_table(fill);
@@ -270,7 +268,8 @@ static void put_name_of(const struct fill *fill, const char *word)
     cli_out_text(fill->out, is_mysql ? ")" : "");
 }
 
-/* Inside of a literal: the parts of a message. */
+/* The words stand inside of a message's literal: they are escaped for it, and
+ * get no quotes of their own. */
 static void put_text(const struct fill *fill, const char *word)
 {
     const char *text = word[0] == 'T'   ? bare_table(fill)
@@ -283,7 +282,6 @@ static void put_text(const struct fill *fill, const char *word)
     }
 }
 
-/* A literal @, which begins no placeholder. */
 static void put_at(const struct fill *fill, const char *word)
 {
     (void)word;

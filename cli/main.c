@@ -28,7 +28,6 @@ const struct cli_cmd *cli_cmd_find(const char *name)
     return NULL;
 }
 
-/* Words of other tools for commands of this one. */
 static const char *known_elsewhere(const char *name)
 {
     static const char *const words[][2] = {
@@ -67,7 +66,8 @@ int cli_cmd_unknown(const char *name)
     return cli_message_end(&out, CLI_EXIT_USAGE);
 }
 
-/* A line that refuses: "holdfast ls: TEXT (usage: holdfast ls USAGE)". */
+/* The usage goes with each refusal: a mistyped line is mended without
+ * --help. */
 static int refuse(const struct cli_cmd *cmd, const char *text)
 {
     struct cli_out out;

@@ -57,8 +57,8 @@ static bool is_of_acquire(const char *text)
     return memchr(text, '/', strcspn(text, " ")) != NULL;
 }
 
-/* The owners of the locks under which this process runs, separated by blanks;
- * NULL until first needed. */
+/* The owners of the locks under which this process runs, separated by blanks.
+ * Read when first needed: each ancestor costs files of /proc. */
 struct above {
     char *owners;
     bool is_of_acquire; /* the one that was found */

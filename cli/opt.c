@@ -98,7 +98,6 @@ static void opt_name(struct cli_out *out, const struct cli_opt *opt)
     cli_out_text(out, opt->name);
 }
 
-/* " (see holdfast run --help)". */
 static int end_with_hint(struct cli_out *out, const struct parse *parse)
 {
     cli_out_text(out, parse->command != NULL ? " (see holdfast " : " (see ");
@@ -114,7 +113,7 @@ static void nearest_in(struct hf_nearest *nearest, const struct cli_opt *opts)
     }
 }
 
-/* Options of flock(1) and similar tools, with the option here. */
+/* Habits from flock(1) and similar tools. */
 static const struct {
     const char *word; /* long, or one letter */
     const char *hint;
@@ -191,7 +190,6 @@ static int unknown_letter(const struct parse *parse, const char *letter)
     return end_with_hint(&out, parse);
 }
 
-/* "--ttl x: …", up to the reason. */
 static void bad_value(struct cli_out *out, const struct cli_opt *opt,
                       const char *value)
 {
@@ -365,7 +363,7 @@ static bool has_value(const struct cli_opt *opt)
            opt->kind != CLI_OPT_LATER;
 }
 
-/* `parse->argv` is after the option's own word. */
+/* "--" is no value: "--name -- CMD" has forgotten it. */
 static const char *next_value(struct parse *parse)
 {
     const char *value = *parse->argv;

@@ -153,7 +153,7 @@ void cli_out_seconds(struct cli_out *out, int64_t ms)
 
 static const char hex[] = "0123456789abcdef";
 
-/* @return bytes of the character at `p` if a terminal may get it, else 0. */
+/* 0: invalid UTF-8, or a character that could move the cursor or hide text. */
 static size_t plain_len(const unsigned char *p, size_t len)
 {
     size_t n = cli_utf8_len(p, len);

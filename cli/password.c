@@ -11,13 +11,11 @@
 
 #define BLANKS " \t\r\n"
 
-/* What may follow a URL in a sentence. */
+/* A URL that ends a clause takes no comma with it. */
 #define PUNCTUATION ":,;.)'\""
 
-/* Letters of schemes. */
 #define SCHEME "abcdefghijklmnopqrstuvwxyz0123456789+"
 
-/* Bytes up to one of the set, or to the end. */
 static size_t span_until(const char *at, size_t len, const char *set)
 {
     size_t n = 0;
@@ -27,7 +25,6 @@ static size_t span_until(const char *at, size_t len, const char *set)
     return n;
 }
 
-/* Bytes without those of the set at the end. */
 static size_t span_trimmed(const char *at, size_t len, const char *set)
 {
     while (len > 0 && strchr(set, at[len - 1]) != NULL) {
@@ -102,7 +99,6 @@ static const char *find_parameter(const char *at, const char *end, size_t *len)
     return NULL;
 }
 
-/* Behind the '?' of a URL. */
 static const char *parameters_of(const char *url, size_t len)
 {
     size_t n = span_until(url, len, "?");
@@ -128,14 +124,15 @@ static void consider(struct first_password *found, const char *at, size_t len)
     }
 }
 
-/* The word that advice has in the place of a password. */
+/* Advice such as "redis://:PASSWORD@host" must stay readable. */
 static bool is_placeholder(const char *text, size_t len)
 {
     static const char word[] = "PASSWORD";
     return len == sizeof(word) - 1 && memcmp(text, word, len) == 0;
 }
 
-/* From the first colon of the login to the last '@' of the URL. */
+/* To the last '@' of the whole URL: a password with a / or a ? in it ends the
+ * authority too early, and must be hidden all the same. */
 static void consider_login(struct first_password *found, const char *url,
                            size_t len)
 {
@@ -191,7 +188,8 @@ void cli_password_hide(char *text)
 
 /* ---- Finding ------------------------------------------------------------- */
 
-/* Between a colon and the '@' of the authority. */
+/* An @ behind the authority belongs to a path or a parameter: it makes no
+ * login. */
 static bool has_login(const char *url, size_t len)
 {
     size_t host = span_until(url, len, "/?#");

@@ -94,10 +94,11 @@ static int drain(int *fd, struct cli_pipe_child_text *text)
     return error;
 }
 
-/* Bytes that are read and dropped at a time. */
+/* Bytes a read: stderr beyond its room is drained, or the command would block
+ * on a full pipe. */
 #define DROPPED_MAX 512
 
-/* The same of stderr, of which the first part is kept. */
+/* The first part of stderr is kept: the cause comes before its consequences. */
 static int drain_err(int *fd, struct cli_pipe_child_text *text)
 {
     char rest[DROPPED_MAX];

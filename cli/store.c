@@ -222,7 +222,7 @@ int cli_store_fail(enum hf_status status, const char *name,
     return cli_message(cli_exit_code(status), name, text);
 }
 
-/* The reasons of the nodes that did not renew. */
+/* A node that is up and has no reason did renew: it is left out. */
 void cli_store_put_nodes(struct cli_out *out, struct hf_client *client)
 {
     struct cli_node node;

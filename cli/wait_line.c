@@ -14,7 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A shorter wait shows no line. */
+/* The line counts whole seconds, so a redraw before the next one would show the
+ * same; a wait that is shorter leaves no trace on the terminal. */
 #define SHOW_EVERY_MS 1000
 
 /* Room for the text of a wide terminal with an escaped name. */
@@ -218,7 +219,6 @@ static bool put_lease(struct cli_out *out, struct cli_line *line,
     return holder->kind != HF_HOLDER_SHARED && note_renewal(line, holder);
 }
 
-/* Make `text` "" if it needs more than `*left` columns; else subtract them. */
 static void fit(char *text, size_t *left)
 {
     size_t columns = cli_width_of(text);
@@ -229,7 +229,6 @@ static void fit(char *text, size_t *left)
     }
 }
 
-/* `label` "": none. */
 static void put_label(struct cli_out *out, const char *label, size_t left)
 {
     char text[4 * sizeof(((struct cli_holder *)NULL)->label) + 1];
@@ -244,7 +243,7 @@ static void put_label(struct cli_out *out, const char *label, size_t left)
     cli_out_text(out, ")");
 }
 
-/* The label is borrowed. */
+/* parts->label points into `holder`, which must outlive it. */
 static void read_holder(struct holder_parts *parts, struct cli_line *line,
                         const struct cli_holder *holder)
 {
@@ -258,7 +257,7 @@ static void read_holder(struct holder_parts *parts, struct cli_line *line,
     parts->label = holder->kind == HF_HOLDER_NONE ? "" : holder->label;
 }
 
-/* Left out, or cut, last: all of the holder, and its lease. */
+/* What a narrow terminal leaves out last. */
 static size_t columns_of(const struct holder_parts *parts)
 {
     return cli_width_of(parts->who) + cli_width_of(parts->lease);
@@ -288,7 +287,7 @@ static void put_holder(struct cli_out *out, struct holder_parts *parts)
     cli_out_text(out, renewed);
 }
 
-/* The text of a queued waiter, from the nodes' last replies. */
+/* From what the nodes last sent: the line costs no request. */
 static void put_waiting(struct cli_out *out, struct cli_line *line,
                         const struct cli_waiting *waiting)
 {
@@ -375,7 +374,8 @@ static bool put_unavailable(struct cli_out *out, const struct cli_line *line,
     return true;
 }
 
-/* The text of a wait that is not queued and retries. */
+/* A waiter in no queue hears nothing of the holder: the store is asked each
+ * time the line is drawn. */
 static void put_inspected(struct cli_out *out, struct cli_line *line,
                           struct hf_client *client,
                           const struct hf_request *request)

@@ -18,7 +18,7 @@
 
 /* ---- How wide it is ---------------------------------------------------- */
 
-/* COLUMNS; 0 if it is not set, or not a number. */
+/* 0: not set, or no number. Then the terminal decides. */
 static size_t wanted_columns(void)
 {
     const char *text = getenv("COLUMNS");
@@ -56,7 +56,8 @@ static size_t next_char(const char *text, size_t *columns)
     return n > 0 || *p == '\0' ? n : 1;
 }
 
-/* Write the character of `n` bytes, unless it is malformed. */
+/* A malformed byte is left out: the terminal's column would not be ours any
+ * more. */
 static void put_char(struct cli_out *out, const char *text, size_t n)
 {
     if (cli_utf8_len((const unsigned char *)text, n) == n) {

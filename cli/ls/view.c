@@ -38,7 +38,8 @@ static char *put(char *to, const char **field, const void *from, size_t len)
     return to + len + 1;
 }
 
-/* The row and its texts, in one piece. */
+/* One allocation for a row and its texts: --follow makes and frees all rows
+ * four times a second. */
 static struct cli_row *new_row(const void *name, size_t name_len,
                                const struct cli_info *info)
 {
@@ -140,7 +141,8 @@ struct cli_row **cli_view_find(const struct cli_view *view, const char *name,
                                       sizeof(struct cli_row *), compare_found);
 }
 
-/* "gpu#12": how long is the name before the #, and which slot? 0: no slot. */
+/* A name "gpu#012" is no slot: slots have no leading zeros. @return the length
+ * of the name before the #; 0: no slot. */
 static size_t split_slot(const struct cli_row *row, uint32_t *slot)
 {
     size_t at = row->name_len;
@@ -170,7 +172,8 @@ static struct cli_row *find_whole(const struct cli_view *view,
                : NULL;
 }
 
-/* A semaphore sorts before its slots. */
+/* Rows are in the order of bytes: the first slot that is met is the semaphore's
+ * first_slot. */
 void cli_view_fold(struct cli_view *view)
 {
     for (size_t i = 0; i < view->count; i++) {
@@ -220,7 +223,8 @@ enum hf_status cli_view_look(struct cli_view *view, struct hf_client *client,
     return status;
 }
 
-/* A pattern that only the slots of `name` match. */
+/* Wildcards in the name are escaped: otherwise "a*" would list slots of "ab",
+ * too. */
 static void slots_pattern(char pattern[2 * HF_NAME_MAX + 4], const char *name)
 {
     char *to = pattern;

@@ -45,7 +45,8 @@ static bool reserve(struct cli_entries *entries)
     return true;
 }
 
-/* Nodes come one after the other, and each one's waiters in order. */
+/* The library reports waiters node by node and in order, but not their number:
+ * the entry before decides whether the count goes on. */
 static uint32_t count_ahead(const struct cli_entries *entries,
                             const struct cli_queue_entry *at)
 {
@@ -146,7 +147,7 @@ static int compare(const void *left, const void *right)
                       : strcmp(a->at.holder.owner, b->at.holder.owner);
 }
 
-/* The entries of a node, sorted. @return how many. */
+/* Sorted, so that two nodes with the same entries in another order agree. */
 static size_t collect(const struct cli_entries *entries, int node,
                       const struct cli_entry **out)
 {

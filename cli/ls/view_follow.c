@@ -26,7 +26,8 @@
 /* Default of --interval: a change is seen at once, as people see it. */
 #define INTERVAL_MS 250
 
-/* The pause is at least so many times the duration of a snapshot. */
+/* The pause is at least so many times the duration of a snapshot: however many
+ * names there are, the servers are scanned a fifth of the time at most. */
 #define REST 4
 
 /* The column where a change begins, after time and name. */
@@ -102,7 +103,8 @@ static void drop_signals(void)
 
 /* ---- Lines ------------------------------------------------------------- */
 
-/* The terminal's width may have changed. */
+/* The width is asked for each line: the terminal may be resized while we
+ * follow. */
 static void put_line(struct cli_out *out, const char *text)
 {
     cli_width_fold(out, text, INDENT, cli_width(STDOUT_FILENO));
@@ -152,7 +154,6 @@ static void put_fence(struct cli_out *out, const struct cli_row *row)
     }
 }
 
-/* "waiting 3 (+1)". */
 static void put_count(struct cli_out *out, const char *label, int64_t count,
                       int64_t delta)
 {

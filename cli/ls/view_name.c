@@ -97,7 +97,6 @@ static void put_whole(struct shown *shown)
     end_line(shown, INDENT);
 }
 
-/* The status of a node that did not report the holder. */
 static void put_silent(struct cli_out *out, const struct cli_node *node)
 {
     cli_out_text(out, cli_format_node_state(node->health));
@@ -186,7 +185,7 @@ static bool nodes_agree(const struct shown *shown, int a, int b)
            cli_entries_agree(&shown->entries, a, b);
 }
 
-/* Which nodes agree with `idx`, as bits. 0: one before it does. */
+/* As bits. 0: an earlier node agrees with `idx`, whose line has said it. */
 static unsigned group_of(const struct shown *shown, int idx)
 {
     unsigned group = 1U << idx;

@@ -25,10 +25,11 @@ enum {
     N_COLUMNS
 };
 
-/* Blanks between two columns. */
+/* Blanks between two columns: with one, a holder ("db3 4711") would look like
+ * two columns. */
 #define GAP 2
 
-/* Room for a name of control characters. */
+/* Bytes: each byte of a name may be escaped to four. */
 #define CELL_ROOM (4 * HF_NAME_MAX + 1)
 
 struct ls_column {
@@ -128,7 +129,6 @@ static void put_cell(const struct table *table, struct cli_out *out, int column,
     }
 }
 
-/* `row` NULL: the titles. */
 static const char *cell_text(const struct table *table, int column,
                              const struct cli_row *row, char text[CELL_ROOM])
 {
@@ -215,7 +215,8 @@ static int least_needed(const struct table *table)
     return found;
 }
 
-/* Divide the remaining width among the columns that may be truncated. */
+/* One column of the screen each, in turn: what is missing is spread over
+ * them. */
 static void share(struct table *table, size_t left)
 {
     size_t least[N_COLUMNS];

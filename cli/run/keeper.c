@@ -237,7 +237,6 @@ static void reap(struct cli_keeper *keeper)
     keeper->is_alone = pid < 0 && errno == ECHILD;
 }
 
-/* What the keeper polls. */
 enum { POLLED_TIMER, POLLED_SIGNALS, POLLED_LINK, POLLED_CLIENT, N_POLLED };
 
 static void serve(struct cli_keeper *keeper, struct pollfd *fds)
@@ -411,7 +410,8 @@ int cli_keeper_round(struct cli_keeper *keeper)
     return run_command(keeper);
 }
 
-/* --on-unreachable run, of a store that cannot be opened. */
+/* No lease is held. The grace is checked all the same, so that the line is
+ * refused today rather than when the store is back. */
 static int run_without_store(struct cli_keeper *keeper, const char *why)
 {
     int64_t ttl_ms =

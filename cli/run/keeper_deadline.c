@@ -33,7 +33,8 @@
  * may need a hundred to let us run. A short lease cannot spare that much. */
 #define MARGIN_MS 250
 
-/* Default grace: a quarter of the lease, and never more than: */
+/* Milliseconds. Default grace: a quarter of the lease, so that a lost renewal
+ * can be repeated before it begins, and never more than: */
 #define GRACE_MS_MAX 10000
 
 /* After a late kill: how long to wait for the last process to end before it is
@@ -60,7 +61,6 @@ static void set_margins(struct cli_keeper *keeper, int64_t ttl_ms)
     keeper->margin = hf_span_ms(least(MARGIN_MS, ttl_ms / 8));
 }
 
-/* SIGKILL at the latest. */
 static struct hf_instant last_kill_at(const struct cli_keeper *keeper)
 {
     return hf_instant_sub(keeper->deadline, keeper->margin);

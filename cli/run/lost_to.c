@@ -13,7 +13,8 @@
 
 #include <string.h>
 
-/* Timeout of the request for the present holder: 0.9 s. */
+/* Milliseconds. With less time left there is no look: its request takes 0.9 s
+ * at most (client/broadcast.c), and must not delay what follows. */
 #define LOOK_LEFT_MS 1500
 
 static bool is_ours(const char *owner, const struct cli_holder *holder)

@@ -33,7 +33,7 @@
 /* A release takes node_timeout at most; the rest is for a busy machine. */
 #define RELEASE_MS_MAX 10000
 
-/* Hexadecimal digits at the beginning of an owner. */
+/* Hexadecimal digits at the beginning of an owner: its 128 random bits. */
 #define ID_LEN 32
 
 static const char prefix[] = "holdfast-keeper-";

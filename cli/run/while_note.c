@@ -32,7 +32,7 @@
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
 
-/* Hexadecimal digits at the beginning of an owner. */
+/* Hexadecimal digits at the beginning of an owner: its 128 random bits. */
 #define ID_LEN 32
 
 /* Bytes of a note: whether a release was asked for, whether it was done, its

@@ -53,7 +53,8 @@
  * continued takes the job for stopped. So long it gets to learn it. */
 #define LEARN_MS 50
 
-/* How long to wait for killed processes to end. */
+/* Killed processes end within milliseconds. One that is there after this time
+ * is stuck in the kernel, as on a dead disk, and is reported as a survivor. */
 #define KILL_MS 5000
 
 struct wrapper {
@@ -301,7 +302,6 @@ static void read_link(struct wrapper *wrapper, struct pollfd *watched)
     }
 }
 
-/* What the wrapper polls. */
 enum { POLLED_LAST_TIMER, POLLED_SIGNALS, POLLED_LINK, N_POLLED };
 
 static int watch(struct wrapper *wrapper)

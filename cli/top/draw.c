@@ -316,7 +316,8 @@ static void draw_foot(const struct top *top, int y)
 
 /* ---- All of it --------------------------------------------------------- */
 
-/* The first row of the lower half, or of the foot. */
+/* Both halves need two rows to be of use: on a smaller screen the table has
+ * all. */
 static int table_end(const struct top *top)
 {
     int end = top_screen_rows() - FOOT_ROWS;

@@ -11,7 +11,8 @@
 static const int64_t intervals_ms[] = {250,  500,   1000,  2000,
                                        5000, 10000, 30000, 60000};
 
-/* The next step of the ladder, from wherever the option put us. */
+/* --interval may be between two steps: the next one in either direction is
+ * taken. */
 static void change_interval(struct top *top, bool is_longer)
 {
     int n = (int)(sizeof(intervals_ms) / sizeof(intervals_ms[0]));

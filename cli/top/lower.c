@@ -15,7 +15,7 @@
 /* Bytes of a line; the screen cuts it to its columns. */
 #define LINE_TEXT 1600
 
-/* The column where the text of a entry begins. */
+/* The column where the text of an entry begins, behind its number. */
 #define AT_ENTRY 6
 
 /* ---- Help -------------------------------------------------------------- */
@@ -92,7 +92,6 @@ static void draw_node(struct lower *lower, const struct cli_node *node)
                          text);
 }
 
-/* "#0", "1." */
 static void put_head(struct cli_out *out, const struct cli_entry *entry)
 {
     if (entry->at.waits) {
@@ -132,7 +131,6 @@ static void draw_some(struct lower *lower, int node, bool waits)
     }
 }
 
-/* The rule that parts both halves has the name in it. */
 static void draw_title(int y, const struct cli_row *row)
 {
     char text[LINE_TEXT];

@@ -35,7 +35,9 @@
  * waiter's heartbeats, which is 2 s at most. */
 #define IDLE_MS 10000
 
-/* Milliseconds from a failure of LISTEN to the next attempt. */
+/* Milliseconds from a failure of LISTEN to the next attempt. A refusal, as that
+ * of a missing right, mostly lasts: waiters poll meanwhile, and each attempt is
+ * a request more on the connection that they share. */
 #define REFUSED_MS 30000
 
 static const char listen_sql[] = "SELECT holdfast.listen($1)";
