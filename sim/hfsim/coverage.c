@@ -41,7 +41,7 @@ static bool begins(const char *text, const char *word)
     return text != NULL && strncmp(text, word, strlen(word)) == 0;
 }
 
-/* The number after the last blank; 0 if there is none. */
+/* A note's text and result end with the counter. 0: it has none. */
 static uint64_t last_number(const char *text)
 {
     const char *blank = strrchr(text, ' ');
@@ -62,7 +62,7 @@ static void on_raise(struct sim_rares *rares, const struct sim_note *note)
     }
 }
 
-/* A node replied that the owner has the name: had it the name there before? */
+/* The node's owner before this reply decides which rare state it is. */
 static void on_yours(struct sim_rares *rares, const struct sim_note *note,
                      int8_t *owner)
 {

@@ -40,7 +40,6 @@ static bool draw_file(const char *path, const struct sim_picture *picture,
 
 /* ---- One story ----------------------------------------------------------- */
 
-/* Shrink the story, and print the result. */
 static void shrink(const struct sim_options *options, struct sim_story *story,
                    enum sim_rule rule)
 {

@@ -59,7 +59,7 @@ void sim_report_replay(const char *what, const struct sim_options *options)
     }
 }
 
-/* Print the rare states that were not reached. @return whether any exist. */
+/* No rule was checked in a state that no seed has reached. */
 static bool print_unreached(const struct sim_tally *tally)
 {
     bool is_any = false;
@@ -145,7 +145,8 @@ static void print_outside(const struct sim_tally *tally, enum sim_regime regime)
     printf("\n");
 }
 
-/* The rule is not promised in some regime, and was broken in none. */
+/* A rule that no regime without the promise breaks could be promised there,
+ * too; or its check finds nothing. */
 static bool is_unchecked(const struct sim_tally *tally, enum sim_rule rule)
 {
     bool is_open = false, is_broken = false;

@@ -29,8 +29,8 @@ void sim_report_failed(const struct sim_outcome *outcome,
  * regimes that do not promise it, so its check may be vacuous. */
 bool sim_report_outside(const struct sim_tally *tally);
 
-/* Does the report of a batch list the rare states that were not reached, also
- * without --rare? */
+/* A batch lists the rare states that were not reached unless its output is to
+ * be short, also without --rare. */
 bool sim_report_lists_rare(const struct sim_options *options);
 
 /* Print what the batch did not reach: acquisitions, in all and in each regime;

@@ -88,7 +88,6 @@ bool sim_shrink_keep(struct sim_shrinker *shrinker, struct sim_story *trial)
 
 /* ---- Lists --------------------------------------------------------------- */
 
-/* Remove `n` items from `at` on. */
 static void cut_out(void *list, size_t *length, size_t size, size_t at,
                     size_t n)
 {
@@ -187,7 +186,7 @@ static bool concerns(const struct sim_fault *fault, int process, int node)
            (node >= 0 && fault->node == node);
 }
 
-/* Remove a process with its turns and faults. */
+/* The processes behind it move down by one, in turns and faults. */
 static void cut_process(struct sim_shrinker *shrinker, int process)
 {
     struct sim_story trial;

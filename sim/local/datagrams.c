@@ -28,7 +28,7 @@ static int fail(int number)
     return -1;
 }
 
-/* The text after "\0holdfast-". */
+/* The name is an abstract one: it begins with a NUL, and ends by its length. */
 static void read_id(const struct sockaddr *name, socklen_t len, char *out,
                     size_t size)
 {

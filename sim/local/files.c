@@ -33,7 +33,7 @@ static const char *const names[SIM_FILES] = {
     [SIM_FILE_DATA] = SIM_FOLDER "/locks.mdb",
 };
 
-/* The running task, if the path is one of its machine; NULL: it is not. */
+/* NULL: the path is the real kernel's, as those of our own descriptors are. */
 static struct sim_task *task_at(const char *path)
 {
     static const char own[] = "/proc/self/fd/";
@@ -43,7 +43,6 @@ static struct sim_task *task_at(const char *path)
     return is_ours ? sim_task_running() : NULL;
 }
 
-/* @return which file; SIM_FILES: none. */
 static int file_at(const char *path)
 {
     int i = 0;

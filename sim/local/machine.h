@@ -62,7 +62,7 @@ void sim_machine_stop_in(struct sim_process *process, int64_t calls,
 void sim_machine_kill_in(struct sim_process *process, int64_t calls,
                          int64_t span_ns);
 
-/* Is the disk full? Then a write that needs a new page fails. */
+/* While the disk is full, a write that needs a new page fails. */
 void sim_machine_set_full(struct sim_machine *machine, bool is_full);
 
 /* The last fault is over. */
@@ -104,15 +104,17 @@ uint64_t sim_machine_sharer(const struct sim_machine *machine, const char *name,
 uint64_t sim_machine_counter(const struct sim_machine *machine,
                              const char *name);
 
-/* Does an owner other than `but`, a digest, wait for the name? */
+/* An owner other than `but`, a digest, waits for the name. */
 bool sim_machine_has_queue(const struct sim_machine *machine, const char *name,
                            uint64_t but);
 
-/* Is the stored mark that of the run `fence`, and not withdrawn? */
+/* The mark in the table is that of the run `fence`; one that was withdrawn is
+ * none. */
 bool sim_machine_has_mark(const struct sim_machine *machine, const char *name,
                           uint64_t fence);
 
-/* Is the disk full, or a process paused, which may be inside the gate? */
+/* The disk is full, or a process is paused, which may be inside the gate: then
+ * a free name may not be granted soon. */
 bool sim_machine_hinders(const struct sim_machine *machine);
 
 /* RESIDUE at the end of the run: no lock or waiter may be left. */

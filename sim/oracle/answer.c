@@ -121,8 +121,8 @@ static void add_adopted(struct sim_oracle *oracle, struct sim_asking *call,
     target->owner = sim_owner_digest(text, len);
 }
 
-/* Has the process other lanes? Their owners look like those of this lane, so
- * every owner then counts as another's. */
+/* Owners of other lanes of the process look like those of this lane, so every
+ * owner then counts as another's. */
 static bool has_other_lanes(const struct sim_lane *lane)
 {
     const struct sim_story *story = lane->process->world->story;

@@ -105,13 +105,13 @@ static bool acquires(const struct sim_asking *call)
     return call->kind == SIM_CALL_ACQUIRE || call->kind == SIM_CALL_ADOPT;
 }
 
-/* Is the call long enough to be judged? An acquisition's lease must be longer
- * than six round trips, as for LIVE. The lease of other calls must be longer
- * than 40: a node has a twentieth of it to reply, and may need two round trips,
- * since the client may have to check the connection or to send the script. A
- * node_timeout that is shorter than these ends them, too. A wait must be longer
- * than twelve round trips for each lock: a shorter one need not have reached
- * any node. */
+/* A call that is too short for its requests proves nothing. An acquisition's
+ * lease must be longer than six round trips, as for LIVE. The lease of other
+ * calls must be longer than 40: a node has a twentieth of it to reply, and may
+ * need two round trips, since the client may have to check the connection or to
+ * send the script. A node_timeout that is shorter than these ends them, too. A
+ * wait must be longer than twelve round trips for each lock: a shorter one need
+ * not have reached any node. */
 static bool has_time(const struct sim_oracle *oracle,
                      const struct sim_asking *call)
 {
@@ -151,7 +151,8 @@ static int64_t elapsed_ns(const struct sim_asking *call)
 
 /* ---- OK ---------------------------------------------------------------- */
 
-/* The time since the library decided; 0 unless the process was paused. */
+/* The world's time stands still while a process computes, so this is 0 unless
+ * the process was paused since the library decided. */
 static int64_t lag_ns(const struct sim_asking *call)
 {
     const struct sim_process *process = call->process;
@@ -159,14 +160,15 @@ static int64_t lag_ns(const struct sim_asking *call)
            process->client->now.ns;
 }
 
-/* Was the process paused between reading its clock and deciding? */
+/* Paused until this very moment: the library may have read its clock before the
+ * pause, so its deadline is no error. */
 static bool has_stood(const struct sim_asking *call)
 {
     const struct sim_process *process = call->process;
     return process->stood_ns > 0 && process->stood_ns == process->world->now_ns;
 }
 
-/* Nodes that hold the lock for at least that long. */
+/* Counted in the nodes' own data, whatever the library believes. */
 static unsigned holders_of(const struct sim_oracle *oracle,
                            const struct hf_lock *lock, int64_t least_ns)
 {
@@ -272,7 +274,8 @@ static void judge_executed(struct sim_oracle *oracle,
 
 /* ---- BUSY -------------------------------------------------------------- */
 
-/* Was the lock free at a majority, among the nodes that were well? */
+/* BUSY is a breach if a majority of the nodes that were well had no other owner
+ * at any time of the call. */
 static bool was_free(const struct sim_oracle *oracle,
                      const struct sim_asking *call, const struct sim_want *want,
                      unsigned well)
@@ -286,7 +289,8 @@ static bool was_free(const struct sim_oracle *oracle,
     return is_many(oracle, unused);
 }
 
-/* Were all names free; or the semaphore's name and any of its permits? */
+/* Of a semaphore any one permit is enough, with the name itself, which is the
+ * first of its wants. */
 static bool could_be_had(const struct sim_oracle *oracle,
                          const struct sim_asking *call, unsigned well)
 {
@@ -362,7 +366,8 @@ static void judge_lost(struct sim_oracle *oracle, const struct sim_asking *call,
            "no majority says so, and it was not over before");
 }
 
-/* Does another turn use the name with another number of permits, or none? */
+/* Only then HF_INVALID is possible: a name in use with another number of
+ * permits is refused. */
 static bool may_misfit(const struct sim_oracle *oracle,
                        const struct sim_asking *call)
 {
@@ -377,7 +382,8 @@ static bool may_misfit(const struct sim_oracle *oracle,
     return false;
 }
 
-/* The longest time of an acquisition. */
+/* Beyond its end a wait may go on for the answers about its other names, for no
+ * longer than the wait itself (docs/library.md, What blocks). */
 static int64_t longest_ns(const struct sim_asking *call)
 {
     int64_t wait_ns = call->span_ms * SIM_MS;
@@ -405,7 +411,7 @@ static void judge_late(struct sim_oracle *oracle, const struct sim_asking *call,
     }
 }
 
-/* May a call of this kind return this status at all? */
+/* Any other status is a breach, whatever the faults were. */
 static bool is_possible(const struct sim_oracle *oracle,
                         const struct sim_asking *call, enum hf_status status)
 {
@@ -435,8 +441,8 @@ static bool is_possible(const struct sim_oracle *oracle,
     }
 }
 
-/* Has another lane of its process been blocked in a call since this one began?
- * The callback of this call runs after that one. */
+/* The callback of this call runs after the call that blocks another lane of the
+ * process, and may so be late. */
 static bool is_deferred(const struct sim_oracle *oracle,
                         const struct sim_asking *call)
 {
@@ -472,8 +478,8 @@ void sim_answer_judge(struct sim_oracle *oracle, const struct sim_asking *call,
 
 /* ---- A lock that is held became LOST ----------------------------------- */
 
-/* Was there a break since the last renewal began? A majority may have refused
- * the renewal, and have the owner again since the break was given up. */
+/* A majority may have refused the last renewal for a break, and have the owner
+ * again since the break was given up. */
 static bool was_given_back(const struct sim_oracle *oracle,
                            const struct sim_process *process,
                            const struct sim_part *part)

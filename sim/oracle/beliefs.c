@@ -50,7 +50,8 @@ static void tell_conflict(struct sim_oracle *oracle, const struct sim_live *a,
         (double)sim_part_until(oracle, b, of_b) / 1e6);
 }
 
-/* Was one of the two taken by a break that does not wait? */
+/* The holder that such a break has replaced may believe on until its lease
+ * ends: the break reports that, and it is no breach. */
 static bool is_excused(const struct sim_oracle *oracle,
                        const struct sim_part *a, const struct sim_part *b)
 {

@@ -216,8 +216,8 @@ bool sim_break_excuses(const struct sim_oracle *oracle,
     return broken_at(oracle, part, -1, 0) > 0;
 }
 
-/* Does the result of this break apply to the part? Not if another break had
- * taken it before: the result then covers only the rest of its lease. */
+/* If another break had taken the part before, the result covers only the rest
+ * of that lease, and does not apply. */
 static bool is_judged(const struct sim_oracle *oracle, int process,
                       const struct sim_part *part, bool now)
 {

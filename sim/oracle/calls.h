@@ -26,8 +26,8 @@ void sim_calls_held(struct sim_oracle *oracle, const struct sim_live *live);
 /* The process of the turn has run. */
 void sim_break_look(struct sim_oracle *oracle, const struct sim_live *live);
 
-/* Did a break that does not wait take the part from its holder? Then its belief
- * may overlap the next holder's. */
+/* A break that does not wait took the part from its holder, whose belief may
+ * overlap the next holder's until its lease ends. */
 bool sim_break_excuses(const struct sim_oracle *oracle,
                        const struct sim_part *part);
 

@@ -34,7 +34,7 @@
 
 #define PREFIX "lock:"
 
-/* The low bits of an owner's digest. */
+/* In the low bits of a digest, since the owner's text is not kept. */
 enum { IS_SOMEBODY = 1, IS_SHARED = 2 };
 
 static uint64_t digest(const char *owner, size_t len)
@@ -64,7 +64,8 @@ static bool read_fence(const char *text, size_t len, uint64_t *counter,
     return true;
 }
 
-/* Is the script a holder's CONFIRM, which restores a lost fence? */
+/* A holder's CONFIRM restores its fence at a node that lost its data: that is
+ * no new grant. */
 static bool is_repair(const struct sim_run *run, uint64_t counter)
 {
     return strcmp(run->script, "confirm") == 0 && run->argc > HOLDER_ARG &&

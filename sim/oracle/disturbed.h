@@ -19,7 +19,8 @@ void sim_reach_look(struct sim_oracle *oracle, int process);
 /* The longest delay of one message, without a fault. */
 int64_t sim_reach_way_ns(const struct sim_world *world);
 
-/* Is a lease of ttl_ms longer than six round trips? */
+/* Renewals begin a third of a lease apart: with fewer than six round trips in a
+ * lease they may come too late. */
 bool sim_reach_is_fast(const struct sim_story *story, int64_t ttl_ms);
 
 #endif

@@ -20,22 +20,23 @@ struct sim_owner {
  * process; -1: it belongs to no process of this world. */
 int sim_owner_process(const char *text, size_t len);
 
-/* Is the owner a holder of the name at the node, with `fence`? Then `left_ns`
- * is the rest of its lease, by the node's clock. */
+/* @return whether the owner holds the name at the node with `fence`; then
+ * `left_ns` is the rest of its lease, by the node's clock. */
 bool sim_memory_holds(const struct sim_oracle *oracle,
                       const struct sim_chain *chain, int node,
                       const struct sim_owner *owner, uint64_t fence,
                       int64_t *left_ns);
 
-/* Does another owner, whose digest is not among the `n` of `mine`, exclude
- * `turn` from the name at the node? @return the end of its lease, by the
- * world's clock; -1: no. */
+/* The lease by which another owner, whose digest is not among the `n` of
+ * `mine`, excludes `turn` from the name at the node. @return its end, by the
+ * world's clock; -1: none. */
 int64_t sim_memory_taken_until(const struct sim_oracle *oracle,
                                const struct sim_chain *chain, int node,
                                const struct sim_turn *turn,
                                const uint64_t *mine, unsigned n);
 
-/* Does a client other than `owner` wait in the queue of the node? */
+/* A waiter other than `owner` keeps the name from new requests, also while it
+ * is free. */
 bool sim_memory_has_queue(const struct sim_oracle *oracle,
                           const struct sim_chain *chain, int node,
                           const char *owner, size_t len);

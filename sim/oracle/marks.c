@@ -66,7 +66,8 @@ static int name_of(const struct sim_run *run)
     return name < SIM_NAMES_MAX ? name : -1;
 }
 
-/* Update the set of nodes that have each mark of the name, from a reply. */
+/* A node has one mark of a name: a reply that shows another one, or none, takes
+ * the node out of the sets of all other runs. */
 static void note_kept(struct sim_once *once, int name, int node, int process,
                       const struct kept *kept, int64_t now_ns)
 {
@@ -180,7 +181,7 @@ void sim_once_read(struct sim_oracle *oracle, const struct sim_link *link)
     }
 }
 
-/* Does the node have the mark of this run? */
+/* Read in the node's own data, at this moment. */
 static bool keeps(const struct sim_oracle *oracle, int node,
                   const struct sim_mark_run *run)
 {

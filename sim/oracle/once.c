@@ -107,7 +107,8 @@ static bool may_last(const struct sim_oracle *oracle,
            since_ns <= run->taken_ns + run->period_ns + slack_ns(run);
 }
 
-/* Is there a mark that this call may have returned? */
+/* BUSY needs a cause: a mark of the name that may still have been in its
+ * period, and was not withdrawn, when the call began. */
 static void check_cause(struct sim_oracle *oracle, int name,
                         const struct sim_mark_call *call)
 {
@@ -133,7 +134,7 @@ void sim_once_look_begins(struct sim_oracle *oracle, int process)
     begin_call(oracle, process);
 }
 
-/* Nodes whose reply was read in time, and that did not have the mark. */
+/* Only replies that were read in time: the library need not know of others. */
 static uint8_t lacking(const struct sim_oracle *oracle,
                        const struct sim_mark_call *call,
                        const struct sim_mark_run *run)
@@ -149,7 +150,7 @@ static uint8_t lacking(const struct sim_oracle *oracle,
     return mask;
 }
 
-/* Did the look find this mark, and no newer one? */
+/* A look that meets a newer mark repairs that one, and not this. */
 static bool has_found(const struct sim_oracle *oracle,
                       const struct sim_mark_call *call,
                       const struct sim_mark_run *run)
@@ -247,7 +248,8 @@ void sim_once_mark_begins(struct sim_oracle *oracle, uint64_t turn,
     }
 }
 
-/* May the mark of `run` be missing in all replies to this call? */
+/* The excuse of the rule: each node that ever had the mark has lost it, or did
+ * not reply to this call in time. */
 static bool may_be_lost(const struct sim_oracle *oracle,
                         const struct sim_mark_call *call,
                         const struct sim_mark_run *run)

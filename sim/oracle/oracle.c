@@ -61,9 +61,9 @@ static int64_t later_ns(const struct sim_story *story)
     return BUCKET_NS + 2 * skew_ns + 2 * story->max_ttl_ms * SIM_MS;
 }
 
-/* May the clock of a node have jumped ahead, so that a counter expired, and
- * back, so that its floor is below that counter? A fault that sets a clock
- * right which was far ahead does not count: nothing expires then. */
+/* A clock that was ahead for as long as a counter is kept may have let it
+ * expire; set back, the node's floor is below that counter. A fault that sets
+ * right a clock that was far ahead does not count: nothing expires then. */
 static bool has_expired(const struct sim_story *story)
 {
     int64_t jumped_ns = 0;
@@ -265,7 +265,6 @@ static void find_process(const struct sim_oracle *oracle, struct sim_live *live,
     }
 }
 
-/* Add the locks of the turn, each with its chain. */
 static void take_parts(struct sim_oracle *oracle, struct sim_live *live,
                        struct hf_lock *lock)
 {
@@ -373,7 +372,8 @@ void sim_oracle_read(struct sim_oracle *oracle, const struct sim_link *link)
 
 /* ---- After each run of a process --------------------------------------- */
 
-/* Does the process receive the pushes of every node? */
+/* A waiter that does not hear of a grant may be overtaken by a later one, so
+ * FIFO counts its place only from this time on. */
 static void note_listening(struct sim_oracle *oracle, int process)
 {
     const struct hf_client *client = oracle->world->processes[process].client;
@@ -386,7 +386,8 @@ static void note_listening(struct sim_oracle *oracle, int process)
     }
 }
 
-/* No fault happens, and the lease is longer than six round trips. */
+/* A lease of fewer round trips may end before its renewal is confirmed, without
+ * any fault. */
 static bool must_keep(struct sim_oracle *oracle, const struct sim_live *live)
 {
     const struct sim_story *story = oracle->world->story;

@@ -48,7 +48,8 @@
 /* "C1", "LIVE": as above. Static. */
 const char *sim_rule_name(enum sim_rule rule);
 
-/* Is the rule promised in this regime, at least at some time? */
+/* At some time, at least: a rule may be promised only from a moment on, when
+ * what was lost is of no effect any more (rules.c). */
 bool sim_rule_is_promised(enum sim_rule rule, enum sim_regime regime);
 
 /* LIVE, as a time: a client that waits when the last fault is over, or begins

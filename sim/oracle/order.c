@@ -59,7 +59,8 @@ static enum answer answer_of(const struct sim_run *run)
     return next[2] == '1' ? YOURS : next[2] == '2' ? QUEUED : REFUSED;
 }
 
-/* Is it queued at every node, and does its process receive their pushes? */
+/* A place counts once all nodes have it, and push to its process: before that a
+ * later waiter may rightly be served first. */
 static bool is_sure(const struct sim_oracle *oracle,
                     const struct sim_place *place, const char *text, size_t len)
 {
@@ -160,7 +161,9 @@ static int64_t granted_ns(const struct sim_chain *chain, uint64_t fence)
     return move == NULL ? -1 : (int64_t)move->value;
 }
 
-/* `late` has the earlier place but the greater fence: is that a breach? */
+/* `late` has the earlier place and the greater fence. That is no breach if both
+ * asked at about the same time, or if the other one was served before the place
+ * of `late` counted. */
 static bool
 is_inverted(const struct sim_oracle *oracle, const struct sim_chain *chain,
             const struct sim_served *late, const struct sim_served *early)

@@ -5,7 +5,8 @@
 
 #include "oracle/state.h"
 
-/* Are the clocks of all nodes equal, so that tickets have one order? */
+/* The clocks of all nodes are equal, so tickets have one order. Otherwise the
+ * clocks decide it, and FIFO is not promised. */
 bool sim_order_is_total(const struct sim_story *story);
 
 /* A node has executed a script: note where in the queue its owner stands, if

@@ -34,8 +34,8 @@
 
 #include <string.h>
 
-/* The two figures of the bound above: twice the interval of a poll, and enough
- * ways for several split votes in a row. */
+/* Two polls, since the first may just have missed the release; and 40 ways,
+ * which are 20 round trips: several split votes in a row. */
 #define PAUSE_NS (1000 * SIM_MS)
 #define WAYS 40
 
@@ -63,9 +63,8 @@ static bool has_faults(const struct sim_oracle *oracle)
                             : story->regime != SIM_CALM;
 }
 
-/* Is the time of PROMPT measured now? Messages from before the end of the
- * faults must have arrived, and the places of dead waiters be over: each may be
- * granted the name once, in vain. */
+/* Not before messages from the time of the faults have arrived, and the places
+ * of dead waiters are over: each may be granted the name once, in vain. */
 static bool is_watching(const struct sim_oracle *oracle)
 {
     return !has_faults(oracle) || is_local(oracle) ||
@@ -165,7 +164,8 @@ static unsigned names_of(const struct sim_oracle *oracle,
     return oracle->records[live->turn - 1].turn->names;
 }
 
-/* The group of `names`: all names that turns want together with any of them. */
+/* All names that are tied to these by turns which want several: the client that
+ * waits for one of them may have to wait for the holder of any other. */
 static unsigned group_of(const struct sim_oracle *oracle, unsigned names)
 {
     HF_ASSERT(names != 0);
@@ -188,7 +188,7 @@ static bool is_majority(const struct sim_oracle *oracle, unsigned mask)
            oracle->world->story->n_nodes;
 }
 
-/* Nodes that vote for the process, and whose clock is not an outlier. */
+/* Without outliers, which cannot agree with the others on a counter. */
 static unsigned connected(struct sim_oracle *oracle,
                           const struct sim_live *live)
 {
@@ -202,7 +202,8 @@ static unsigned connected(struct sim_oracle *oracle,
     return mask;
 }
 
-/* In an embedded store, does any sharer of the name not release it? */
+/* In the embedded store each sharer is looked at: one that will not release is
+ * enough. */
 static bool has_gone_sharer(const struct sim_oracle *oracle,
                             const struct sim_chain *chain)
 {
@@ -216,7 +217,8 @@ static bool has_gone_sharer(const struct sim_oracle *oracle,
     return false;
 }
 
-/* Nodes at which the owner of the name may not release it. */
+/* An owner that is gone, or whose release may have failed, keeps the name until
+ * its lease ends: the time does not run. */
 static unsigned kept_nodes(struct sim_oracle *oracle,
                            const struct sim_chain *chain)
 {
@@ -233,7 +235,8 @@ static unsigned kept_nodes(struct sim_oracle *oracle,
     return mask;
 }
 
-/* Nodes at which no client of another library has the name. */
+/* A client of another library publishes no release, so waiters do not hear of
+ * it. */
 static unsigned own_nodes(const struct sim_oracle *oracle,
                           const struct sim_chain *chain)
 {
@@ -323,7 +326,7 @@ static void set_free(struct sim_oracle *oracle, unsigned names, int64_t ns)
     }
 }
 
-/* The latest time at which one of the names became free. */
+/* The latest, since a turn needs all of its names. */
 static int64_t free_since(const struct sim_oracle *oracle, unsigned names)
 {
     int64_t since_ns = -1;
@@ -335,8 +338,8 @@ static int64_t free_since(const struct sim_oracle *oracle, unsigned names)
     return since_ns;
 }
 
-/* Was one of the names reserved with its last release? No node publishes the
- * end of a reservation. */
+/* No node publishes the end of a reservation: waiters find it by their next
+ * heartbeat. */
 static bool was_reserved(const struct sim_oracle *oracle, unsigned names)
 {
     for (unsigned i = 0; i < SIM_NAMES_MAX && oracle->calls != NULL; i++) {
@@ -352,7 +355,8 @@ static bool was_reserved(const struct sim_oracle *oracle, unsigned names)
     return false;
 }
 
-/* Did the time begin when the lease of an owner that did not release ended? */
+/* No node publishes the end of the lease of an owner that did not release:
+ * waiters find it by their next heartbeat. */
 static bool was_kept(const struct sim_oracle *oracle, unsigned names)
 {
     int64_t since_ns = free_since(oracle, names);

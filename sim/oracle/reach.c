@@ -44,8 +44,7 @@ static bool is_of(const struct sim_process *process,
                 sim_process_host(process));
 }
 
-/* Does the fault touch the process, the node, or the link between them? A kind
- * that is in no set above touches all. */
+/* A kind that is in none of the sets above touches all. */
 static bool concerns(const struct sim_process *process, int node,
                      const struct sim_fault *fault)
 {
@@ -96,7 +95,8 @@ static int64_t quarantine_ns(const struct sim_story *story)
     return story->has_quarantine ? 2 * ms * SIM_MS : 0;
 }
 
-/* The end of the last fault or late message between process and node. */
+/* A message that the network delays counts as a fault, too: the vote in it may
+ * come too late. */
 static int64_t trouble_ns(const struct sim_process *process, int node)
 {
     const struct sim_world *world = process->world;

@@ -16,7 +16,7 @@
  * comes after its end, and holds up those behind it. */
 int64_t sim_reach_span_ns(const struct sim_fault *fault);
 
-/* Has the process run without a pause since `from_ns`? */
+/* A process that was paused since `from_ns` is excused for being late. */
 bool sim_reach_is_running(const struct sim_process *process, int64_t from_ns);
 
 /* Nodes (bit i is node i) that the process could reach, and that had no reason

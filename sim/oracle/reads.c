@@ -45,7 +45,7 @@ static void add_owner(struct sim_owners *owners, uint64_t digest)
     owners->digests[owners->n++] = digest;
 }
 
-/* Does any turn of the story list holders? Else no owner need be kept. */
+/* Only a listing shows owners: without one in the story none is kept. */
 static bool is_asked(const struct sim_oracle *oracle)
 {
     const struct sim_story *story = oracle->world->story;

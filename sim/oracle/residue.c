@@ -56,7 +56,7 @@ const char *sim_owner_at(const struct sim_oracle *oracle,
     return sim_redis_get(at->redis, chain->lock, chain->lock_len, len);
 }
 
-/* Owners from there on are free. */
+/* Places are used again in turn, so n_owners counts beyond them. */
 static unsigned n_known(const struct sim_oracle *oracle)
 {
     return oracle->n_owners < SIM_OWNERS ? oracle->n_owners : SIM_OWNERS;
@@ -189,7 +189,8 @@ static const struct sim_part *part_of(const struct sim_live *live,
     return NULL;
 }
 
-/* May another turn of the process have made this attempt? */
+/* Nothing in an owner says which turn of the process made it: another turn that
+ * wants the name may have. */
 static bool may_be_anothers(const struct sim_oracle *oracle,
                             const struct sim_live *live,
                             const struct sim_asker *owner)

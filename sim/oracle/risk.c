@@ -80,8 +80,8 @@ static void note_deadline(struct sim_oracle *oracle,
     plan(oracle, live, risk);
 }
 
-/* Was another lane of the process blocked in a call since the turn began?
- * Callbacks run after that call. */
+/* Callbacks run after the call that blocks another lane of the process, so a
+ * state may be reported late. */
 static bool was_deferred(const struct sim_oracle *oracle,
                          const struct sim_live *live)
 {

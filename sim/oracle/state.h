@@ -225,7 +225,8 @@ struct sim_oracle {
     struct sim_calls *calls; /* calls.c; NULL: not needed so far */
 };
 
-/* Is a breach of `rule` at this moment a broken promise (rules.c)? */
+/* A breach of a rule that is not promised at this moment is only counted
+ * (rules.c). */
 bool sim_oracle_promises(const struct sim_oracle *oracle, enum sim_rule rule);
 
 /* @return the deadline of the part's lock, by the world's clock;

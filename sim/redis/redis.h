@@ -149,7 +149,7 @@ void sim_redis_feed(struct sim_session *session, const char *data, size_t len);
  * sim_redis_feed() of any session of this server. */
 size_t sim_session_take(struct sim_session *session, const char **data);
 
-/* Has the client sent QUIT, or bytes that are no RESP? Its further bytes are
+/* The client has sent QUIT, or bytes that are no RESP: its further bytes are
  * ignored. A real server would close the connection after the last reply. */
 bool sim_session_is_over(const struct sim_session *session);
 

@@ -29,7 +29,8 @@ static inline int64_t sim_plan_between(struct sim_plan *plan, int64_t low,
     return sim_draw_between(&plan->random, low, high);
 }
 
-/* Is this kind of fault required in the story's regime? */
+/* Only of kinds that every story of the regime has; others depend on the
+ * seed. */
 bool sim_plan_has(const struct sim_plan *plan, enum sim_fault_kind kind);
 
 /* Draw one of the story's processes, or nodes; and a time: in half of the

@@ -79,7 +79,7 @@ static bool is_unsynced(const struct sim_story *story,
     return false;
 }
 
-/* Did the node of this clock step restart shortly before it? */
+/* Only a restart that loses data may come with a wrong clock. */
 static bool is_at_boot(const struct sim_story *story,
                        const struct sim_fault *step, int64_t more_ns)
 {
@@ -94,7 +94,8 @@ static bool is_at_boot(const struct sim_story *story,
 }
 
 /* Two steps make a clock wrong at a restart: one while the node is down, and
- * the opposite one soon after its start. Are there equal numbers of both? */
+ * the opposite one soon after its start. Unequal numbers would leave it
+ * wrong. */
 static bool is_set_right(const struct sim_story *story,
                          const struct sim_fault *step)
 {

@@ -230,8 +230,8 @@ const struct sim_fault_form *sim_fault_form(enum sim_fault_kind kind);
 /* The word for this kind in the text of a turn; "" for SIM_TURN_LOCK. */
 const char *sim_turn_name(enum sim_turn_kind kind);
 
-/* Is the node's clock so far off that it cannot agree with others on a counter?
- */
+/* Such a clock cannot agree with the others on a counter: it is further than
+ * HF_FENCE_AHEAD_MAX from theirs. */
 static inline bool sim_is_outlier(const struct sim_story *story, unsigned node)
 {
     /* HF_FENCE_AHEAD_MAX (core/limits.h) as a time: 2^32 us */
@@ -240,7 +240,8 @@ static inline bool sim_is_outlier(const struct sim_story *story, unsigned node)
            story->node_wall_ns[node] < -far_ns;
 }
 
-/* Does the fault set right a clock that was far ahead? */
+/* The fault sets right an outlier's clock that was far ahead: outliers are a
+ * minority, and no majority needs them. */
 static inline bool sim_is_set_back(const struct sim_story *story,
                                    const struct sim_fault *fault)
 {

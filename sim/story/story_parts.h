@@ -42,7 +42,7 @@ int64_t sim_span_least_ns(const struct sim_story *story,
  * clock's step to that end. */
 int64_t sim_set_right_most_ns(const struct sim_story *story);
 
-/* May the story have this step of a node's clock, besides those that it has? */
+/* Steps of one clock add up, so those that the story has already count. */
 bool sim_step_has_room(const struct sim_story *story,
                        const struct sim_fault *step);
 

@@ -15,7 +15,7 @@ static const char *class_of(char *out, size_t size, const char *classes,
     return out;
 }
 
-/* Is the process' colour bright, so that its text must be dark? */
+/* White text could not be read on these colours (put.c): theirs is dark. */
 static bool is_bright(int process)
 {
     return process == 1 || process == 3 || process == 4 || process == 7;

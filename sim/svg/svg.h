@@ -122,10 +122,10 @@ void svg_state_node_status(struct svg_model *model,
 void svg_state_fault(struct svg_model *model, const struct sim_note *note,
                      const struct sim_story *story);
 
-/* Was the request granted, or otherwise successful? */
+/* The node replied "yours", or "free" to a release. */
 bool svg_is_yes(const struct sim_note *note);
 
-/* Did the node not know the script? The client then sends its text. */
+/* The node did not know the script: the client then sends its text. */
 bool svg_is_missed(const struct sim_note *note);
 
 /* The grants of each node (grants.c). */
@@ -188,10 +188,10 @@ int svg_x(const struct svg_page *page, int64_t at_ns);
 int svg_row_y(const struct svg_page *page, int process, int lane);
 int svg_kept_y(const struct svg_page *page, const struct svg_span *grant);
 
-/* Did the hold last so long beyond its deadline that it is visible? */
+/* A bar beyond the deadline is drawn only where it would be visible. */
 bool svg_is_late(const struct svg_page *page, const struct svg_hold *hold);
 
-/* Is this place free of labels? Takes it if so. */
+/* Take the place if it is free of labels. @return whether it was. */
 bool svg_page_take(struct svg_page *page, int x, int y, int width, int height);
 
 /* A label with its baseline at y, if there is room; @return was there? */

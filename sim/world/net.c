@@ -71,7 +71,8 @@ static bool is_up(const struct sim_link *link, const struct sim_pipe *pipe)
     return pipe == &link->up;
 }
 
-/* The time until which no byte passes; in the past if the way is open. */
+/* Requests wait for a paused node too, which reads nothing. In the past: the
+ * way is open. */
 static int64_t blocked_until(const struct sim_link *link,
                              const struct sim_pipe *pipe)
 {
@@ -116,8 +117,8 @@ static void free_link(struct sim_link *link)
     free(link);
 }
 
-/* Free the links that are closed on both sides and have no event in the heap.
- */
+/* Events in the heap point to their links, so a link outlives its last
+ * event. */
 static void sweep(struct sim_world *world)
 {
     struct sim_link **at = &world->links;

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The wall clock when the world begins, in microseconds. */
+/* Microseconds, the unit of a server's clock, which begins as the world's
+ * does. */
 #define WALL_US (SIM_WALL_S * 1000000)
 
 /* The uptime of a server at the begin of the world, or at a promotion: a day,

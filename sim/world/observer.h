@@ -243,8 +243,8 @@ void sim_break_begins(struct sim_oracle *oracle, int process, int name);
 void sim_break_ended(struct sim_oracle *oracle, int process, bool now,
                      enum hf_status status, int64_t held_until_ms);
 
-/* Has a node executed a break without a wait of the name since then? Requests
- * in flight at that time may have no effect. */
+/* A break of the name that does not wait was executed since then: requests in
+ * flight at that time may have no effect. */
 bool sim_break_voids(const struct sim_oracle *oracle, int name,
                      int64_t since_ns);
 

@@ -236,7 +236,8 @@ static void close_client(struct sim_process *process)
            sizeof(process->node_statuses));
 }
 
-/* Is it a command, which opens a client for one turn only? */
+/* A command opens a client for one turn only, and keeps nothing for the
+ * next. */
 static bool is_brief(const struct sim_process *process)
 {
     return (process->world->story->brief >> process->index & 1) != 0;

@@ -106,7 +106,7 @@ static void say_owner(char *out, size_t size, const char *text)
     }
 }
 
-/* Is it a script of a call that neither acquires nor releases? */
+/* They neither acquire nor release: their replies are no verdict. */
 static bool is_call(const struct sim_run *run)
 {
     static const char *const calls[] = {"mark", "inspect", "list", "look",
@@ -184,7 +184,6 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* The place of the process in the queue of `key`; added if it is new. */
 static struct traced_place *place_of(struct sim_server_trace *trace,
                                      int process, const char *key)
 {

@@ -39,7 +39,8 @@ static bool is_of_turn(enum sim_note_kind kind)
     return kind <= SIM_NOTE_REFUSED || kind == SIM_NOTE_CALLED;
 }
 
-/* Is the node the subject of the line? */
+/* A node executes requests and pushes grants: such lines are its own, though
+ * they name a process. */
 static bool is_by_node(const struct sim_note *note)
 {
     return note->node >= 0 &&

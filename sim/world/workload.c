@@ -236,7 +236,8 @@ static void begin(struct sim_lane *lane)
 
 /* ---- Working ----------------------------------------------------------- */
 
-/* Extend to the longest ttl of any turn, and back to its own, alternately. */
+/* Both ways alternately: to a longer lease than the lock has, and to a shorter
+ * one. */
 static void extend(struct sim_lane *lane)
 {
     const struct sim_story *story = lane->process->world->story;
@@ -365,7 +366,7 @@ static bool hand_on(struct sim_lane *lane)
     return true;
 }
 
-/* Adopt the lock that was handed to this process, if the lane is free. */
+/* A lane has one turn at a time: only a free one adopts. */
 static bool take_on(struct sim_lane *lane)
 {
     struct sim_process *process = lane->process;
@@ -460,7 +461,7 @@ static void look_at_queue(struct sim_lane *lane)
     }
 }
 
-/* --once: write the mark, and work only if that succeeded. */
+/* As with `run --once`: no command starts without its mark. */
 static void mark(struct sim_lane *lane)
 {
     if (sim_lane_mark(lane)) {
@@ -470,7 +471,6 @@ static void mark(struct sim_lane *lane)
     }
 }
 
-/* The next step of the work, or its end. */
 static void go_on(struct sim_lane *lane)
 {
     bool is_calm = lane->process->world->is_calm;
@@ -560,7 +560,7 @@ int64_t sim_lanes_run(struct sim_process *process)
     return next_ns;
 }
 
-/* The library's callback: a lock has changed its state. */
+/* A lock that is no longer the lane's may report once more: that is ignored. */
 void sim_lanes_changed(struct sim_process *process, struct hf_lock *lock,
                        int state)
 {

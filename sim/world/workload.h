@@ -16,10 +16,11 @@ int64_t sim_lanes_run(struct sim_process *process);
 /* The process crashes: end its turns for the oracle. */
 void sim_lanes_crash(struct sim_process *process);
 
-/* Does no turn of the process need a client now? */
+/* No turn needs a client now: a command closes its client then. */
 bool sim_lanes_are_idle(const struct sim_process *process);
 
-/* Has the story no further turn for the process? */
+/* The story has no further turn for the process; the world ends when that is so
+ * of all. */
 bool sim_lanes_are_over(const struct sim_process *process);
 
 /* The library's on_state callback of the process. */
@@ -38,7 +39,8 @@ static inline int sim_turn_first_name(const struct sim_turn *turn)
  * it. Only while the lane holds its lock. */
 void sim_lane_write(struct sim_lane *lane);
 
-/* Has the lane read a value that it will write at its next step? */
+/* Between the two steps of an update, the read and the write: the lock may be
+ * lost between them. */
 bool sim_lane_is_writing(const struct sim_lane *lane);
 
 /* ---- workload.c ---------------------------------------------------------- */
@@ -51,7 +53,8 @@ void sim_lane_note(struct sim_lane *lane, enum sim_note_kind kind,
 /* The lane's turn is over. */
 void sim_lane_rest(struct sim_lane *lane);
 
-/* Is every other lane of the process between two turns? */
+/* A blocking call needs that: another lane's lock could only be released by the
+ * very process that is blocked. */
 bool sim_lane_is_alone(const struct sim_lane *lane);
 
 /* ---- workload_names.c ---------------------------------------------------- */
@@ -68,7 +71,7 @@ uint64_t sim_lane_fence(const struct sim_lane *lane);
 /* Run a turn that is no acquisition. */
 void sim_lane_call(struct sim_lane *lane);
 
-/* Was a command started in the period? */
+/* By the marks at the nodes: a command was started in the period already. */
 bool sim_lane_check_marked(struct sim_lane *lane);
 
 /* @return false: no command may start. */

@@ -3,7 +3,6 @@
  * process crashes. */
 #include "world/workload.h"
 
-/* Does no turn of the process need a client now? */
 bool sim_lanes_are_idle(const struct sim_process *process)
 {
     for (unsigned i = 0; i < process->n_lanes; i++) {
