@@ -62,6 +62,7 @@ static void attempt(struct hf_op *op)
     }
     lock->op = op;
     op->lock = lock;
+    op->attempted_at = client->now;
     op->answered = 0;
     op->refused = op->refusing;
     op->refusing = 0;
@@ -340,7 +341,7 @@ static bool is_busy(const struct hf_op *op, bool has_answer)
 bool hf_acquire_is_stuck(const struct hf_op *op)
 {
     struct hf_instant due =
-        hf_instant_add(op->retry.began, hf_span_ms(HF_ACQUIRE_SILENT_MS));
+        hf_instant_add(op->attempted_at, hf_span_ms(HF_ACQUIRE_SILENT_MS));
     unsigned answered = (unsigned)__builtin_popcount(op->answered);
     return answered >= op->client->nodes.quorum && op->rival.is_known &&
            !hf_instant_before(op->client->now, due);

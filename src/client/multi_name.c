@@ -172,7 +172,8 @@ static bool widen(struct hf_bundle *bundle, struct hf_part *part)
         !is_refused(last)) {
         return false;
     }
-    bool is_last_wave = is_late || is_stuck(last) || rest < part->tried;
+    bool is_last_wave =
+        is_late || rest < part->tried || (is_try(bundle) && is_stuck(last));
     try_more(part, is_last_wave ? rest : part->tried);
     return true;
 }
@@ -452,15 +453,17 @@ static void on_due(struct hf_op *op)
     struct hf_bundle *bundle = hf_bundle_of(op);
     HF_ASSERT(bundle->at < bundle->n_parts); /* else it is handed out */
     struct hf_part *part = &bundle->parts[bundle->at];
-    if (is_try(bundle) && !bundle->is_patient) {
+    if (is_try(bundle)) {
         pass_splits(bundle, part);
+    }
+    if (is_try(bundle) && !bundle->is_patient) {
         look_after(bundle, DUE_AGAIN_MS);
         return;
     }
     bool is_sweep = bundle->stage == HF_STAGE_SWEEP;
     bool is_wide = is_sweep && part->tried > 1;
     bool must_end =
-        !is_wide &&
+        !is_wide && !hf_instant_before(op->client->now, bundle->until) &&
         (!is_sweep || !hf_instant_before(op->client->now, sweep_end(bundle)));
     if (is_wide && !has_time(bundle)) {
         fail_missing(bundle, part);

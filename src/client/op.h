@@ -164,8 +164,9 @@ struct hf_op {
     bool is_split;     /* the attempt before was split among the nodes */
     uint32_t ahead;    /* waiters before it, per the last reply */
     uint16_t rival_permits; /* size of the name's semaphore, if not ours */
-    struct hf_instant fresh_since; /* is_queued: what is heard from then on
-                                      counts at the end */
+    struct hf_instant attempted_at; /* ACQUIRE: the present attempt began */
+    struct hf_instant fresh_since;  /* is_queued: what is heard from then on
+                                       counts at the end */
     struct hf_instant heard_at[HF_NODES_MAX]; /* ACQUIRE: the last grant or
                                                  refusal of each voter */
 
