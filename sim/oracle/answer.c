@@ -135,15 +135,6 @@ static bool has_other_lanes(const struct sim_lane *lane)
     return false;
 }
 
-static int64_t turn_begun_ns(const struct sim_oracle *oracle,
-                             const struct sim_lane *lane)
-{
-    HF_ASSERT(lane->number <= oracle->n_records);
-    const struct sim_live *live =
-        lane->number > 0 ? oracle->records[lane->number - 1].live : NULL;
-    return live != NULL ? live->begun_ns : oracle->world->now_ns;
-}
-
 void sim_oracle_calls(struct sim_oracle *oracle, const struct sim_lane *lane,
                       const struct sim_user_call *what)
 {
@@ -155,7 +146,7 @@ void sim_oracle_calls(struct sim_oracle *oracle, const struct sim_lane *lane,
         .process = lane->process,
         .turn = lane->turn,
         .has_rivals_within = has_other_lanes(lane),
-        .turn_ns = turn_begun_ns(oracle, lane),
+        .turn_ns = lane->begun_ns,
         .begun_ns = world->now_ns,
         .begun_clock_ns = sim_process_clock(lane->process, world->now_ns).ns,
         .span_ms = what->span_ms,

@@ -93,6 +93,18 @@ static int64_t set_back_ns(const struct sim_story *story)
     return sum_ns;
 }
 
+/* The same, of the node where it is longest: the place of a waiter lasts longer
+ * by that, too. */
+static int64_t place_set_back_ns(const struct sim_story *story)
+{
+    int64_t most_ns = 0;
+    for (unsigned i = 0; i < story->n_nodes; i++) {
+        struct offset offset = offset_of(story, i);
+        most_ns = most(most_ns, offset.peak_ns - offset.ns);
+    }
+    return most_ns;
+}
+
 /* An outlier and a node that is less far ahead may have agreed on a counter
  * that the other nodes refuse until their clocks are near it (docs/caveats.md).
  */
@@ -140,7 +152,7 @@ void sim_oracle_calm(struct sim_oracle *oracle)
 {
     oracle->calm_ns = oracle->world->now_ns;
     oracle->bound_ns = sim_oracle_bound_ns(oracle->world->story);
-    oracle->set_back_ns = set_back_ns(oracle->world->story);
+    oracle->set_back_ns = place_set_back_ns(oracle->world->story);
 }
 
 /* ---- RESIDUE ----------------------------------------------------------- */

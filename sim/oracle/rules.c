@@ -117,6 +117,13 @@ static bool has_reboot(const struct sim_story *story)
     return false;
 }
 
+/* No data was lost, or so long ago that all leases from before are over. */
+static bool is_later(const struct sim_oracle *oracle)
+{
+    return oracle->forgot_ns < 0 ||
+           oracle->world->now_ns - oracle->forgot_ns > oracle->later_ns;
+}
+
 bool sim_oracle_promises(const struct sim_oracle *oracle, enum sim_rule rule)
 {
     const struct sim_story *story = oracle->world->story;
@@ -127,7 +134,7 @@ bool sim_oracle_promises(const struct sim_oracle *oracle, enum sim_rule rule)
         needs_memory) {
         return false;
     }
-    if (rule == SIM_FOREIGN && oracle->forgot_ns >= 0) {
+    if (rule == SIM_FOREIGN && !is_later(oracle)) {
         return false; /* an unsynced write of a durable server is lost, too */
     }
     if (rule == SIM_RESERVE && story->regime == SIM_LOCAL &&
@@ -145,8 +152,7 @@ bool sim_oracle_promises(const struct sim_oracle *oracle, enum sim_rule rule)
         return false;
     }
     if (promise_of(rule, story->regime) == L) {
-        return oracle->forgot_ns < 0 ||
-               oracle->world->now_ns - oracle->forgot_ns > oracle->later_ns;
+        return is_later(oracle);
     }
     return promise_of(rule, story->regime) == Y;
 }

@@ -207,6 +207,7 @@ static void begin(struct sim_lane *lane)
     lane->due_ns = turn->cancel_ns > 0 && !world->is_calm
                        ? now_of(lane) + turn->cancel_ns
                        : SIM_NEVER;
+    lane->begun_ns = now_of(lane);
     lane->number = sim_oracle_begin(world->oracle, turn);
     note_begin(lane);
     sim_process_open(lane->process);
@@ -387,6 +388,7 @@ static bool take_on(struct sim_lane *lane)
     lane->turn = parcel.turn;
     lane->was_given = true;
     lane->phase = SIM_LANE_ASKING;
+    lane->begun_ns = now_of(lane);
     lane->number = sim_oracle_begin(oracle, parcel.turn);
     sim_oracle_calls(
         oracle, lane,

@@ -90,15 +90,35 @@ void sim_lane_reserve(struct sim_lane *lane)
 
 /* ---- Breaking ------------------------------------------------------------ */
 
-/* A break whose wait would be longer is given up, and returns the name; an
- * endless one too, if it meets a lock of another library at a server whose
- * clock was set back: unlike a lease of Holdfast that one has no limit. */
+struct breaking {
+    const struct sim_story *story;
+    struct sim_turn turn;
+};
+
+/* A lock of another library may have been met: unlike a lease of Holdfast it
+ * has no limit, and at a server whose clock was set back it lasts for years.
+ * The holder that a break names need not be that one. */
+static bool is_limited(const struct breaking *breaking)
+{
+    for (size_t i = 0; i < breaking->story->n_turns; i++) {
+        const struct sim_turn *turn = &breaking->story->turns[i];
+        if (turn->kind == SIM_TURN_FOREIGN &&
+            (turn->names & breaking->turn.names) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A break whose wait would be longer is given up, and returns the name. */
 static bool may_wait(void *user, const struct hf_holder *holder,
                      int64_t wait_ms)
 {
-    const struct sim_turn *turn = user;
+    const struct breaking *breaking = user;
+    int64_t most_ms = breaking->turn.wait_ms;
     (void)holder;
-    return wait_ms <= (turn->wait_ms < 0 ? BREAK_MS_MAX : turn->wait_ms);
+    return most_ms < 0 ? wait_ms <= BREAK_MS_MAX || is_limited(breaking)
+                       : wait_ms <= most_ms;
 }
 
 static void break_name(struct sim_lane *lane, bool now)
@@ -109,12 +129,13 @@ static void break_name(struct sim_lane *lane, bool now)
     int64_t held_until_ms = 0;
     struct hf_error error;
     struct hf_client *client = lane->process->client;
-    struct sim_turn turn = *lane->turn;
+    struct breaking breaking = {lane->process->world->story, *lane->turn};
     sim_once_break_begins(oracle_of(lane), process, name);
     sim_break_begins(oracle_of(lane), process, name);
     enum hf_status status =
         now ? hf_client_break(client, &text, 1, true, &held_until_ms, &error)
-            : hf_client_break_wait(client, &text, 1, may_wait, &turn, &error);
+            : hf_client_break_wait(client, &text, 1, may_wait, &breaking,
+                                   &error);
     sim_break_ended(oracle_of(lane), process, now, status, held_until_ms);
     note_call(lane, now ? "break now" : "break", status);
 }

@@ -95,6 +95,7 @@ struct sim_lane {
         SIM_LANE_CALLING, /* in a call that blocks and holds nothing */
         SIM_LANE_FOREIGN  /* as another library */
     } phase;
+    int64_t begun_ns;  /* of its turn */
     int64_t due_ns;    /* when the lane's next step is due */
     int64_t end_ns;    /* of the work */
     unsigned n_writes; /* still to be done */

@@ -10,10 +10,13 @@ static struct sim_lane lanes[EVERYBODY];
 
 /* ---- The call ---------------------------------------------------------- */
 
+static int64_t turn_begun_ns;
+
 static struct sim_lane *lane_of(enum who who)
 {
     lanes[who] = (struct sim_lane){.process = &on.world.processes[who],
-                                   .turn = &turns[who]};
+                                   .turn = &turns[who],
+                                   .begun_ns = turn_begun_ns};
     on.clients[who].now.ns = clock_of(who, on.world.now_ns / MS);
     return &lanes[who];
 }
@@ -404,6 +407,36 @@ static void test_released(void **state)
     caught(SIM_ANSWER, "no answer to that");
 }
 
+/* UNKNOWN, long after a fault, of a lock whose turn has this age. */
+static void is_unreleased(int64_t turn_ms)
+{
+    struct sim_fault fault = {.kind = SIM_FAULT_SILENCE,
+                              .process = -1,
+                              .node = -1,
+                              .at_ns = 1000 * MS,
+                              .span_ns = 1000 * MS};
+    well(SIM_NETWORK);
+    on.story.faults = &fault;
+    on.story.n_faults = 1;
+    on.story.calm_ns = 60000 * MS;
+    at(20000);
+    forge(P1, "a", 7, 900);
+    turn_begun_ns = on.world.now_ns - turn_ms * MS;
+    calls(P1, SIM_CALL_RELEASE, 0);
+    answered(P1, HF_UNKNOWN);
+}
+
+/* An idle client may not have noticed the end of a fault; a turn that is older
+ * than a reconnect takes has. */
+static void test_released_after_a_fault(void **state)
+{
+    (void)state;
+    is_unreleased(SIM_SETTLE_NS / MS - 1);
+    silent();
+    is_unreleased(SIM_SETTLE_NS / MS);
+    caught(SIM_ANSWER, "3 of 3 nodes were well");
+}
+
 static void test_released_when_it_was_over(void **state)
 {
     (void)state;
@@ -478,6 +511,7 @@ int main(void)
         cmocka_unit_test(test_unavailable_for_a_short_lease),
         cmocka_unit_test(test_extended),
         cmocka_unit_test(test_released),
+        cmocka_unit_test(test_released_after_a_fault),
         cmocka_unit_test(test_released_when_it_was_over),
         cmocka_unit_test(test_late),
         cmocka_unit_test(test_lost_before_the_deadline),
