@@ -4,26 +4,31 @@
  * A bundle is "all of these parts, in order", and a part is "any one of these
  * locks":
  *
- *     a, b, c            all of  a, b, c             sorted by bytes
- *     3 permits of n     all of  n (shared, of size 3),
- *                                any of n#0, n#1, n#2
- *                                (semaphore.c)
+ *     a, b, c              three parts of one lock each, sorted by bytes
  *
- * SWEEP: try one lock of each part, all at the same time, without queueing. If
- *   all are free, on one node, that is one round trip. Of a part with many
- *   locks, try more while all that were tried are held, or split: one that is
- *   split among its nodes is tried again all the while.
+ *     a permit of n,       two parts: n, shared, which has the size; then any
+ *     a semaphore of 3     one of n#0, n#1, n#2 (semaphore.c)
+ *
+ * A lock is taken if another owner has it, held if this bundle has it, and
+ * split if no owner has a majority.
+ *
+ * SWEEP: ask for one lock of each part, all at the same time, without queueing.
+ *   If all are free, that is one round trip where there is one server. Of a
+ * part with many locks, ask for more while those before are taken or split; one
+ *   that is split is asked for again all the while.
  * WAIT: otherwise keep and renew the locks of the parts before the first
  *   missing part, release the later ones, and wait for the missing part, in
  *   the queues of all its locks at the same time. Then sweep the rest again.
  *
  * There is no deadlock: a bundle that waits holds only locks that sort before
  * the one that it waits for. Later locks come from a sweep, and are released
- * before the wait begins.
+ * before the wait begins. While an earlier lock is split they are held, at the
+ * longest until the leases of its minorities have ended.
  *
- * A try that has some of its parts waits PATIENCE_MS for the others: their
- * holder may be another sweep that is about to release them. Without this wait,
- * two tries in conflict could both fail. It ends with the try's own time.
+ * A try is a request with wait_ms 0. One that has its first parts waits
+ * PATIENCE_MS for the next, within its 0.9 s: the owner may be another sweep
+ * that is about to release it. Without this wait, two tries in conflict could
+ * both fail.
  *
  * Each member is an ordinary acquisition (acquire.c) with `bundle` set: it
  * keeps the lock that it acquires until the bundle has all its parts.
@@ -44,17 +49,18 @@
  * short for an interactive user. */
 #define PATIENCE_MS 100
 
-/* A sweep that tries more locks is over so long after the begin of a try, or
- * after the end of a wait: both may take a second longer than was asked for, in
- * milliseconds. */
+/* The end of a sweep that asks for more locks of a part, in milliseconds from
+ * the begin of a try, or from the end of a wait: a call may return a second
+ * late. */
 #define SWEEP_MS_MAX 900
 
 /* A wait without end fails within 5 s if no majority was ever reached, as for a
  * single name; 200 ms of that are left for the error. */
 #define FIRST_REACH_MS 4800
 
-/* The interval at which a sweep is looked at that goes on after the wait, or
- * that may have to pass a silent node; a round trip takes as long. */
+/* The interval, in milliseconds, at which a sweep is looked at if nothing but
+ * time changes it: after the end of the wait, and for nodes that have become
+ * silent. As short as a round trip. */
 #define DUE_AGAIN_MS 10
 
 /* ---- Finished members -------------------------------------------------- */
@@ -139,8 +145,8 @@ static bool is_stuck(const struct hf_member *member)
     return hf_member_is_asking(member) && hf_acquire_is_stuck(&member->op);
 }
 
-/* A majority has answered its last attempt, and none could grant it. It is
- * being tried again, unless it is stuck. */
+/* A majority has answered its last attempt, and no owner has one. It is being
+ * tried again, unless it is stuck. */
 static bool is_split(const struct hf_member *member)
 {
     return hf_member_is_asking(member) &&
@@ -153,11 +159,12 @@ static bool is_refused(const struct hf_member *member)
            is_split(member);
 }
 
-/** The locks of the part that the sweep has tried are held, or split: try as
- * many again, up to a quarter of all. A wait would ask for all of them. A try
- * does not wait for any that it has not tried, so it tries all; and when its
- * patience, or a wait, is over, or a silent node has used up a third of it, the
- * rest at once: it reports that all are taken.
+/** The latest lock that the sweep has asked for is taken, or split: ask for as
+ * many more as before. If a wait follows, only up to a quarter of all, since
+ * the wait asks for all of them. A try asks for all, as it may report "all are
+ * taken" only then; for the rest at once when its patience is over, or when a
+ * silent node has used up HF_ACQUIRE_SILENT_MS of its time. So does a wait at
+ * its end.
  * @return false: the sweep is over. */
 static bool widen(struct hf_bundle *bundle, struct hf_part *part)
 {
@@ -283,9 +290,9 @@ static bool may_begin_patience(const struct hf_bundle *bundle)
     return is_try(bundle) && bundle->at > 0 && !bundle->is_patient;
 }
 
-/* Locks of `part` have not been decided. If those are split, each at nodes that
- * answer, they may be so for long: as long as a holder's lease, which only one
- * node has. So others are tried beside them. */
+/* Locks of `part` have not been decided. If those are split they may be so for
+ * long: as long as the lease of an owner that has a minority, or as a node is
+ * silent. So others are tried beside them. */
 static void pass_splits(struct hf_bundle *bundle, struct hf_part *part)
 {
     if (part->tried == part->count || bundle->stage != HF_STAGE_SWEEP ||
@@ -431,8 +438,8 @@ void hf_bundle_begin(struct hf_op *op)
 }
 
 /* The end of a sweep of one lock of each part. One that began just before the
- * end of the wait has the time of an answer, but not more than the wait had:
- * else a name that is free would be reported as unreachable. */
+ * end of the wait goes on for the time of an answer, at most as long as the
+ * wait was: else a name that is free would be reported as unreachable. */
 static struct hf_instant sweep_end(const struct hf_bundle *bundle)
 {
     struct hf_span patience = hf_nodes_patience(
@@ -477,7 +484,8 @@ static void on_due(struct hf_op *op)
     look_after(bundle, DUE_AGAIN_MS);
 }
 
-/* It is done: all its locks are linked to a handle. */
+/* The result of a bundle that is done is not wanted: its locks are linked to
+ * one handle then. */
 static void discard(struct hf_op *op)
 {
     hf_release_whole(op->lock, NULL);

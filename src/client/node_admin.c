@@ -21,9 +21,10 @@
 
 /* Timeouts of a whole job on one node in milliseconds, connecting included. For
  * a node that does not reply the job ends earlier, since the store limits each
- * step. A short job fails within 5 s, error included. A survey has the store's
- * own limit (redis/survey.c) and 5 s to connect, so that the store reports why
- * it ended. */
+ * step. A short job fails within 5 s, error included. A survey of Redis has
+ * the store's own limit (redis/survey.c) and 5 s to connect, so that the store
+ * reports why it ended; one of a database may last longer there, and is ended
+ * here. */
 #define JOB_MS_MAX 4500
 #define SURVEY_MS_MAX 20000
 #define LOWER_MS_MAX 65000

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RAISING: MAKING THE COUNTERS OF A MAJORITY EQUAL TO ONE VALUE T
  *
- *   granted at 7, 9    CONFIRM(9) to the node at 7
+ * A node's counter is about its time in microseconds: each grant moves it up,
+ * to its clock's floor at least (HF_FLOOR_BITS), so that the counters of nodes
+ * are mostly equal. Here three of them are small numbers:
+ *
+ *   granted at 7, 9    two of three have; CONFIRM(9) to the node at 7
  *   "yours, c = 9"     both are at 9: held
- *   "yours, c = 7,     the node refused to raise, and has changed nothing; 9 is
- *   bound 8"           no target for a majority with this node any more
+ *   "yours, c = 7,     refused: this node accepts less than 8 (its bound), and
+ *   bound 8"           has changed nothing; 9 is no target with it any more
  *   no reply           the node may execute the raise at any later time: until
- *                      it replies it votes for 9 or not at all
+ *                      it replies it counts for 9 and above, not for 7
  *
  * A node refuses to raise a counter too far above its own clock and counter
  * (HF_FENCE_AHEAD_MAX), and its reply has that bound. So if a node's clock is
@@ -16,26 +20,30 @@
  * compute the bound: if a node granted an hour ago, its clock has advanced
  * since.
  *
- * A raise overwrites the node's counter. After it the node no longer agrees
- * with nodes that cannot be raised so far. So no node is raised before it is
- * sure that a majority can reach the value. A node with an unknown bound is
- * asked first: its refusal changes nothing. (In the model a node between two
- * clocks far ahead and two right ones was raised away from the right ones in 6
- * steps.)
+ * A raise that is accepted overwrites the node's counter. After it the node no
+ * longer agrees with nodes that cannot be raised so far. So nodes whose bound
+ * allows T are raised only when the client is sure that a majority can reach T.
+ * As long as it is not, it sends the raise to the nodes with an unknown bound
+ * alone: a refusal changes nothing, and has the bound. (Without this rule the
+ * model raised a node between two clocks far ahead and two right ones away from
+ * the right ones, in 6 steps.)
  *
  * If all nodes have granted, and no majority can reach one value at once, T is
- * the counter in the middle. It is no larger than that of some right clock, so
- * the nodes below it are raised in steps, each to the bound in its reply.
+ * the counter in the middle. At least one node with a right clock has as large
+ * a counter, so T is not far ahead, and the nodes below it are raised in steps:
+ * each to the last value below its bound, which its reply then moves up.
  *
  * Cost: one round trip, to the nodes below T; one more to ask for an unknown
- * bound, and one for each step if they are raised in steps. Equal counters, the
- * usual case, cost none. */
+ * bound, and one for each step if they are raised in steps. Equal counters cost
+ * none. */
 #include "core/lease_parts.h"
 
-/* Most steps to raise one node, each by up to HF_FENCE_AHEAD_MAX: 4.8 h. */
+/* Most steps to raise one node, each by up to HF_FENCE_AHEAD_MAX: by 4.8 h in
+ * all. */
 #define RAISE_STEPS_MAX 4
 
-/* True if no raise above `counter` was sent, or this node replied to each. */
+/* True if no raise above `counter` was sent to any node, or none is pending at
+ * this one or without a reply. */
 bool hf_raise_is_settled(const struct hf_lease *lease,
                          const struct hf_vote *vote, uint64_t counter)
 {
@@ -44,8 +52,8 @@ bool hf_raise_is_settled(const struct hf_lease *lease,
             (vote->flags & HF_VOTE_IN_DOUBT) == 0);
 }
 
-/* True if this node's known limits allow a raise to `value`; unknown limits do.
- */
+/* True if this node's known limits, its clock floor and its bound, allow a
+ * raise to `value`; an unknown one allows all. */
 static bool is_within(const struct hf_vote *vote, uint64_t value)
 {
     HF_ASSERT(vote->counter <= HF_FENCE_MAX);
@@ -118,7 +126,7 @@ struct aim {
     bool surely;
 };
 
-/* The larger of two values, if a majority can reach it. */
+/** @return `value` if it is larger and a majority can reach it; else `best`. */
 static uint64_t better(const struct hf_step *step, struct aim aim,
                        uint64_t best, uint64_t value)
 {
@@ -148,9 +156,10 @@ static uint64_t best(const struct hf_step *step, struct aim aim)
     return most;
 }
 
-/* The smallest node's counter that a majority does not exceed. If all nodes
- * granted, a minority of wrong clocks cannot make it larger than every right
- * one. 0: not all granted, it takes too many steps, or a reply was lost. */
+/* The smallest of the counters that those of a majority do not exceed. If all
+ * nodes granted, a minority of wrong clocks cannot make it larger than every
+ * right one. 0: not all granted, it takes too many steps, or a reply was lost.
+ */
 static uint64_t middle(const struct hf_step *step, uint16_t granted)
 {
     HF_ASSERT(hf_lease_counts_grants(step->lease));
@@ -204,9 +213,9 @@ static uint64_t next_of(const struct hf_step *step, uint16_t granted,
 }
 
 /* A majority has granted, but their counters differ. Any T that a majority then
- * confirms is safe; the largest that it can reach needs the fewest raises. A
- * node with a clock floor above T replies with that floor, which becomes T.
- */
+ * confirms is safe; the largest that it can reach loses the vote of no node
+ * that is above a smaller one. A node with a clock floor above T replies with
+ * that floor, which is the next candidate. */
 void hf_raise_begin(struct hf_step *step, uint16_t granted)
 {
     struct hf_lease *lease = step->lease;
@@ -268,9 +277,10 @@ void hf_raise_note(struct hf_step *step, struct hf_vote *vote)
     settle_raises(step->lease);
 }
 
-/* The reply to a raise was lost, and the node has since refused that raise. Its
- * vote never counts for this owner again, since the lost request may still be
- * executed. If there is no majority without it, this attempt must end. */
+/* The reply to a raise was lost, and the node cannot be asked for that value
+ * again, as its bound is below. Its vote at a smaller one does not count for
+ * this attempt any more, since the lost request may still be executed. If there
+ * is no value for a majority, the attempt must end. */
 bool hf_raise_is_spoiled(const struct hf_step *step, uint16_t granted)
 {
     HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);

@@ -6,22 +6,30 @@
  *     ◀── message "<cookie> <counter>"                  per grant
  *     ──▶ PING, after 5 s of silence; ◀── pong
  *
- * The run id in the INFO reply must be that of the node's first connection: one
- * address may lead to two servers, an old one that keeps its connections and a
- * new one, or those behind a load balancer. Each would grant the same name, so
- * the first connection ends as well: the next one shows which server counts. If
- * the run id is unknown on either connection, this is not checked.
+ * <ours> is this client's random channel. AUTH is sent if the URL has a
+ * password. The cookie is that of the waiter's ACQUIRE, which the server keeps
+ * in the queue: a push to a waiter that has gone names none, and is dropped.
+ * The counter is the fence that was granted.
  *
- * A lost push does no harm: the waiter's heartbeat finds the grant. The PING
- * detects a half-open connection sooner than the kernel's keepalive.
+ * The run id in the INFO reply must be that of the node's command connection:
+ * one address may lead to two servers, an old one that keeps its connections
+ * and a new one, or several behind a load balancer. Each would grant the same
+ * name, so both connections end, and neither server counts until the next pair
+ * leads to one. If the run id is unknown on either connection, this is not
+ * checked.
+ *
+ * A lost push does no harm but for the time: the waiter's next heartbeat, its
+ * repeated ACQUIRE, finds the grant. The PING detects a half-open connection
+ * sooner than the kernel's keepalive.
  *
  * Cost: one connection to each node at which this client waits, until 10 s
  * after the last request of a waiter. A grant costs this client no request;
  * silence costs one PING in 5 s.
  *
  * The client's callbacks run in the handlers of socket and timer only, never in
- * ask(), which only sets the timer. A connection is closed at the end of a
- * handler (on_settled()), so that the loop that reads keeps its buffer. */
+ * the store's ask(): hf_redis_listen_want() only sets the timer. What is read
+ * ends a connection at the end of the handler (on_settled()), so that the loop
+ * that reads keeps its buffer. */
 #include "store/redis/fault.h"
 #include "store/redis/node.h"
 
@@ -32,8 +40,9 @@
 
 enum { ASKED_AUTH, ASKED_INFO, ASKED_SUBSCRIBE, ASKED_PING };
 
-/* `idle` is longer than the interval of a waiter's heartbeats: about a third of
- * 6 s at most. */
+/* `idle` is longer than the interval of a waiter's heartbeats, which is 2 s at
+ * most: a third of its place in the queue. `refused`: until a subscription that
+ * the server's rules forbid is tried again. */
 const struct hf_redis_listen_pace hf_redis_listen_pace_default = {
     .idle = {INT64_C(10000000000)},
     .ping = {INT64_C(5000000000)},
@@ -183,8 +192,8 @@ static void on_opened(struct hf_redis_connection *connection,
 
 /* ---- Replies ----------------------------------------------------------- */
 
-/** Digits up to `end`, and nothing else. @return where they end; NULL: there
- * are none, or too many. */
+/** Read digits from `at`. @return where they end, at `end` at the latest; NULL:
+ * there are none, or too many. */
 static const char *parse_number(const char *at, const char *end, uint64_t *out)
 {
     const char *start = at;
