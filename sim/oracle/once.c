@@ -4,9 +4,10 @@
  *
  *   - a majority of the nodes has stored the mark by that time;
  *   - no earlier run of that name has started whose period is not over, unless
- *     its mark was withdrawn, or is lost: each node that ever had the mark has
- *     lost its data since it last stored it, or did not reply to this run in
- *     time (docs/guarantees.md, client/mark.c);
+ *     its mark was withdrawn, or its lock broken without a wait before it
+ *     started (two may run then), or the mark is lost: each node that ever had
+ *     it has lost its data since it last stored it, or did not reply to this
+ *     run in time (docs/guarantees.md, client/mark.c);
  *   - a try returns no mark if all marks of the name are withdrawn (or, in the
  *     embedded store, over), as long as no node has lost data;
  *   - after the last fault, a try that finds the mark at some of the nodes that
@@ -20,6 +21,8 @@
  * each copy of a mark took: the end of a copy counts from the request that
  * found the mark. */
 #include "oracle/once.h"
+
+#include "oracle/calls.h"
 
 #include "base/assert.h"
 
@@ -343,6 +346,7 @@ void sim_once_marked(struct sim_oracle *oracle, uint64_t turn,
     for (unsigned i = 0; i < live->n_parts; i++) {
         struct sim_mark_run *run = run_of(oracle->once, &live->parts[i]);
         run->is_started = status == HF_OK;
+        run->may_be_withdrawn |= sim_break_excuses(oracle, &live->parts[i]);
         check_run(oracle, run);
     }
     if (status == HF_BUSY && live->n_parts == 1) { /* else: which name? */
