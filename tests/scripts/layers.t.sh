@@ -32,7 +32,7 @@ must_not cli/run/keeper.c cli/ls/view.h
 must_not cli/ls/view.c cli/cmd.h
 must_not cli/out.c cli/ls/view.h
 must_not cli/out.c src/client/lock.h
-must_not cli/out.c src/base/time.h
+must_not cli/out.c src/base/decimal.h
 must_not cli/run/keeper.c src/base/duration.h
 must_not sim/world/net.c sim/oracle/state.h
 must_not sim/world/workload_calls.c sim/oracle/calls.h
