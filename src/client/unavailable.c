@@ -115,16 +115,16 @@ static uint16_t add_quarantined(struct error_line *line, const struct hf_op *op,
     return fold;
 }
 
-/* How long the node had for its answer: its timeout, unless the operation has
- * ended before. */
+/* How long the node had for its answer: until the operation ended, or its
+ * timeout. */
 static struct hf_span waited_for(const struct hf_op *op, unsigned node)
 {
     const struct hf_client *client = op->client;
+    if (op->patience.ns > 0) {
+        return op->patience;
+    }
     struct hf_span timeout =
         hf_nodes_timeout(&client->nodes, node, hf_span_ms(op->order.ttl_ms));
-    if (op->patience.ns > 0) {
-        timeout = hf_span_min(timeout, op->patience);
-    }
     return op->kind == HF_OP_ACQUIRE
                ? hf_span_min(timeout,
                              hf_instant_until(op->retry.began, client->now))

@@ -42,6 +42,24 @@ static void test_look(void **state)
     hf_client_close(client);
 }
 
+/* A call for a value ends after 5 s. No lease is concerned, so that no share of
+ * one limits the wait. */
+static void test_value(void **state)
+{
+    (void)state;
+    struct hf_value *value;
+    struct hf_error error;
+    struct hf_client *client = open_client();
+    assert_int_equal(try_take(client, fresh_name(), NULL), HF_OK);
+    stop();
+    int64_t began = now_ms();
+    assert_int_equal(hf_value_get(client, "a", 1, &value, &error),
+                     HF_UNAVAILABLE);
+    assert_in_range(waited_ms(&error), 4500, now_ms() - began + 2);
+    assert_int_equal(go_on(state), 0);
+    hf_client_close(client);
+}
+
 /* A wait ends when its time is over. */
 static void test_short_wait(void **state)
 {
@@ -127,6 +145,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_look, go_on),
+        cmocka_unit_test_teardown(test_value, go_on),
         cmocka_unit_test_teardown(test_short_wait, go_on),
         cmocka_unit_test_teardown(test_short_wait_for_two, go_on),
         cmocka_unit_test_teardown(test_short_wait_for_two_in_a_loop, go_on),
