@@ -14,8 +14,9 @@ export HOLDFAST_URL="$plain&lock=advisory"
 key_of() { # NAME
     pg -c "SELECT ('x' || left(encode(sha256('lock:$1'), 'hex'), 16))::bit(64)::bigint"
 }
+# Of a transaction, as the server ends a session later than its client ends.
 free_for_psql() { # KEY: bigint, or two ints
-    pg_is "pg_try_advisory_lock($1)"
+    pg_is "pg_try_advisory_xact_lock($1)"
 }
 taken_for_psql() {
     ! free_for_psql "$1"

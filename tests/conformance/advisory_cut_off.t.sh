@@ -11,6 +11,6 @@ postgres_start
 echo "host all postgres $CUT_OFF_CLIENT/32 trust" >>"$PGHOST/data/pg_hba.conf"
 postgres_crash
 ok 'the server listens' postgres_restart -c listen_addresses=$CUT_OFF_SERVER
-is_free() { pg_is 'pg_try_advisory_lock(7)'; }
+is_free() { pg_is 'pg_try_advisory_xact_lock(7)'; }
 cut_off "postgres://postgres@$CUT_OFF_SERVER/postgres?lock=advisory&key=7&max_ttl=3s&node_timeout=3s&connect_timeout=10s"
 finish

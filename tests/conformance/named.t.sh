@@ -20,7 +20,6 @@ sql_is() { # CONDITION
 key_of() { # NAME
     sql -e "SELECT CONCAT('holdfast:', LEFT(SHA2('lock:$1', 256), 48))"
 }
-free_for_mariadb() { sql_is "GET_LOCK('$1', 0)"; }
 taken_for_mariadb() { [ "$(sql -e "SELECT GET_LOCK('$1', 0)")" = 0 ]; }
 
 # ---- The URL ---------------------------------------------------------------------
@@ -75,7 +74,7 @@ held job
 ok 'we hold: the client mariadb does not get the name' taken_for_mariadb "$key"
 says 75 'job: held by .*session:[0-9]+' 'nor another client of ours' holdfast run -n job -- true
 is "$(let_end job)" 0 'we release'
-ok 'the client mariadb gets it' free_for_mariadb "$key"
+ok 'the client mariadb gets it' lock_is_free "$key"
 session_do other "SELECT GET_LOCK('$key', 0)"
 is "$got" 1 'it holds'
 says 75 "job: held by .*session:${SESSION_ID[other]}" 'we are refused' holdfast run -n job -- echo ran
@@ -183,7 +182,7 @@ key=$(key_of dies)
 start=$(now_ms)
 kill_last
 ok 'a holder is killed, idle: the client mariadb gets the name' \
-    wait_until 10 free_for_mariadb "$key"
+    wait_until 10 lock_is_free "$key"
 took=$(($(now_ms) - start))
 ok "within a second: $took ms" test $took -lt $limit
 
@@ -197,7 +196,7 @@ ok 'it is killed: its session ends' wait_until 10 no_session
 took=$(($(now_ms) - start))
 ok "within a second: $took ms" test $took -lt $limit
 session_do other 'DO RELEASE_ALL_LOCKS()'
-ok 'and nothing of it is left' free_for_mariadb "$key"
+ok 'and nothing of it is left' lock_is_free "$key"
 
 # Busy: the server has its statement, and stands still.
 held dies -t 2 # renewed often
@@ -209,7 +208,7 @@ ok 'a statement waits in the socket of a server that stands still' wait_until 10
 kill_last
 start=$(now_ms)
 kill -CONT "$MARIADB_PID"
-ok 'the holder is killed then: its name is free' wait_until 20 free_for_mariadb "$key"
+ok 'the holder is killed then: its name is free' wait_until 20 lock_is_free "$key"
 took=$(($(now_ms) - start))
 ok "within a second after the server goes on: $took ms" test $took -lt $limit
 
@@ -235,7 +234,7 @@ kill -STOP "$MARIADB_PID"
 ok 'the server stands still: the command ends with the lease' wait_until 20 has_ended job
 is "$(cat "$W/job.code")" 76 'as of any lock that was lost'
 kill -CONT "$MARIADB_PID"
-ok 'the server goes on: the name is free' wait_until 10 free_for_mariadb "$(key_of job)"
+ok 'the server goes on: the name is free' wait_until 10 lock_is_free "$(key_of job)"
 says 0 ran 'and locks again' holdfast run -n job -- echo ran
 
 # ---- TCP --------------------------------------------------------------------------------------

@@ -10,6 +10,6 @@
 mariadb_start --skip-networking=0 --bind-address=$CUT_OFF_SERVER --port=3306 \
     --skip-name-resolve || skip_all 'no MariaDB'
 sql -e "CREATE USER locker@$CUT_OFF_CLIENT"
-is_free() { [ "$(sql -e "SELECT GET_LOCK('seven', 0)")" = 1 ]; }
+is_free() { lock_is_free seven; }
 cut_off "mysql://locker@$CUT_OFF_SERVER/?lock=named&key=seven&max_ttl=3s&node_timeout=3s&connect_timeout=10s"
 finish

@@ -198,6 +198,12 @@ sql() {
     sql_as root "$@"
 }
 
+# Does another session get the name? It releases it: the server ends a session later
+# than its client ends.
+lock_is_free() { # NAME-ON-SERVER
+    [ "$(sql -e "SELECT GET_LOCK('$1', 0); DO RELEASE_LOCK('$1')" 2>/dev/null)" = 1 ]
+}
+
 . "$(dirname "${BASH_SOURCE[0]}")/sessions.sh"
 declare -A SESSION_ID=()
 # shellcheck disable=SC2034 # for sessions.sh
