@@ -24,7 +24,9 @@
 #include "store/ordered/wire_key.h"
 
 #include "base/assert.h"
+#include "base/text_size.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* As long as a server with a leader needs at most, in milliseconds. */
@@ -102,7 +104,22 @@ bool hf_consul_ask(struct hf_consul *consul, enum hf_consul_step step,
     return true;
 }
 
-/* The key, or folder, of an operation: nothing in it is escaped in JSON. */
+/* A key of another program may have any byte, also a quote, after which it
+ * would be read as members of the operation. */
+static void say_key(struct hf_wire_text *body, struct hf_bytes key)
+{
+    const unsigned char *bytes = key.data;
+    for (size_t i = 0; i < key.len; i++) {
+        char escaped[HF_TEXT_SHORT];
+        if (bytes[i] < ' ' || bytes[i] == '"' || bytes[i] == '\\') {
+            snprintf(escaped, sizeof(escaped), "\\u%04x", (unsigned)bytes[i]);
+            hf_wire_text_say(body, escaped);
+        } else {
+            hf_wire_text_add(body, &bytes[i], 1);
+        }
+    }
+}
+
 void hf_consul_txn_add(struct hf_consul *consul, const char *verb,
                        struct hf_bytes key)
 {
@@ -112,7 +129,7 @@ void hf_consul_txn_add(struct hf_consul *consul, const char *verb,
     hf_wire_text_say(body, "{\"KV\":{\"Verb\":\"");
     hf_wire_text_say(body, verb);
     hf_wire_text_say(body, "\",\"Key\":\"");
-    hf_wire_text_add(body, key.data, key.len);
+    say_key(body, key);
     hf_wire_text_say(body, "\"");
 }
 
