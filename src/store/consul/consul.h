@@ -124,8 +124,12 @@ bool hf_consul_list_read(struct hf_consul_list *list, const char *prefix,
 bool hf_consul_state_read(const struct json_t *kv, char *room,
                           struct hf_wire_entry *out);
 
-/** @return the number of this name in an object; 0 if it is negative or not
- * there. */
+/** The body of a reply, whatever keys of other programs are in it.
+ * @return NULL: it is no JSON. */
+struct json_t *hf_consul_json(const struct hf_http_reply *http);
+
+/** @return the number of this name in an object; 0 if it is negative, above
+ * HF_FENCE_MAX, or not there. */
 uint64_t hf_consul_number(const struct json_t *object, const char *name);
 
 /* ---- The store ----------------------------------------------------------- */

@@ -276,8 +276,7 @@ enum hf_severity hf_consul_judge(struct hf_endpoints *node,
                                  const struct hf_http_reply *reply, char *out,
                                  size_t size)
 {
-    json_t *body =
-        json_loadb(reply->body, reply->body_len, JSON_DECODE_ANY, NULL);
+    json_t *body = hf_consul_json(reply);
     enum hf_severity severity =
         judge(hf_consul_of(node),
               reply->status == 200 ? json_string_value(body) : NULL,

@@ -24,10 +24,23 @@
  * owner that is another program. */
 #define ENTRY_ROOM 128
 
+/* ---- JSON ---------------------------------------------------------------- */
+
+/* The flags of a key have 64 bits, as those of `consul lock -n` do, and a
+ * number above 63 would make the whole reply unreadable. Indexes are exact as
+ * reals, up to HF_FENCE_MAX. */
+struct json_t *hf_consul_json(const struct hf_http_reply *http)
+{
+    return json_loadb(
+        http->body, http->body_len,
+        JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL, NULL);
+}
+
 uint64_t hf_consul_number(const struct json_t *object, const char *name)
 {
-    json_int_t number = json_integer_value(json_object_get(object, name));
-    return number < 0 ? 0 : (uint64_t)number;
+    double number = json_number_value(json_object_get(object, name));
+    bool is_exact = number >= 0 && number <= (double)HF_FENCE_MAX;
+    return is_exact ? (uint64_t)number : 0;
 }
 
 void hf_consul_list_fini(struct hf_consul_list *list)

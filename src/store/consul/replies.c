@@ -501,8 +501,7 @@ void hf_consul_take(struct hf_consul *consul,
     struct hf_wire_reply reply = {.outcome = HF_WIRE_DONE,
                                   .sent = request->sent};
     enum hf_consul_step step = (enum hf_consul_step)request->cookie;
-    json_t *body =
-        json_loadb(http->body, http->body_len, JSON_DECODE_ANY, NULL);
+    json_t *body = hf_consul_json(http);
     if (!is_expected(step, http, body)) {
         hf_consul_refused(consul, http, &reply);
     } else if (is_conflict(http) && is_denied(body)) {

@@ -169,7 +169,7 @@ static void on_replied(struct hf_http *http,
     if (watch->base.is_dropped) {
         return;
     }
-    json_t *body = json_loadb(reply->body, reply->body_len, 0, NULL);
+    json_t *body = hf_consul_json(reply);
     bool is_taken = is_list && take(watch, body, reply, now);
     json_decref(body);
     if (!watch->base.is_dropped && (!is_taken || !ask(watch, now))) {
