@@ -9,8 +9,11 @@
  *     proxy.delay_ms = 40;            requests arrive so much later
  *     proxy.loses_puts = 1;           the reply to the next PUT of a value is
  *                                     lost, and on_lost() is called first
+ *     proxy.loses_undos = 1;          the next deletion of a version at Consul
+ *                                     is lost, and its connection closes
  *     proxy_cut(&proxy);              all connections close
- *     proxy_end(&proxy); */
+ *     proxy_end(&proxy);
+ */
 #ifndef HF_TESTS_PROXY_H
 #define HF_TESTS_PROXY_H
 
@@ -53,6 +56,7 @@ struct proxy {
     atomic_bool refuses; /* new connections */
     atomic_int delay_ms;
     atomic_int loses_puts;
+    atomic_int loses_undos;
     bool loses_copies;     /* more than one, and the first is lost */
     void (*on_lost)(void); /* or NULL; in the proxy's thread */
     atomic_int cuts;       /* by the test */
@@ -136,6 +140,12 @@ static inline void proxy_up(struct proxy *proxy, struct proxy_link *link)
     char data[16384];
     ssize_t n = recv(link->client, data, sizeof(data), 0);
     if (n <= 0) {
+        proxy_drop(link);
+        return;
+    }
+    if (atomic_load(&proxy->loses_undos) > 0 &&
+        memmem(data, (size_t)n, "\"delete-cas\"", 12) != NULL) {
+        atomic_fetch_sub(&proxy->loses_undos, 1);
         proxy_drop(link);
         return;
     }

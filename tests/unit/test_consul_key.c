@@ -260,6 +260,20 @@ static void doubts_are_of_one_key(void **state)
     assert_false(hf_consul_doubt_has(&consul, &two));
 }
 
+/* An earlier one may have been sent: each names the version that is there. */
+static void a_doubt_outlives_an_undo_that_was_not_sent(void **state)
+{
+    static struct hf_consul consul;
+    char key[] = "lock:a/1";
+    struct hf_consul_job job = {.pending = 2, .keys = {.bytes = key, .len = 8}};
+    struct hf_http_pending undo = {.cookie = HF_CONSUL_ASK_UNDO, .user = &job};
+    (void)state;
+    assert_true(hf_consul_doubt_add(&consul, &job));
+    hf_consul_take_lost(&consul, &undo, true, HF_LONG_AGO);
+    assert_true(hf_consul_doubt_has(&consul, &job));
+    hf_consul_doubts_free(&consul);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +287,7 @@ int main(void)
         cmocka_unit_test(keys_that_are_no_entries),
         cmocka_unit_test(indexes),
         cmocka_unit_test(doubts_are_of_one_key),
+        cmocka_unit_test(a_doubt_outlives_an_undo_that_was_not_sent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

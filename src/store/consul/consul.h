@@ -224,7 +224,6 @@ struct hf_consul {
     struct hf_endpoints node; /* first */
     struct hf_consul_job *list_of_jobs;
     struct hf_consul_doubt *doubts;
-    bool doubts_all;                        /* no memory for one */
     const struct hf_consul_job *delivering; /* its reply is being delivered */
     char *token;                /* NULL: none, or the program supplies it */
     char *headers;              /* of each request; NULL: no token */
@@ -399,7 +398,7 @@ bool hf_consul_ask_replace(struct hf_consul *consul, struct hf_consul_job *job,
 
 /* ---- doubts.c ------------------------------------------------------------ */
 
-/** The job's UNDO is asked for. @return false: no memory. */
+/** The job's UNDO is about to be asked for. @return false: no memory. */
 bool hf_consul_doubt_add(struct hf_consul *consul,
                          const struct hf_consul_job *job);
 

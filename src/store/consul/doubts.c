@@ -10,8 +10,12 @@
  * be executed yet, and must not be taken for an entry that holds. Such a key is
  * undone once more, on the connection at hand, before anything else.
  *
- * Cost: one block on the heap, and one undo more, for each undo whose reply was
- * lost. They are searched one by one, when a create finds its key there. */
+ * One that was not sent leaves its key in doubt, too: an earlier one may have
+ * been.
+ *
+ * Cost: one block on the heap for each undo, until its reply; if that is lost,
+ * it stays until the store closes, or costs one undo more. They are searched
+ * one by one, when a create finds its key there. */
 #include "store/consul/consul.h"
 
 #include <stdlib.h>

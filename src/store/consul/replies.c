@@ -173,14 +173,16 @@ static void ask_again(struct hf_consul *consul, struct hf_consul_job *job,
     }
 }
 
-/* Then a waiter's key is created anew. */
+/* Then a waiter's key is created anew. In doubt before the request: also if its
+ * reply is lost. */
 static void undo(struct hf_consul *consul, struct hf_consul_job *job,
                  const struct hf_wire_entry *own, struct hf_instant now)
 {
     HF_ASSERT(own->note.len == 0); /* with a note it is not ours to delete */
     job->has_created = true;
     job->version = own->version;
-    bool is_asked = hf_consul_ask_undo(consul, job, now) &&
+    bool is_asked = hf_consul_doubt_add(consul, job) &&
+                    hf_consul_ask_undo(consul, job, now) &&
                     (job->when == HF_WIRE_UNLESS_OWN
                          ? hf_consul_ask_create(consul, job, now)
                          : hf_consul_ask_list(consul, job, now));
@@ -536,9 +538,6 @@ void hf_consul_take_lost(struct hf_consul *consul,
     }
     if (job->is_before) {
         failure.outcome = HF_WIRE_UNSENT; /* it only read */
-    }
-    if (is_unsent && request->cookie == HF_CONSUL_ASK_UNDO) {
-        hf_consul_doubt_remove(consul, job);
     }
     bool is_first = job->reply.sent.ns == 0;
     job->reply.sent = is_first ? request->sent : job->reply.sent;
