@@ -124,7 +124,6 @@ static void check_name(struct oracle *oracle, const char *name, size_t len)
     struct hf_redis_keys keys;
     assert_true(hf_redis_keys_make(&keys, "lock:", 5, name, len));
     unsigned hash_slot = hash_slot_by_server(oracle, keys.lock, keys.lock_len);
-    assert_int_equal(hf_redis_hash_slot(keys.lock, keys.lock_len), hash_slot);
     static const char *const ends[HF_REDIS_SIDES] = {
         ":fence", ":queue", ":waiters", ":holders",
         ":votes", ":once",  ":value"};
@@ -133,7 +132,6 @@ static void check_name(struct oracle *oracle, const char *name, size_t len)
         size_t end = strlen(ends[i]);
         assert_int_equal(hash_slot_by_server(oracle, side->text, side->len),
                          hash_slot);
-        assert_int_equal(hf_redis_hash_slot(side->text, side->len), hash_slot);
         assert_memory_equal(side->text, "hf:{", 4);
         assert_memory_equal(side->text + side->len - end, ends[i], end);
     }
@@ -171,6 +169,19 @@ static void random_names_of_few_letters_fall_into_one_hash_slot(void **state)
     }
 }
 
+/* CRC16/XMODEM, bit by bit, mod 16384: without a server, as there are too many
+ * to ask it. */
+static unsigned hash_slot_of(const char *text, size_t len)
+{
+    unsigned crc = 0;
+    for (size_t i = 0; i < len * 8; i++) {
+        unsigned bit = (unsigned)(unsigned char)text[i / 8] >> (7 - i % 8) & 1;
+        unsigned top = crc >> 15 & 1;
+        crc = (crc << 1 & 0xffff) ^ ((bit ^ top) != 0 ? 0x1021U : 0U);
+    }
+    return crc % 16384;
+}
+
 /* The search for a tag asserts that it finds one: try names for every hash
  * slot. */
 static void every_hash_slot_has_a_tag(void **state)
@@ -182,12 +193,14 @@ static void every_hash_slot_has_a_tag(void **state)
         char name[24];
         struct hf_redis_keys keys;
         int len = snprintf(name, sizeof(name), "}%u", i);
-        unsigned hash_slot = hf_redis_hash_slot(name, (size_t)len);
+        unsigned hash_slot = hash_slot_of(name, (size_t)len);
         if (is_seen[hash_slot] == 0) {
             assert_true(hf_redis_keys_make(&keys, "", 0, name, (size_t)len));
             const struct hf_redis_side_key *side = &keys.sides[HF_REDIS_VOTES];
-            assert_int_equal(hf_redis_hash_slot(side->text, side->len),
-                             hash_slot);
+            assert_memory_equal(side->text, "hf:{", 4);
+            const char *tag = side->text + 4;
+            size_t tag_len = strcspn(tag, "}");
+            assert_int_equal(hash_slot_of(tag, tag_len), hash_slot);
             is_seen[hash_slot] = 1;
             n++;
         }

@@ -288,9 +288,6 @@ int64_t hf_pg_integer(const struct pg_result *rows, int row, int column);
 /** @return whether a boolean column is true; NULL, or not there: false. */
 bool hf_pg_is_true(const struct pg_result *rows, int row, int column);
 
-/** @return whether the column is NULL, or not there. */
-bool hf_pg_is_null(const struct pg_result *rows, int row, int column);
-
 /* Borrowed; not NUL-terminated. */
 struct hf_bytes hf_pg_bytes(const struct pg_result *rows, int row, int column);
 

@@ -12,11 +12,6 @@ static bool is_there(const struct pg_result *rows, int row, int column)
            !PQgetisnull(rows, row, column);
 }
 
-bool hf_pg_is_null(const struct pg_result *rows, int row, int column)
-{
-    return !is_there(rows, row, column);
-}
-
 /* int2, int4 or int8, most significant byte first. */
 int64_t hf_pg_integer(const struct pg_result *rows, int row, int column)
 {

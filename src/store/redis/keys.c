@@ -47,13 +47,6 @@ static size_t find_tag(const char *key, size_t len, const char **tag)
     return close == NULL ? 0 : (size_t)(close - *tag);
 }
 
-unsigned hf_redis_hash_slot(const char *key, size_t len)
-{
-    const char *tag = key;
-    size_t tag_len = find_tag(key, len, &tag);
-    return tag_len > 0 ? hash_slot_of(tag, tag_len) : hash_slot_of(key, len);
-}
-
 /* The digit that, appended to a text of that CRC, yields that hash slot; 10:
  * none. A CRC is linear, and '0' ends in four zero bits: the digit is the
  * difference to the CRC with '0'. */

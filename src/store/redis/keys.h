@@ -66,10 +66,6 @@ struct hf_redis_keys {
     char run[HF_REDIS_RUN_MAX]; /* HF_REDIS_RUN_KEYS arguments, formatted */
 };
 
-/* The hash slot in Redis Cluster: CRC16 of the key, or of its hash tag, mod
- * 16384. */
-unsigned hf_redis_hash_slot(const char *key, size_t len);
-
 /* Why a name is refused whose lock key would be one of Holdfast's own. */
 #define HF_REDIS_OWN_KEYS "keys that begin with \"hf:\" are Holdfast's own"
 
