@@ -87,6 +87,7 @@ struct hf_etcd {
     unsigned n_expired; /* tokens that were refused since one was accepted */
     char *prefix;
     uint64_t cluster; /* 0: not known yet */
+    uint64_t newest;  /* the greatest revision that a reply has shown */
     uint64_t term;    /* of the last reply on this connection that was agreed
                          by a majority; 0: none */
     char version[HF_TEXT_WORD];
@@ -234,6 +235,12 @@ void hf_etcd_node_greet(struct hf_etcd *etcd, struct hf_instant now);
  * and all is lost. */
 bool hf_etcd_node_check_cluster(struct hf_etcd *etcd, const struct json_t *body,
                                 struct hf_instant now);
+
+/** The revisions of a cluster rise. @param is_new  a key was created at this
+ * one, after all that was shown. @return false: it was set back, and all is
+ * lost. */
+bool hf_etcd_node_check_revision(struct hf_etcd *etcd, uint64_t revision,
+                                 bool is_new, struct hf_instant now);
 
 /* ---- watch.c ------------------------------------------------------------- */
 

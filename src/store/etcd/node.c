@@ -8,6 +8,9 @@
  * revisions begin anew: if the cluster changes under a live client, all is
  * lost, and nothing is granted any more.
  *
+ * A cluster that lost its data, or got older ones, may keep its id. Then an
+ * entry is created at a revision that was seen before, and it is as above.
+ *
  * Cost: one round trip for each connection, after that of a login. */
 #include "store/etcd/etcd.h"
 
@@ -71,6 +74,22 @@ bool hf_etcd_node_check_cluster(struct hf_etcd *etcd,
              "would begin anew. Open another client, once nothing uses the "
              "old cluster's fences",
              (unsigned long long)cluster, (unsigned long long)etcd->cluster);
+    hf_endpoints_foreign(&etcd->node, now);
+    return false;
+}
+
+bool hf_etcd_node_check_revision(struct hf_etcd *etcd, uint64_t revision,
+                                 bool is_new, struct hf_instant now)
+{
+    if (!is_new || revision > etcd->newest) {
+        etcd->newest = etcd->newest < revision ? revision : etcd->newest;
+        return true;
+    }
+    snprintf(etcd->node.why, sizeof(etcd->node.why),
+             "was set back, or lost its data: its revision is %llu after %llu, "
+             "so fences would begin anew. Open another client, once nothing "
+             "uses the old fences",
+             (unsigned long long)revision, (unsigned long long)etcd->newest);
     hf_endpoints_foreign(&etcd->node, now);
     return false;
 }

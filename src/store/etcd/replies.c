@@ -502,6 +502,17 @@ static void deliver(struct hf_etcd *etcd, const struct hf_http_pending *request,
     }
 }
 
+/** Is it of the cluster that was seen before, and later? */
+static bool check_origin(struct hf_etcd *etcd,
+                         const struct hf_http_pending *request,
+                         const json_t *body, const struct hf_wire_reply *reply,
+                         struct hf_instant now)
+{
+    bool is_new = request->cookie == HF_ETCD_CREATE && reply->has_changed;
+    return hf_etcd_node_check_cluster(etcd, header_of(body), now) &&
+           hf_etcd_node_check_revision(etcd, reply->revision, is_new, now);
+}
+
 void hf_etcd_take(struct hf_etcd *etcd, const struct hf_http_pending *request,
                   const struct hf_http_reply *http, struct hf_instant now)
 {
@@ -510,7 +521,7 @@ void hf_etcd_take(struct hf_etcd *etcd, const struct hf_http_pending *request,
     json_t *body = json_loadb(http->body, http->body_len, 0, NULL);
     read_reply(etcd, request, http, body, &reply);
     if (reply.outcome == HF_WIRE_DONE &&
-        !hf_etcd_node_check_cluster(etcd, header_of(body), now)) {
+        !check_origin(etcd, request, body, &reply, now)) {
         reply.outcome = HF_WIRE_LOST;
         reply.fault = HF_CONFIG;
         reply.reason = etcd->node.why;
