@@ -258,6 +258,11 @@ void hf_ordered_flush(struct hf_ordered *store, struct hf_instant now);
 void hf_ordered_ended(struct hf_ordered *store, void *user, uint64_t number,
                       uint64_t revision, struct hf_instant now);
 
+/* The wire answers GONE for this session from now on: its holders are told at
+ * once. Not from inside of a call. */
+void hf_ordered_session_ended(struct hf_ordered *store,
+                              const uint8_t id[HF_SESSION_ID_LEN]);
+
 /** A watch has failed, and is freed. @param user  as it was given to the wire:
  * the name. Its waiters list once more, and watch again. */
 void hf_ordered_unwatched(struct hf_ordered *store, void *user,

@@ -38,6 +38,8 @@
 
 #include "base/assert.h"
 
+#include <string.h>
+
 /* A watch that fails at once is not begun anew at once, but by the next
  * heartbeat. In milliseconds. */
 #define WATCH_AGAIN_MS 500
@@ -343,6 +345,34 @@ void hf_ordered_ended(struct hf_ordered *store, void *user, uint64_t number,
     push_all(store, name);
     name->calls--;
     hf_ordered_name_drop(store, name);
+}
+
+/* Each of its holders asks for a CONFIRM now, and is told that it is GONE. */
+static void doubt_all(struct hf_ordered *store, struct hf_ordered_name *name,
+                      const uint8_t id[HF_SESSION_ID_LEN])
+{
+    for (struct hf_ordered_seat *seat = name->seats; seat != NULL;
+         seat = seat->next) {
+        seat->must_doubt |= is_holder(seat) && memcmp(seat->session->id, id,
+                                                      HF_SESSION_ID_LEN) == 0;
+    }
+    push_all(store, name);
+}
+
+void hf_ordered_session_ended(struct hf_ordered *store,
+                              const uint8_t id[HF_SESSION_ID_LEN])
+{
+    for (size_t i = 0; i < HF_ORDERED_BUCKETS; i++) {
+        struct hf_ordered_name *next = NULL;
+        for (struct hf_ordered_name *name = store->names[i]; name != NULL;
+             name = next) {
+            name->calls++; /* it is kept */
+            doubt_all(store, name, id);
+            name->calls--;
+            next = name->next;
+            hf_ordered_name_drop(store, name);
+        }
+    }
 }
 
 void hf_ordered_unwatched(struct hf_ordered *store, void *user,

@@ -40,6 +40,10 @@ hf_wire_mark_write_fn hf_zk_call_value_write;
 bool hf_zk_session_is_unused(const struct hf_zk_handle *handle,
                              struct hf_instant now);
 
+/* Was its timeout shortened at a reconnect, so that what its OPEN promised
+ * would outlive it? */
+bool hf_zk_session_is_short(const struct hf_zk_handle *handle);
+
 /* A session's handle has connected, or cannot: go on with its OPEN. It may be
  * freed. */
 void hf_zk_session_changed(struct hf_zk_handle *handle, struct hf_instant now);

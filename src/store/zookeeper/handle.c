@@ -228,6 +228,9 @@ static void on_event(zhandle_t *library, int type, int state, const char *path,
         handle->id = zoo_client_id(library)->client_id;
         handle->timeout = hf_span_ms(zoo_recv_timeout(library));
         hf_zk_contacts_begin(&handle->contacts, handle->opened_at);
+        if (hf_zk_session_is_short(handle)) {
+            handle->life = HF_ZK_EXPIRED;
+        }
     } else if (state == ZOO_EXPIRED_SESSION_STATE ||
                state == ZOO_AUTH_FAILED_STATE) {
         handle->life = HF_ZK_EXPIRED;

@@ -61,6 +61,7 @@ struct hf_zk_handle {
     int64_t id;               /* of the session */
     char *node;               /* sessions: its own node */
     struct hf_zk_op *opening; /* sessions: OPEN */
+    int64_t promised_ms;      /* sessions: so much of it counts, as OPEN said */
     struct hf_span wanted;    /* the timeout that was asked for */
     char why[HF_TEXT_SENTENCE];
 };

@@ -11,7 +11,9 @@
  * two thirds of it count from a renewal (handle.c): the session is opened with
  * half as much again as the ttl. A server that shortens that has a
  * maxSessionTimeout, of 20 ticks by default: then half a tick is little, and
- * three quarters count, as long as it has three ticks at least.
+ * three quarters count, as long as it has three ticks at least. The next server
+ * may allow less, and the leader then ends the session after so much: one whose
+ * leases would outlive it counts as expired as soon as that is known.
  *
  * Cost: a session is a connection. To open it is TCP and two round trips, each
  * of a write, and two more where BASE%sessions is missing. A renewal is one, of
@@ -35,6 +37,11 @@ static int64_t count_ms(const struct hf_zk_handle *handle)
 {
     int64_t ms = hf_span_ms_floor(handle->timeout);
     return hf_zk_handle_is_capped(handle) ? ms / 4 * 3 : ms / 3 * 2;
+}
+
+bool hf_zk_session_is_short(const struct hf_zk_handle *handle)
+{
+    return count_ms(handle) < handle->promised_ms;
 }
 
 /* ---- OPEN ---------------------------------------------------------------- */
@@ -78,6 +85,7 @@ static void answer_open(struct hf_zk_op *op, struct hf_instant now)
     struct hf_zk_handle *handle = op->handle;
     hf_wire_session_of((uint64_t)handle->id, op->reply.session);
     op->reply.ttl_ms = count_ms(handle);
+    handle->promised_ms = op->reply.ttl_ms;
     handle->opening = NULL;
     handle->used = op->reply.sent;
     hf_zk_op_done(op, now);
@@ -136,6 +144,17 @@ static bool name_node(struct hf_zk_handle *handle)
     return handle->node != NULL;
 }
 
+/* One that is too short is left to its server, so that its locks are not free
+ * before their holders were told, and have ended. */
+static void end_expired(struct hf_zk_handle *handle)
+{
+    struct hf_zk *zk = handle->zk;
+    uint8_t id[HF_SESSION_ID_LEN];
+    hf_wire_session_of((uint64_t)handle->id, id);
+    hf_zk_handle_free(handle, false);
+    hf_ordered_session_ended(&zk->ordered, id);
+}
+
 void hf_zk_session_changed(struct hf_zk_handle *handle, struct hf_instant now)
 {
     struct hf_zk_op *op = handle->opening;
@@ -143,7 +162,7 @@ void hf_zk_session_changed(struct hf_zk_handle *handle, struct hf_instant now)
                    (op != NULL && op->pending == 0 &&
                     handle->failed >= handle->zk->n_addresses);
     if (op == NULL && handle->life == HF_ZK_EXPIRED) {
-        hf_zk_handle_free(handle, false);
+        end_expired(handle);
     } else if (op != NULL && is_lost && op->pending == 0) {
         snprintf(op->zk->why, sizeof(op->zk->why), "%s", handle->why);
         fail_open(op, ZCONNECTIONLOSS, now);
@@ -389,6 +408,6 @@ bool hf_zk_session_is_unused(const struct hf_zk_handle *handle,
 {
     struct hf_span most = hf_span_scale(handle->timeout, UNUSED_TIMEOUTS);
     return !handle->is_main && handle->opening == NULL &&
-           handle->first_op == NULL &&
+           handle->first_op == NULL && handle->life != HF_ZK_EXPIRED &&
            hf_instant_before(hf_instant_add(handle->used, most), now);
 }
