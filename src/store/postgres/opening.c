@@ -21,18 +21,41 @@
 
 /* ---- Errors ------------------------------------------------------------- */
 
-/* The cause is the last failure: lines before it are of other addresses, those
+/* Bytes of an SQLSTATE, as the standard has it. */
+#define SQLSTATE_LEN 5
+
+/* "FATAL:  28P01: the server's words", in its language, which may have another
+ * word than FATAL, too. Each connection is verbose until it is open. */
+static char *sqlstate_in(char *text)
+{
+    for (char *at = text; (at = strstr(at, ":  ")) != NULL; at++) {
+        char *state = at + strlen(":  ");
+        if (strspn(state, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") ==
+                SQLSTATE_LEN &&
+            strncmp(state + SQLSTATE_LEN, ": ", 2) == 0) {
+            return state;
+        }
+    }
+    return NULL;
+}
+
+/** The cause is the last failure: lines before it are of other addresses, those
  * after it are hints. libpq begins each attempt with the address, which our
- * message has. */
-static const char *cause_of(char *text)
+ * message has. @param state  its SQLSTATE; "": it is libpq's own. */
+static const char *cause_of(char *text, char state[SQLSTATE_LEN + 1])
 {
     static const char failed[] = "failed: ", fatal[] = "FATAL:  ";
     char *at = text, *next;
     while ((next = strstr(at, failed)) != NULL) {
         at = next + strlen(failed);
     }
-    next = strstr(at, fatal);
-    at = next != NULL ? next + strlen(fatal) : at;
+    state[0] = '\0';
+    if ((next = sqlstate_in(at)) != NULL) {
+        snprintf(state, SQLSTATE_LEN + 1, "%s", next);
+        at = next + SQLSTATE_LEN + strlen(": ");
+    } else if ((next = strstr(at, fatal)) != NULL) {
+        at = next + strlen(fatal);
+    }
     at[strcspn(at, "\n")] = '\0';
     return at;
 }
@@ -40,9 +63,35 @@ static const char *cause_of(char *text)
 /* A pooler passes on few of the parameters with which a session begins. */
 static const char unsupported[] = "unsupported startup parameter";
 
-/* The status of a connection that could not be made: libpq has no SQLSTATE for
- * it, but the server's words are known where they matter. */
-static enum hf_status opening_fault(const struct pg_conn *pq, const char *why)
+/** By the server's SQLSTATE, whatever its language. @return HF_OK: it says
+ * nothing, as of a pooler, which has one for all. */
+static enum hf_status state_fault(const char *state)
+{
+    static const struct {
+        const char *sqlstate;
+        enum hf_status status;
+    } known[] = {
+        {"28", HF_DENIED},         /* invalid authorization */
+        {"42501", HF_DENIED},      /* insufficient_privilege: CONNECT */
+        {"3D000", HF_CONFIG},      /* no such database */
+        {"55000", HF_CONFIG},      /* a database without connections */
+        {"42704", HF_CONFIG},      /* no such parameter: of `options`, as are */
+        {"22023", HF_CONFIG},      /* a wrong value */
+        {"55P02", HF_CONFIG},      /* and one that a session cannot set */
+        {"53300", HF_UNAVAILABLE}, /* too_many_connections */
+        {"57P03", HF_UNAVAILABLE}, /* it starts, or stops */
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (strncmp(state, known[i].sqlstate, strlen(known[i].sqlstate)) == 0) {
+            return known[i].status;
+        }
+    }
+    return HF_OK;
+}
+
+/* The status of a connection that could not be made, by its words: those of
+ * libpq, and of a pooler. */
+static enum hf_status words_fault(const struct pg_conn *pq, const char *why)
 {
     static const char *const denied[] = {"authentication",
                                          "no pg_hba.conf entry", "role \"",
@@ -68,6 +117,13 @@ static enum hf_status opening_fault(const struct pg_conn *pq, const char *why)
     return HF_UNAVAILABLE;
 }
 
+static enum hf_status opening_fault(const struct pg_conn *pq, const char *state,
+                                    const char *why)
+{
+    enum hf_status fault = state_fault(state);
+    return fault == HF_OK ? words_fault(pq, why) : fault;
+}
+
 /* The server may run, but this user may not open its socket. */
 static const char *shut_socket(const struct pg_conn *pq, const char *why)
 {
@@ -85,12 +141,12 @@ static const char *shut_socket(const struct pg_conn *pq, const char *why)
 
 void hf_pg_connection_fail(struct hf_pg_connection *connection)
 {
-    char text[ERROR_MAX];
+    char text[ERROR_MAX], state[SQLSTATE_LEN + 1];
     snprintf(text, sizeof(text), "%s", PQerrorMessage(connection->pq));
-    const char *why = cause_of(text);
+    const char *why = cause_of(text, state);
     enum hf_status fault = connection->link.is_open
                                ? HF_UNAVAILABLE
-                               : opening_fault(connection->pq, why);
+                               : opening_fault(connection->pq, state, why);
     const char *shut =
         connection->link.is_open ? NULL : shut_socket(connection->pq, why);
     if (shut != NULL) {
@@ -123,6 +179,7 @@ static void become_open(struct hf_pg_connection *connection,
 {
     connection->link.is_open = true;
     connection->link.heard_at = now;
+    PQsetErrorVerbosity(connection->pq, PQERRORS_DEFAULT);
     if (PQsetnonblocking(connection->pq, 1) != 0 ||
         !PQenterPipelineMode(connection->pq)) {
         hf_sql_link_starve(&connection->link);
@@ -174,6 +231,7 @@ static void connect_to(struct hf_pg_connection *connection,
     } else {
         PQsetNoticeReceiver(connection->pq, hf_pg_connection_notice,
                             connection);
+        PQsetErrorVerbosity(connection->pq, PQERRORS_VERBOSE);
         turn(connection, PGRES_POLLING_WRITING, now);
     }
 }
