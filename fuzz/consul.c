@@ -41,7 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .number = hf_consul_number,
         .prefix = "lock:",
         .id_begin = HF_CONSUL_SESSION_LEN,
-        .json_flags = JSON_DECODE_ANY,
+        .json_flags =
+            JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL,
     };
     memset(&consul, 0, sizeof(consul));
     consul.prefix = copy_of(fake.prefix);

@@ -96,6 +96,14 @@ void __wrap_hf_ordered_lose_all(struct hf_ordered *store, const char *reason,
 
 /* ---- Numbers ------------------------------------------------------------- */
 
+/* Whole, and a fence: else 0. */
+static uint64_t fence_of(double real)
+{
+    bool is_fence = real > 0 && real <= 9007199254740991.0;
+    uint64_t whole = is_fence ? (uint64_t)real : 0;
+    return (double)whole == real ? whole : 0;
+}
+
 /* Of decimal digits alone, and of 64 bits at most: else 0. */
 static uint64_t number_of(const char *text)
 {
@@ -127,6 +135,8 @@ static void check_numbers(const json_t *value)
         uint64_t want = 0;
         if (json_is_integer(inner) && json_integer_value(inner) > 0) {
             want = (uint64_t)json_integer_value(inner);
+        } else if (json_is_real(inner) && !current->has_quoted) {
+            want = fence_of(json_real_value(inner));
         } else if (json_is_string(inner) && current->has_quoted) {
             want = number_of(json_string_value(inner));
         }

@@ -238,6 +238,28 @@ static void indexes(void **state)
     assert_true(hf_consul_index(&reply) == 0);
 }
 
+/* Exact, or 0: flags of other programs have 64 bits. */
+static void numbers(void **state)
+{
+    static const char body[] =
+        "{\"a\": 9007199254740991, \"b\": 9007199254740992, \"c\": -1, "
+        "\"d\": 1.5, \"e\": \"1\", \"f\": 18446744073709551615, \"g\": 1e9}";
+    struct hf_http_reply reply = {.body = (char *)(uintptr_t)body,
+                                  .body_len = sizeof(body) - 1};
+    json_t *object = hf_consul_json(&reply);
+    (void)state;
+    assert_non_null(object);
+    assert_true(hf_consul_number(object, "a") == HF_FENCE_MAX);
+    assert_true(hf_consul_number(object, "b") == 0);
+    assert_true(hf_consul_number(object, "c") == 0);
+    assert_true(hf_consul_number(object, "d") == 0);
+    assert_true(hf_consul_number(object, "e") == 0);
+    assert_true(hf_consul_number(object, "f") == 0);
+    assert_true(hf_consul_number(object, "g") == 1000000000);
+    assert_true(hf_consul_number(object, "none") == 0);
+    json_decref(object);
+}
+
 /* ---- Doubts -------------------------------------------------------------- */
 
 static void doubts_are_of_one_key(void **state)
@@ -286,6 +308,7 @@ int main(void)
         cmocka_unit_test(keys_of_other_programs),
         cmocka_unit_test(keys_that_are_no_entries),
         cmocka_unit_test(indexes),
+        cmocka_unit_test(numbers),
         cmocka_unit_test(doubts_are_of_one_key),
         cmocka_unit_test(a_doubt_outlives_an_undo_that_was_not_sent),
     };

@@ -129,7 +129,7 @@ bool hf_consul_state_read(const struct json_t *kv, char *room,
 struct json_t *hf_consul_json(const struct hf_http_reply *http);
 
 /** @return the number of this name in an object; 0 if it is negative, above
- * HF_FENCE_MAX, or not there. */
+ * HF_FENCE_MAX, no whole one, or not there. */
 uint64_t hf_consul_number(const struct json_t *object, const char *name);
 
 /* ---- The store ----------------------------------------------------------- */

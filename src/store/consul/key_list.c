@@ -39,8 +39,9 @@ struct json_t *hf_consul_json(const struct hf_http_reply *http)
 uint64_t hf_consul_number(const struct json_t *object, const char *name)
 {
     double number = json_number_value(json_object_get(object, name));
-    bool is_exact = number >= 0 && number <= (double)HF_FENCE_MAX;
-    return is_exact ? (uint64_t)number : 0;
+    bool is_fence = number >= 0 && number <= (double)HF_FENCE_MAX;
+    uint64_t whole = is_fence ? (uint64_t)number : 0;
+    return (double)whole == number ? whole : 0;
 }
 
 void hf_consul_list_fini(struct hf_consul_list *list)
