@@ -59,6 +59,10 @@ bool hf_mysql_check_eligible(const struct hf_mysql_node *node, char *why,
         snprintf(why, size,
                  "is of a group (Group Replication), whose servers do not see "
                  "each other's row locks: name a server of its own");
+    } else if (node->cluster == HF_MYSQL_READER) {
+        snprintf(why, size,
+                 "only reads (innodb_read_only), as a reader of Amazon Aurora "
+                 "does: name the writer instead");
     } else if (node->is_read_only) {
         snprintf(why, size,
                  "is read-only, as replicas are: name the primary instead");

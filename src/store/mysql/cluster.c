@@ -9,25 +9,37 @@
 #include <string.h>
 #include <strings.h>
 
-/* The name, and ON or OFF, if the server was built for Galera; the name, and a
- * group or nothing, if it has the plugin of MySQL's groups. */
+/* wsrep_on is known to a server that was built for Galera, the group's name to
+ * one that has the plugin of MySQL's groups. */
 const char hf_mysql_cluster_sql[] =
-    "SHOW GLOBAL VARIABLES WHERE Variable_name IN"
-    " ('wsrep_on', 'group_replication_group_name')";
+    "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('wsrep_on',"
+    " 'group_replication_group_name', 'innodb_read_only')";
+
+static enum hf_mysql_cluster kind_of(const char *name, const char *value)
+{
+    if (strncasecmp(name, "group", 5) == 0) {
+        return value[0] != '\0' ? HF_MYSQL_GROUP : HF_MYSQL_NO_CLUSTER;
+    }
+    if (strcasecmp(value, "ON") != 0) {
+        return HF_MYSQL_NO_CLUSTER;
+    }
+    return strncasecmp(name, "wsrep", 5) == 0 ? HF_MYSQL_GALERA
+                                              : HF_MYSQL_READER;
+}
 
 enum hf_mysql_cluster hf_mysql_cluster_of(const struct hf_mysql_reply *reply)
 {
+    enum hf_mysql_cluster kind = HF_MYSQL_NO_CLUSTER;
+    MYSQL_ROW row;
     if (reply->rows == NULL) {
-        return HF_MYSQL_NO_CLUSTER;
+        return kind;
     }
     mysql_data_seek(reply->rows, 0); /* its first row may have been fetched */
-    MYSQL_ROW row = mysql_fetch_row(reply->rows);
-    if (row == NULL || row[0] == NULL || row[1] == NULL) {
-        return HF_MYSQL_NO_CLUSTER;
+    while (kind == HF_MYSQL_NO_CLUSTER &&
+           (row = mysql_fetch_row(reply->rows)) != NULL) {
+        if (row[0] != NULL && row[1] != NULL) {
+            kind = kind_of(row[0], row[1]);
+        }
     }
-    if (strncasecmp(row[0], "wsrep", 5) == 0) {
-        return strcasecmp(row[1], "ON") == 0 ? HF_MYSQL_GALERA
-                                             : HF_MYSQL_NO_CLUSTER;
-    }
-    return row[1][0] != '\0' ? HF_MYSQL_GROUP : HF_MYSQL_NO_CLUSTER;
+    return kind;
 }

@@ -157,6 +157,11 @@ static void take_cluster(struct hf_named *store,
             &store->session, HF_CONFIG,
             "is of a Galera cluster (wsrep_on), each of whose servers has "
             "named locks of its own");
+    } else if (cluster == HF_MYSQL_READER) {
+        hf_session_refuse(
+            &store->session, HF_CONFIG,
+            "only reads (innodb_read_only), as a reader of Amazon Aurora does, "
+            "and its named locks are its own: name the writer instead");
     } else {
         configure(store, now);
     }
