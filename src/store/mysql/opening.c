@@ -18,6 +18,10 @@
 #define ER_SECURE_TRANSPORT_REQUIRED 3159 /* MySQL's number */
 #endif
 
+/* MySQL's numbers of an account that may not log in. MariaDB has others. */
+#define MYSQL_ACCOUNT_LOCKED 3118
+#define MYSQL_ACCOUNT_BLOCKED 3955 /* too many wrong passwords */
+
 static enum hf_status status_of(unsigned error)
 {
     switch (error) {
@@ -26,6 +30,11 @@ static enum hf_status status_of(unsigned error)
     case ER_DBACCESS_DENIED_ERROR:
     case ER_HOST_NOT_PRIVILEGED:
     case ER_MUST_CHANGE_PASSWORD_LOGIN:
+    case ER_ACCOUNT_HAS_BEEN_LOCKED:
+    case ER_USER_IS_BLOCKED:
+    case MYSQL_ACCOUNT_LOCKED:
+    case MYSQL_ACCOUNT_BLOCKED:
+    case ER_PLUGIN_IS_NOT_LOADED: /* of the account's logins */
     case ER_SECURE_TRANSPORT_REQUIRED:
     case CR_AUTH_PLUGIN_CANNOT_LOAD:
     case CR_AUTH_PLUGIN_ERR:
