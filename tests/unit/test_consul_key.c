@@ -83,6 +83,18 @@ static void every_byte_comes_back(void **state)
     }
 }
 
+static void names_almost_ours(void **state)
+{
+    static const char *const cases[] = {"a+b", "a b",  "~41",
+                                        "a~2", "a~2f", ".lock"};
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char text[16];
+        snprintf(text, sizeof(text), "%s", cases[i]);
+        assert_int_equal(hf_consul_name_read(text, strlen(text)), SIZE_MAX);
+    }
+}
+
 static void prefixes_keep_slashes(void **state)
 {
     struct hf_wire_text text = {0};
@@ -301,6 +313,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_escaped),
         cmocka_unit_test(every_byte_comes_back),
+        cmocka_unit_test(names_almost_ours),
         cmocka_unit_test(prefixes_keep_slashes),
         cmocka_unit_test(marks_are_beside_their_folder),
         cmocka_unit_test(sessions_come_back),

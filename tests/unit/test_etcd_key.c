@@ -233,21 +233,40 @@ static void entries_of_other_programs(void **state)
     }
 }
 
-/* An escape that is not ours stays as it is. */
-static void loose_escapes(void **state)
+/* Keys that read like ours, and are written by no client of ours: what was read
+ * of them would be the key of another entry. */
+static void entries_almost_ours(void **state)
 {
-    static const struct {
-        const char *text;
-        const char *owner;
-    } cases[] = {{"1-x9-a%", "a%"},   {"1-x9-a%4", "a%4"}, {"1-x9-%zz", "%zz"},
-                 {"1-x9-%2f", "%2f"}, {"1-x9-%%41", "%A"}, {"1-x9-", ""}};
+    static const char *const cases[] = {
+        "1-x9-a%",  "1-x9-a%4",  "1-x9-%zz", "1-x9-%2f",    "1-x9-%%41",
+        "1-x9-%41", "1-x9-a b",  "01-x9-o",  "1-x09-o",     "1-s9p0-o",
+        "1-s9p-o",  "1-s9p05-o", "1-x9p5-o", "1-s9p65536-o"};
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char text[32];
+        struct hf_wire_entry entry = {.ttl_s = 7};
+        snprintf(text, sizeof(text), "%s", cases[i]);
+        hf_etcd_key_read(text, strlen(text), &entry);
+        assert_int_equal(entry.born_ttl_s, 0);
+        assert_int_equal(entry.entry.mode, HF_EXCLUSIVE);
+        assert_int_equal(entry.permits, 0);
+        assert_bytes(entry.owner, cases[i], strlen(cases[i]));
+    }
+}
+
+/* No client of ours has a name whose keys are written so. */
+static void names_almost_ours(void **state)
+{
+    static const char *const cases[] = {"lock:a b/1-x9-o", "lock:%41/1-x9-o",
+                                        "lock:a%2/1-x9-o", "lock:a b#once",
+                                        "lock:%2f#once"};
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         char text[32];
         struct hf_wire_entry entry = {.ttl_s = 0};
-        snprintf(text, sizeof(text), "%s", cases[i].text);
-        hf_etcd_key_read(text, strlen(text), &entry);
-        assert_bytes(entry.owner, cases[i].owner, strlen(cases[i].owner));
+        snprintf(text, sizeof(text), "%s", cases[i]);
+        assert_false(hf_etcd_key_cut("lock:", text, strlen(text), &entry));
+        assert_false(hf_etcd_key_cut_mark("lock:", text, strlen(text), &entry));
     }
 }
 
@@ -263,7 +282,8 @@ int main(void)
         cmocka_unit_test(leases_and_sessions),
         cmocka_unit_test(a_value_is_apart),
         cmocka_unit_test(entries_of_other_programs),
-        cmocka_unit_test(loose_escapes),
+        cmocka_unit_test(entries_almost_ours),
+        cmocka_unit_test(names_almost_ours),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

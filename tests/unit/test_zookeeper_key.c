@@ -56,6 +56,18 @@ static void names_are_escaped(void **state)
     assert_folder("/lock:", (struct hf_bytes){"a\0b", 3}, "/lock:a%00b");
 }
 
+static void names_almost_ours(void **state)
+{
+    static const char *const cases[] = {"a b",   "%41",  "a%2",      "a%2f",
+                                        ".lock", "%2E/", "zookeeper"};
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char text[16];
+        snprintf(text, sizeof(text), "%s", cases[i]);
+        assert_int_equal(hf_zk_key_name(text), SIZE_MAX);
+    }
+}
+
 /* ZooKeeper refuses the paths "/.", "/.." and all below "/zookeeper". */
 static void reserved_names_are_escaped(void **state)
 {
@@ -253,6 +265,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_escaped),
+        cmocka_unit_test(names_almost_ours),
         cmocka_unit_test(reserved_names_are_escaped),
         cmocka_unit_test(no_names),
         cmocka_unit_test(marks_are_beside_their_container),

@@ -71,7 +71,8 @@ void hf_consul_key_prefix(struct hf_wire_text *text, const char *prefix);
  * an exclusive entry. Unescapes in place. */
 void hf_consul_key_read(char *rest, size_t len, struct hf_wire_entry *out);
 
-/** Unescape in place. @return the length. */
+/** Unescape a name in place. @return the length; SIZE_MAX: it is not written as
+ * ours are, and may have changed. */
 size_t hf_consul_name_read(char *name, size_t len);
 
 /* A session as Consul writes it, with a NUL. */

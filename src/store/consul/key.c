@@ -57,7 +57,19 @@ void hf_consul_key_entry(struct hf_wire_text *text, const char *prefix,
 
 size_t hf_consul_name_read(char *name, size_t len)
 {
-    return hf_wire_escape_read(&escape, name, len);
+    static const char dot[] = "~2E";
+    bool has_dot = len > 2 && memcmp(name, dot, 3) == 0;
+    size_t first = has_dot ? 1 : 0;
+    char *rest = name + 3 * first;
+    size_t read = hf_wire_escape_read(&escape, rest, len - 3 * first);
+    if (read == SIZE_MAX || (!has_dot && read > 0 && name[0] == '.')) {
+        return SIZE_MAX;
+    }
+    if (has_dot) {
+        name[0] = '.';
+        memmove(name + 1, rest, read);
+    }
+    return read + first;
 }
 
 void hf_consul_key_read(char *rest, size_t len, struct hf_wire_entry *out)

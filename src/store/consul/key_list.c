@@ -132,8 +132,7 @@ static void take(struct hf_consul_list *list, const json_t *kv,
     out->id.data = keep(list, session, HF_CONSUL_SESSION_LEN);
     keep(list, rest.data, rest.len);
     out->id.len = HF_CONSUL_SESSION_LEN + rest.len;
-    char *copy = keep(list, name.data, name.len);
-    out->name = (struct hf_bytes){copy, hf_consul_name_read(copy, name.len)};
+    out->name = name;
     hf_consul_key_read(keep(list, rest.data, rest.len), rest.len, out);
     bool is_ours = out->born_ttl_s > 0;
     out->version = hf_consul_number(kv, "ModifyIndex");
@@ -155,7 +154,8 @@ bool hf_consul_list_add(struct hf_consul_list *list, const char *prefix,
     size_t len = json_string_length(text);
     struct hf_wire_entry *out = &list->entries[list->n];
     *out = (struct hf_wire_entry){0};
-    if (key == NULL || len < prefix_len) {
+    if (key == NULL || len < prefix_len ||
+        memcmp(key, prefix, prefix_len) != 0) {
         return false;
     }
     const char *name = key + prefix_len;
@@ -164,10 +164,15 @@ bool hf_consul_list_add(struct hf_consul_list *list, const char *prefix,
         return true; /* no entry */
     }
     size_t before = (size_t)(slash + 1 - key);
-    take(list, kv, (struct hf_bytes){name, (size_t)(slash - name)},
+    char *copy = keep(list, name, (size_t)(slash - name));
+    size_t copy_len = hf_consul_name_read(copy, (size_t)(slash - name));
+    if (copy_len == SIZE_MAX) {
+        return true; /* no name of Holdfast's has it */
+    }
+    take(list, kv, (struct hf_bytes){copy, copy_len},
          (struct hf_bytes){slash + 1, len - before}, out);
     list->n++;
-    return out->entry.number != 0;
+    return out->entry.number != 0 && out->version != 0;
 }
 
 bool hf_consul_list_read(struct hf_consul_list *list, const char *prefix,
@@ -211,13 +216,17 @@ bool hf_consul_list_names(struct hf_consul_list *list, const char *prefix,
         const json_t *text = json_array_get(keys, i);
         const char *key = json_string_value(text);
         size_t len = json_string_length(text);
-        len = len <= prefix_len
-                  ? 0
-                  : name_len(key + prefix_len, len - prefix_len, marks_only);
+        bool is_below =
+            len > prefix_len && memcmp(key, prefix, prefix_len) == 0;
+        len = is_below
+                  ? name_len(key + prefix_len, len - prefix_len, marks_only)
+                  : 0;
         if (len > 0) {
             char *name = keep(list, key + prefix_len, len);
-            list->entries[list->n++] = (struct hf_wire_entry){
-                .name = {name, hf_consul_name_read(name, len)}};
+            len = hf_consul_name_read(name, len);
+            list->entries[list->n] =
+                (struct hf_wire_entry){.name = {name, len}};
+            list->n += len != SIZE_MAX;
         }
     }
     return true;

@@ -61,7 +61,8 @@ void hf_etcd_key_value(struct hf_wire_text *text, const char *prefix,
  * an exclusive entry. Unescapes in place. */
 void hf_etcd_key_read(char *rest, size_t len, struct hf_wire_entry *out);
 
-/** Cut a whole key of ours. @return false: it is not below the prefix. */
+/** Cut a whole key. @return false: it is not below the prefix, or its name is
+ * not written as ours are: no lock of Holdfast's is there. */
 bool hf_etcd_key_cut(const char *prefix, char *key, size_t len,
                      struct hf_wire_entry *out);
 

@@ -59,6 +59,13 @@ void hf_etcd_key_read(char *rest, size_t len, struct hf_wire_entry *out)
     }
 }
 
+static bool read_name(char *name, size_t len, struct hf_wire_entry *out)
+{
+    size_t read = hf_wire_escape_read(&hf_wire_escape_printable, name, len);
+    out->name = (struct hf_bytes){name, read == SIZE_MAX ? 0 : read};
+    return read != SIZE_MAX;
+}
+
 bool hf_etcd_key_cut(const char *prefix, char *key, size_t len,
                      struct hf_wire_entry *out)
 {
@@ -68,13 +75,10 @@ bool hf_etcd_key_cut(const char *prefix, char *key, size_t len,
     }
     char *name = key + prefix_len;
     char *slash = memchr(name, '/', len - prefix_len);
-    if (slash == NULL) {
+    if (slash == NULL || !read_name(name, (size_t)(slash - name), out)) {
         return false;
     }
     hf_etcd_key_read(slash + 1, len - (size_t)(slash + 1 - key), out);
-    out->name = (struct hf_bytes){
-        name, hf_wire_escape_read(&hf_wire_escape_printable, name,
-                                  (size_t)(slash - name))};
     return true;
 }
 
@@ -91,9 +95,5 @@ bool hf_etcd_key_cut_mark(const char *prefix, char *key, size_t len,
         memchr(key + prefix_len, '/', len - prefix_len) != NULL) {
         return false;
     }
-    char *name = key + prefix_len;
-    size_t name_len = len - prefix_len - suffix_len;
-    out->name = (struct hf_bytes){
-        name, hf_wire_escape_read(&hf_wire_escape_printable, name, name_len)};
-    return true;
+    return read_name(key + prefix_len, len - prefix_len - suffix_len, out);
 }

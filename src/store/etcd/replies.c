@@ -90,7 +90,8 @@ static bool take_kv(struct hf_etcd *etcd, const json_t *kv, char *at,
 {
     size_t len = read_key(json_object_get(kv, "key"), at);
     size_t prefix_len = strlen(etcd->prefix);
-    if (len == SIZE_MAX || len < prefix_len) {
+    if (len == SIZE_MAX || len < prefix_len ||
+        memcmp(at, etcd->prefix, prefix_len) != 0) {
         return false;
     }
     const char *slash = memchr(at + prefix_len, '/', len - prefix_len);
@@ -104,7 +105,7 @@ static bool take_kv(struct hf_etcd *etcd, const json_t *kv, char *at,
     out->version = hf_etcd_number(kv, "mod_revision");
     *used = len + rest_len;
     *used += take_state(kv, at + *used, out);
-    return out->entry.number != 0;
+    return out->entry.number != 0 && out->version != 0;
 }
 
 static bool is_listed(const struct hf_wire_reply *reply,

@@ -4,10 +4,12 @@
  * name ends at the first '/'. A wire that needs other bytes escaped passes
  * another table.
  *
- * A key is read as a whole or not at all. What does not parse was written by
- * another program: hf_wire_key_foreign() takes it for an exclusive entry, so
- * we wait until it is gone. The mode and the permits are in the key: no later
- * write of the value changes them, and all clients judge one list alike.
+ * A key is read as a whole or not at all: what is read is written again as the
+ * same bytes, so a key of ours is found, and deleted, by what was read of it.
+ * Any other was written by another program: hf_wire_key_foreign() takes it for
+ * an exclusive entry, so we wait until it is gone. The mode and the permits are
+ * in the key: no later write of the value changes them, and all clients judge
+ * one list alike.
  *
  * Cost: one pass, in place; no allocation but that of the text. */
 #include "store/ordered/wire_key.h"
@@ -51,20 +53,39 @@ static int digit(char byte)
     return at == NULL ? -1 : (int)(at - hex);
 }
 
+/** The byte at the start. @return how many bytes of the text it takes; 0:
+ * hf_wire_escape_add() does not write it so. */
+static size_t read_byte(const struct hf_wire_escape *escape, const char *text,
+                        size_t len, unsigned char *out)
+{
+    *out = (unsigned char)text[0];
+    if (*out != (unsigned char)escape->mark) {
+        return is_plain(escape, *out) ? 1 : 0;
+    }
+    int high = len > 2 ? digit(text[1]) : -1;
+    int low = high < 0 ? -1 : digit(text[2]);
+    if (low < 0) {
+        return 0;
+    }
+    *out = (unsigned char)(high << 4 | low);
+    return is_plain(escape, *out) ? 0 : 3;
+}
+
 size_t hf_wire_escape_read(const struct hf_wire_escape *escape, char *text,
                            size_t len)
 {
+    unsigned char byte;
     size_t n = 0;
-    for (size_t i = 0; i < len; i++) {
-        int high =
-            i + 2 < len && text[i] == escape->mark ? digit(text[i + 1]) : -1;
-        int low = high < 0 ? -1 : digit(text[i + 2]);
-        if (low >= 0) {
-            text[n++] = (char)(high << 4 | low);
-            i += 2;
-        } else {
-            text[n++] = text[i];
-        }
+    size_t used = 1;
+    for (size_t i = 0; i < len && used > 0; i += used) {
+        used = read_byte(escape, text + i, len - i, &byte);
+    }
+    if (used == 0) {
+        return SIZE_MAX;
+    }
+    for (size_t i = 0; i < len; i += used) {
+        used = read_byte(escape, text + i, len - i, &byte);
+        text[n++] = (char)byte;
     }
     return n;
 }
@@ -83,8 +104,8 @@ static void add_mode(struct hf_wire_text *text, const struct hf_wire_key *key)
     hf_wire_text_say(text, mode);
 }
 
-/** A ttl in seconds, or a number of permits: ours have at most eight digits.
- * @return how many were read. */
+/** A ttl in seconds, or a number of permits: ours have at most eight digits,
+ * and none before them that is 0. @return how many were read. */
 static size_t read_number(const char *text, size_t len, int64_t *out)
 {
     size_t n = 0;
@@ -92,7 +113,7 @@ static size_t read_number(const char *text, size_t len, int64_t *out)
     while (n < len && n < 8 && text[n] >= '0' && text[n] <= '9') {
         *out = 10 * *out + (text[n++] - '0');
     }
-    return n;
+    return n > 1 && text[0] == '0' ? 0 : n;
 }
 
 /** Mode, ttl and terms. @return its length; 0: it is none. */
@@ -100,14 +121,17 @@ static size_t read_mode(const char *text, size_t len, struct hf_wire_entry *out)
 {
     int64_t ttl_s;
     int64_t permits = 0;
+    bool has_permits = false;
     if (len < 4 || text[0] != '-' || (text[1] != 'x' && text[1] != 's')) {
         return 0;
     }
     size_t n = 2 + read_number(text + 2, len - 2, &ttl_s);
     if (n < len && text[n] == 'p' && text[1] == 's') {
         n += 1 + read_number(text + n + 1, len - n - 1, &permits);
+        has_permits = true;
     }
-    if (ttl_s == 0 || permits > UINT16_MAX || n == len || text[n] != '-') {
+    if (ttl_s == 0 || has_permits != (permits > 0) || permits > UINT16_MAX ||
+        n == len || text[n] != '-') {
         return 0;
     }
     out->entry.mode = text[1] == 's' ? HF_SHARED : HF_EXCLUSIVE;
@@ -127,12 +151,15 @@ bool hf_wire_key_read(const struct hf_wire_escape *escape, char *text,
                       size_t len, const uint8_t session[HF_SESSION_ID_LEN],
                       struct hf_wire_entry *out)
 {
-    size_t n = read_mode(text, len, out);
-    if (n == 0) {
+    struct hf_wire_entry read = *out;
+    size_t n = read_mode(text, len, &read);
+    size_t owner_len =
+        n == 0 ? SIZE_MAX : hf_wire_escape_read(escape, text + n, len - n);
+    if (owner_len == SIZE_MAX) {
         return false;
     }
-    out->owner.data = text + n;
-    out->owner.len = hf_wire_escape_read(escape, text + n, len - n);
+    *out = read;
+    out->owner = (struct hf_bytes){text + n, owner_len};
     memcpy(out->entry.owner.session, session, sizeof(out->born));
     memcpy(out->born, session, sizeof(out->born));
     hf_ordered_attempt(out->owner, out->entry.owner.attempt);
@@ -190,7 +217,7 @@ size_t hf_wire_id_read(const char *text, size_t len,
         n++;
     }
     hf_wire_session_of(id, out);
-    return n;
+    return n > 1 && text[0] == '0' ? 0 : n;
 }
 
 /* ---- Values -------------------------------------------------------------- */
@@ -209,11 +236,12 @@ void hf_wire_value_read(char *value, size_t len, struct hf_wire_entry *out)
 {
     int64_t ttl_s;
     size_t n = read_number(value, len, &ttl_s);
-    if (n == 0 || out->born_ttl_s == 0 || (n < len && value[n] != ' ')) {
+    bool has_note = n + 1 < len && value[n] == ' ';
+    if (n == 0 || out->born_ttl_s == 0 || (n < len && !has_note)) {
         return; /* of another program */
     }
     out->ttl_s = ttl_s;
-    if (n < len) {
+    if (has_note) {
         out->note = (struct hf_bytes){value + n + 1, len - n - 1};
     }
 }

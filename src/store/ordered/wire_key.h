@@ -24,7 +24,8 @@ extern const struct hf_wire_escape hf_wire_escape_printable;
 void hf_wire_escape_add(const struct hf_wire_escape *escape,
                         struct hf_wire_text *text, struct hf_bytes bytes);
 
-/** Unescape a text in place. @return the length. */
+/** Unescape a text in place. @return the length; SIZE_MAX:
+ * hf_wire_escape_add() does not write it so, and it is unchanged. */
 size_t hf_wire_escape_read(const struct hf_wire_escape *escape, char *text,
                            size_t len);
 
@@ -54,7 +55,8 @@ void hf_wire_session_of(uint64_t id, uint8_t out[HF_SESSION_ID_LEN]);
 void hf_wire_id_add(struct hf_wire_text *text,
                     const uint8_t session[HF_SESSION_ID_LEN]);
 
-/** The hex digits at the start. @return how many; 0: none. */
+/** The hex digits at the start, as hf_wire_id_add() writes them. @return how
+ * many; 0: none. */
 size_t hf_wire_id_read(const char *text, size_t len,
                        uint8_t out[HF_SESSION_ID_LEN]);
 

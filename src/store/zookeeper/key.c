@@ -144,11 +144,23 @@ void hf_zk_key_read(char *copy, struct hf_wire_entry *out)
     }
 }
 
+/* The folders of sessions and of values begin with a '%' that is no escape. */
 size_t hf_zk_key_name(char *text)
 {
-    size_t len = strlen(text);
-    bool is_folder = text[0] == '%' && (text[1] == 's' || text[1] == 'v');
-    bool is_ours = len > 0 && !is_folder; /* of sessions, or of values */
-    return is_ours ? hf_wire_escape_read(&hf_wire_escape_printable, text, len)
-                   : SIZE_MAX;
+    bool is_first_escaped =
+        strncmp(text, "%2E", 3) == 0 || strncmp(text, "%7A", 3) == 0;
+    size_t first = is_first_escaped ? 1 : 0;
+    char *rest = text + 3 * first;
+    size_t len =
+        hf_wire_escape_read(&hf_wire_escape_printable, rest, strlen(rest));
+    if (len == SIZE_MAX || len + first == 0) {
+        return SIZE_MAX;
+    }
+    if (is_first_escaped) {
+        text[0] = text[1] == '2' ? '.' : 'z';
+        memmove(text + 1, rest, len);
+    }
+    bool is_ours =
+        is_reserved((struct hf_bytes){text, len + first}) == is_first_escaped;
+    return is_ours ? len + first : SIZE_MAX;
 }

@@ -50,7 +50,7 @@ static inline bool hf_zk_key_is_last(uint32_t sequence)
 void hf_zk_key_read(char *copy, struct hf_wire_entry *out);
 
 /** A name of the container's last part, unescaped in place.
- * @return its length; SIZE_MAX: it is none of ours. */
+ * @return its length; SIZE_MAX: it is none of ours, and may have changed. */
 size_t hf_zk_key_name(char *text);
 
 #endif
