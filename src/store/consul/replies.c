@@ -447,6 +447,7 @@ static void finish(struct hf_consul *consul, struct hf_consul_job *job,
         reply->outcome != HF_WIRE_GONE) {
         reply->outcome = HF_WIRE_LOST;
     }
+    hf_wire_reply_settle(reply);
     if (call->done != NULL) {
         consul->delivering = job;
         call->done(call, reply, now);

@@ -533,6 +533,7 @@ void hf_etcd_take(struct hf_etcd *etcd, const struct hf_http_pending *request,
     if (reply.outcome == HF_WIRE_UNSENT) {
         hf_etcd_login_renew(etcd, now);
     }
+    hf_wire_reply_settle(&reply);
     deliver(etcd, request, body, &reply, now);
     json_decref(body);
 }

@@ -141,6 +141,18 @@ struct hf_wire_reply {
     const char *reason;   /* the same; borrowed */
 };
 
+/* Unset all but the failure, if it is one: a wire may have read a part. */
+static inline void hf_wire_reply_settle(struct hf_wire_reply *reply)
+{
+    if (reply->outcome != HF_WIRE_DONE) {
+        *reply = (struct hf_wire_reply){.outcome = reply->outcome,
+                                        .sent = reply->sent,
+                                        .is_too_long = reply->is_too_long,
+                                        .fault = reply->fault,
+                                        .reason = reply->reason};
+    }
+}
+
 struct hf_wire_call;
 
 /* The call is done, once. It may free its owner, make new calls, and drop
