@@ -5,6 +5,9 @@
 #include "store/sql/sql.h"
 
 #include "base/assert.h"
+#include "core/limits.h"
+
+#include <string.h>
 
 /* The columns of an answer, and of a seat after it. */
 enum {
@@ -124,12 +127,36 @@ static void read_row(struct hf_answer *answer, const struct hf_sql_row *row)
     read_owner(answer, row);
 }
 
+/* The schema returns none below zero, but for the verdict and what is left; and
+ * none that a member of the answer cannot have. A text with a number beyond 64
+ * bits is read as INT64_MAX. */
+static bool has_range(const struct hf_sql_row *row)
+{
+    static const struct {
+        unsigned column;
+        int64_t most;
+    } limits[] = {
+        {C_COUNTER, HF_FENCE_MAX}, {C_FLOOR, HF_FENCE_MAX},
+        {C_BOUND, HF_FENCE_MAX},   {C_TICKET, INT64_MAX - 1},
+        {C_AHEAD, UINT32_MAX},     {C_NODE_US, INT64_MAX - 1},
+        {C_TERMS, UINT16_MAX},     {C_SHARERS, UINT32_MAX},
+        {C_WAITERS, UINT32_MAX},
+    };
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+        int64_t number = row->cells[limits[i].column].number;
+        if (number < 0 || number > limits[i].most) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool hf_sql_answer_read(const struct hf_sql_node *node,
                         struct hf_answer *answer, const struct hf_sql_row *row)
 {
     struct hf_answer sent = *answer;
     read_row(answer, row);
-    if (hf_answer_is_sound(answer)) {
+    if (has_range(row) && hf_answer_is_sound(answer)) {
         return true;
     }
     hf_sql_answer_nonsense(node, &sent);
@@ -147,7 +174,9 @@ bool hf_sql_seats_begin(const struct hf_sql_node *node,
         answer_starved(node, answer);
         return false;
     }
-    read_row(answer, row);
+    if (!hf_sql_answer_read(node, answer, row)) {
+        return false;
+    }
     hf_seat_list_begin(seats, answer);
     return true;
 }
@@ -193,7 +222,8 @@ void hf_sql_names_add(const struct hf_sql_node *node, struct hf_answer *answer,
 {
     struct hf_sql_store *store = node->store;
     struct hf_bytes name = row->cells[0].bytes;
-    if (name.len > HF_CURSOR_NAME_MAX || name.len <= store->prefix_len) {
+    if (name.len > HF_CURSOR_NAME_MAX || name.len <= store->prefix_len ||
+        memcmp(name.data, store->prefix, store->prefix_len) != 0) {
         return;
     }
     if (is_last) {

@@ -341,7 +341,8 @@ bool hf_sql_answer_read(const struct hf_sql_node *node,
 /** Begin the answer to a QUEUE of `n` rows. Each of them begins with the
  * holder, as of INSPECT; the sharers and the waiters are one in each row: add
  * all.
- * @return false: no memory, and it is answered so; true: pass it on. */
+ * @return false: no memory, or the row makes no sense, and it is answered so;
+ *         true: pass it on. */
 bool hf_sql_seats_begin(const struct hf_sql_node *node,
                         struct hf_answer *answer, const struct hf_sql_row *row,
                         size_t n);

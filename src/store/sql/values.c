@@ -16,7 +16,8 @@ static bool makes_sense(enum hf_verb verb, const struct hf_sql_row *row)
     }
     return verb == HF_VERB_GET
                ? row->n == C_END && row->cells[C_DATA].is_there == (version > 0)
-               : verdict == 0 || (verdict == 1 && version > 0);
+               : row->n == C_DATA &&
+                     (verdict == 0 || (verdict == 1 && version > 0));
 }
 
 void hf_sql_value_answer(const struct hf_sql_node *node,
