@@ -461,11 +461,11 @@ static void on_due(struct hf_op *op)
     HF_ASSERT(bundle->at < bundle->n_parts); /* else it is handed out */
     struct hf_part *part = &bundle->parts[bundle->at];
     if (is_try(bundle)) {
-        pass_splits(bundle, part);
-    }
-    if (is_try(bundle) && !bundle->is_patient) {
-        look_after(bundle, DUE_AGAIN_MS);
-        return;
+        pass_splits(bundle, part); /* may begin patience */
+        if (!bundle->is_patient) {
+            look_after(bundle, DUE_AGAIN_MS);
+            return;
+        }
     }
     bool is_sweep = bundle->stage == HF_STAGE_SWEEP;
     bool is_wide = is_sweep && part->tried > 1;
