@@ -310,19 +310,27 @@ static void test_busy_though_the_wait_has_no_end(void **state)
 
 /* ---- UNAVAILABLE ------------------------------------------------------- */
 
+/* A world in which all nodes had this fault for a second, from the first one
+ * on. */
+static void well_after(enum sim_fault_kind kind, enum sim_regime regime)
+{
+    static struct sim_fault fault;
+    fault = (struct sim_fault){.kind = kind,
+                               .process = -1,
+                               .node = -1,
+                               .at_ns = 1000 * MS,
+                               .span_ns = 1000 * MS};
+    well(regime);
+    on.story.faults = &fault;
+    on.story.n_faults = 1;
+    on.story.calm_ns = 60000 * MS;
+}
+
 /* With a fault that ended this long before the call. @return the result. */
 static void is_unreached(enum sim_fault_kind kind, int64_t ago_ms,
                          enum hf_status status)
 {
-    struct sim_fault fault = {.kind = kind,
-                              .process = -1,
-                              .node = -1,
-                              .at_ns = 1000 * MS,
-                              .span_ns = 1000 * MS};
-    well(SIM_AMNESIA);
-    on.story.faults = &fault;
-    on.story.n_faults = 1;
-    on.story.calm_ns = 60000 * MS;
+    well_after(kind, SIM_AMNESIA);
     at(2000 + ago_ms);
     calls(P1, SIM_CALL_ACQUIRE, 500);
     at(2500 + ago_ms);
@@ -410,15 +418,7 @@ static void test_released(void **state)
 /* UNKNOWN, long after a fault, of a lock whose turn has this age. */
 static void is_unreleased(int64_t turn_ms)
 {
-    struct sim_fault fault = {.kind = SIM_FAULT_SILENCE,
-                              .process = -1,
-                              .node = -1,
-                              .at_ns = 1000 * MS,
-                              .span_ns = 1000 * MS};
-    well(SIM_NETWORK);
-    on.story.faults = &fault;
-    on.story.n_faults = 1;
-    on.story.calm_ns = 60000 * MS;
+    well_after(SIM_FAULT_SILENCE, SIM_NETWORK);
     at(20000);
     forge(P1, "a", 7, 900);
     turn_begun_ns = on.world.now_ns - turn_ms * MS;
