@@ -5,6 +5,8 @@
  * and a name has the prefix of the store before it. */
 #include "sql_fake.h"
 
+#include "base/fail.h"
+
 struct sql_fake sql_fake;
 
 static unsigned n_answers;
@@ -23,7 +25,8 @@ enum {
     C_TERMS,
     C_SHARERS,
     C_WAITERS,
-    C_SEAT_OWNER
+    C_SEAT_OWNER,
+    C_SEAT_MODE = C_SEAT_OWNER + 3
 };
 
 /* As in values.c. */
@@ -114,6 +117,29 @@ static void check_row(const struct hf_answer *answer)
     }
 }
 
+/* The permits in the mode of this row, as "s5" has them. What is beyond 16 bits
+ * stays at their end. */
+static unsigned long permits_of(const struct sql_fake_cell *cell)
+{
+    char mode[HF_TEXT_SHORT] = "";
+    size_t len = cell->len < sizeof(mode) ? cell->len : sizeof(mode) - 1;
+    if (cell->is_there) {
+        memcpy(mode, cell->text, len);
+    }
+    hf_error_make_plain(mode);
+    unsigned long permits = mode[0] == 's' ? strtoul(mode + 1, NULL, 10) : 0;
+    return permits > UINT16_MAX ? UINT16_MAX : permits;
+}
+
+static bool has_permits(unsigned long permits)
+{
+    bool has_any = permits == 0;
+    for (unsigned row = 0; row < sql_fake.n_rows; row++) {
+        has_any |= permits_of(&sql_fake.cells[row][C_SEAT_MODE]) == permits;
+    }
+    return has_any;
+}
+
 static void check_seats(const struct hf_answer *answer)
 {
     FUZZ_CHECK(answer->n_seats <= sql_fake.n_rows + 1);
@@ -127,6 +153,7 @@ static void check_seats(const struct hf_answer *answer)
         }
         FUZZ_CHECK(is_there || seat->owner_len == 0);
         FUZZ_CHECK(seat->is_shared || seat->permits == 0);
+        FUZZ_CHECK(has_permits(seat->permits));
     }
 }
 

@@ -73,7 +73,8 @@ void hf_seat_list_begin(const struct hf_seat_list *list,
 void hf_seat_set_mode(struct hf_seat *seat, const char *mode)
 {
     seat->is_shared = mode[0] == 's';
-    seat->permits = seat->is_shared ? (uint16_t)strtoul(mode + 1, NULL, 10) : 0;
+    unsigned long permits = seat->is_shared ? strtoul(mode + 1, NULL, 10) : 0;
+    seat->permits = permits > UINT16_MAX ? UINT16_MAX : (uint16_t)permits;
 }
 
 /* ---- Names --------------------------------------------------------------- */

@@ -39,7 +39,8 @@ bool hf_seat_list_reserve(struct hf_seat_list *list, size_t n);
 void hf_seat_list_begin(const struct hf_seat_list *list,
                         struct hf_answer *answer);
 
-/* Set what the mode in the reply means: "x", "s", or "s" and permits. */
+/* Set what the mode in the reply means: "x", "s", or "s" and permits; more of
+ * them than there can be are the most. */
 void hf_seat_set_mode(struct hf_seat *seat, const char *mode);
 
 /* ---- Names: the reply to a SCAN ------------------------------------------ */
