@@ -43,13 +43,14 @@ BEGIN
 END//
 
 -- It reads no table, which would begin a transaction. A definer with SUPER may
--- write to a read-only replica: its verbs must not.
+-- write to a read-only replica: its verbs must not. From MariaDB 12.0 read_only
+-- is a word, of which SQL takes each for false.
 /*!80000 DROP PROCEDURE IF EXISTS holdfast.check_call */ //
 CREATE /*M! OR REPLACE */ PROCEDURE holdfast.check_call(
     IN lock_name VARBINARY(1281), IN caller VARBINARY(600), IN span_ms BIGINT)
     SQL SECURITY INVOKER
 BEGIN
-    IF @@GLOBAL.read_only THEN
+    IF @@GLOBAL.read_only NOT IN ('0', 'OFF') THEN
         SIGNAL SQLSTATE '25006' SET MESSAGE_TEXT =
             'holdfast: the server is read-only; a replica grants no locks';
     ELSEIF COALESCE(LENGTH(lock_name), 0) NOT BETWEEN 1 AND 1280 THEN

@@ -80,7 +80,8 @@ END//
 /*!80000 DROP PROCEDURE IF EXISTS holdfast.facts */ //
 CREATE /*M! OR REPLACE */ PROCEDURE holdfast.facts()
 BEGIN
-    IF NOT @@GLOBAL.read_only AND NOT EXISTS (SELECT 1 FROM holdfast.run) THEN
+    IF @@GLOBAL.read_only IN ('0', 'OFF')
+            AND NOT EXISTS (SELECT 1 FROM holdfast.run) THEN
         INSERT IGNORE INTO holdfast.run (is_only, id)
             VALUES (1, REPLACE(UUID(), '-', ''));
     END IF;
@@ -88,7 +89,7 @@ BEGIN
     UNION ALL SELECT 'server:now_us', holdfast.clock()
     UNION ALL SELECT 'server:version', VERSION()
     UNION ALL SELECT 'server:schema', v.version FROM holdfast.version v
-    UNION ALL SELECT 'server:recovery', IF(@@GLOBAL.read_only, 1, 0)
+    UNION ALL SELECT 'server:recovery', @@GLOBAL.read_only NOT IN ('0', 'OFF')
     UNION ALL SELECT 'server:durable',
         @@GLOBAL.innodb_flush_log_at_trx_commit = 1
             AND @@GLOBAL.innodb_doublewrite NOT IN ('0', 'OFF', 'DETECT_ONLY')
