@@ -337,6 +337,7 @@ static void check_failed(const struct hf_wire_reply *reply)
         return;
     }
     FUZZ_CHECK(reply->fault != HF_OK && reply->reason != NULL);
+    FUZZ_CHECK(reply->reason[0] != '\0');
     for (const char *at = reply->reason; *at != '\0'; at++) {
         FUZZ_CHECK((unsigned char)*at >= ' ' && *at != 0x7f);
     }
@@ -519,6 +520,7 @@ void fake_endpoints_run(struct fake_endpoints *fake, struct fuzz_input in)
     is_broken = false;
     kind = fuzz_u8(&in) % CALL_END;
     fake->node->phase = HF_ENDPOINTS_READY;
+    snprintf(fake->node->http.reason, sizeof(fake->node->http.reason), "lost");
     bool is_begun = begin_call(wire, fake->ops->wire, &call);
     FUZZ_CHECK(n_done == 0 && (is_begun || kind == CALL_MARKS));
     while (n_replied < n_requests && in.left > 0 && !is_broken) {

@@ -66,12 +66,12 @@ void hf_etcd_refused(struct hf_etcd *etcd, const struct json_t *body,
                      struct hf_wire_reply *reply)
 {
     const char *text = json_string_value(json_object_get(body, "message"));
-    if (text == NULL) {
+    if (text == NULL || text[0] == '\0') {
         text = json_string_value(json_object_get(body, "error"));
     }
     reply->reason = etcd->node.why;
     reply->fault = HF_UNAVAILABLE;
-    if (text == NULL) {
+    if (text == NULL || text[0] == '\0') {
         take_foreign(etcd, http, reply);
         return;
     }
