@@ -7,6 +7,7 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/holders.sh"
+. "$(dirname "$0")/../lib/killed.sh"
 . "$(dirname "$0")/../lib/consul.sh"
 . "$(dirname "$0")/../lib/ordered.sh"
 
@@ -52,6 +53,7 @@ ordered_server
 
 export HOLDFAST_URL="$CONSUL_URL?node_timeout=3s&connect_timeout=5s&prefix=dead:"
 ordered_dead_begin
+killed_begin true -t 3s
 HOLDFAST_URL="$CONSUL_URL?node_timeout=3s&connect_timeout=5s"
 ordered_order
 ordered_lost
@@ -85,6 +87,7 @@ ordered_foreign_wait '"consul lock"'
 end after
 ordered_handed
 ordered_dead_end 10000 40000
+killed_end 30000 # its session has 10 s, and ends within 20 s
 
 # ---- A node that is not in the catalog -----------------------------------------------------
 

@@ -7,6 +7,7 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/holders.sh"
+. "$(dirname "$0")/../lib/killed.sh"
 . "$(dirname "$0")/../lib/etcd.sh"
 . "$(dirname "$0")/../lib/ordered.sh"
 
@@ -62,6 +63,7 @@ ordered_server
 
 HOLDFAST_URL="$ETCD_URL?node_timeout=3s&connect_timeout=5s&prefix=dead:"
 ordered_dead_begin
+killed_begin true -t 3s
 HOLDFAST_URL="$ETCD_URL?node_timeout=3s&connect_timeout=5s"
 ordered_order
 ordered_lost
@@ -73,6 +75,7 @@ ordered_list
 ordered_break
 ordered_handed
 ordered_dead_end 1000 20000
+killed_end 13000 # its lease has 3 s
 
 begin holder nightly
 ok 'a holder' wait_until 20 holds holder

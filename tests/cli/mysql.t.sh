@@ -7,6 +7,8 @@
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/values.sh"
 . "$(dirname "$0")/../lib/again.sh"
+. "$(dirname "$0")/../lib/holders.sh"
+. "$(dirname "$0")/../lib/killed.sh"
 . "$(dirname "$0")/../lib/users.sh"
 has_server || skip_all "$(lacks_server)"
 
@@ -164,6 +166,9 @@ is "$(cut -d ' ' -f 1 "$W/order" | tr '\n' ' ')" '1 2 3 ' 'in their order'
 fence=${token##*@}
 is "$(sort -n -k 2 "$W/order")" "$(cat "$W/order")" 'the fences increase'
 ok 'from the first' test "$(head -n 1 "$W/order" | cut -d ' ' -f 2)" -gt "${fence%/*}"
+
+killed_begin true -t 60s
+killed_end 18200 # their places end within 6 s, and it polls each 2.2 s at least
 
 holdfast acquire --ttl 60 job >"$W/token"
 gives 0 'was taken from' 'break --now' holdfast break --now job

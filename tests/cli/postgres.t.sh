@@ -6,6 +6,8 @@
 . "$(dirname "$0")/../lib/databases.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/again.sh"
+. "$(dirname "$0")/../lib/holders.sh"
+. "$(dirname "$0")/../lib/killed.sh"
 . "$(dirname "$0")/../lib/users.sh"
 
 says() { # CODE PATTERN TITLE COMMAND...
@@ -142,6 +144,13 @@ took=$(($(now_ms) - start))
 ok "a grant is pushed: $took ms" test $took -lt 1800
 fence=${token##*@}
 ok 'the fence increases' test "$(cat "$W/waiter")" -gt "${fence%/*}"
+
+are_deaf() { # all but one
+    pg_is "(SELECT count(*) FROM holdfast.waiter
+        WHERE name = 'lock:killed' AND holdfast.is_heard(channel)) = 1"
+}
+killed_begin are_deaf -t 60s
+killed_end 5000 # at once; their places would have 6 s
 
 holdfast acquire --ttl 60 job >"$W/token"
 says 0 'was taken from' 'break --now' holdfast break --now job

@@ -7,6 +7,7 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/holders.sh"
+. "$(dirname "$0")/../lib/killed.sh"
 . "$(dirname "$0")/../lib/zookeeper.sh"
 . "$(dirname "$0")/../lib/ordered.sh"
 
@@ -43,6 +44,7 @@ zookeeper_start || { fail 'ZooKeeper starts'; finish; }
 url="$ZOOKEEPER_URL?node_timeout=3s&connect_timeout=5s"
 export HOLDFAST_URL="$url&prefix=dead:"
 ordered_dead_begin
+killed_begin true -t 3s
 HOLDFAST_URL=$url
 ordered_one 'ZooKeeper'
 ordered_order
@@ -54,6 +56,7 @@ ordered_permits
 ordered_list
 ordered_break
 ordered_dead_end 3000 12000
+killed_end 14500 # its session has 4.5 s
 
 begin holder -t 30s nightly
 ok 'a holder' wait_until 20 holds holder

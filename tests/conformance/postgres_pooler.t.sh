@@ -6,6 +6,7 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/databases.sh"
 . "$(dirname "$0")/../lib/holders.sh"
+. "$(dirname "$0")/../lib/killed.sh"
 command -v pgbouncer >/dev/null || skip_all 'no pgbouncer'
 
 gives_s=60
@@ -109,6 +110,9 @@ is "$(cut -d ' ' -f 1 "$W/held" | paste -sd ' ')" \
     'holder waiter1 waiter2 waiter3 waiter4' 'in order of arrival'
 is "$(cut -d ' ' -f 2 "$W/held" | sort -n | paste -sd ' ')" \
     "$(cut -d ' ' -f 2 "$W/held" | paste -sd ' ')" 'with rising fences'
+
+killed_begin true -t 20s
+killed_end 13000 # their places end within 6 s, and it polls each 2.2 s at least
 
 # ---- The sessions belong to the pooler's other clients ---------------------------------
 
