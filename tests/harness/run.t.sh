@@ -43,6 +43,8 @@ is "$code" 1 "and no longer than that"
 options=()
 trial 'echo "ok 1 - a"; echo 1..1; setsid sleep 61 & sleep 0.1'
 is "$code $out" "1 1 passed, 1 failed, 0 skipped" "a process left behind"
+like "$lines" $'left running: pid [0-9]+: sleep 61 \n[^\n]*S \\(sleeping\\) in [a-z_0-9]+: [0-9]+ ' \
+    "and where it stands"
 # The child of tests/run that runs this test: its topmost subshell.
 trial 'echo "ok 1 - a"; echo 1..1
 parent() {
