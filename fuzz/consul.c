@@ -13,13 +13,6 @@
 
 #include <jansson.h>
 
-static char *copy_of(const char *text)
-{
-    char *copy = strdup(text);
-    FUZZ_CHECK(copy != NULL);
-    return copy;
-}
-
 static void say_mark(struct hf_wire_text *text, const char *prefix,
                      struct hf_bytes name)
 {
@@ -45,10 +38,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL,
     };
     memset(&consul, 0, sizeof(consul));
-    consul.prefix = copy_of(fake.prefix);
+    consul.prefix = fuzz_copy(fake.prefix);
     consul.ttl_min_s = HF_CONSUL_TTL_S_MIN;
     if (fuzz_u8(&in) % 2 == 1) {
-        consul.headers = copy_of("X-Consul-Token: secret\r\n");
+        consul.headers = fuzz_copy("X-Consul-Token: secret\r\n");
     }
     fake_endpoints_run(&fake, in);
     fake_endpoints_fini(&fake);

@@ -338,9 +338,7 @@ static void check_failed(const struct hf_wire_reply *reply)
     }
     FUZZ_CHECK(reply->fault != HF_OK && reply->reason != NULL);
     FUZZ_CHECK(reply->reason[0] != '\0');
-    for (const char *at = reply->reason; *at != '\0'; at++) {
-        FUZZ_CHECK((unsigned char)*at >= ' ' && *at != 0x7f);
-    }
+    FUZZ_CHECK(fuzz_is_plain(reply->reason));
 }
 
 static void on_done(struct hf_wire_call *call,

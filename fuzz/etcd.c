@@ -11,13 +11,6 @@
 
 #include "store/etcd/etcd.h"
 
-static char *copy_of(const char *text)
-{
-    char *copy = strdup(text);
-    FUZZ_CHECK(copy != NULL);
-    return copy;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct hf_etcd etcd;
@@ -34,11 +27,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .has_quoted = true,
     };
     memset(&etcd, 0, sizeof(etcd));
-    etcd.prefix = copy_of(fake.prefix);
+    etcd.prefix = fuzz_copy(fake.prefix);
     if (fuzz_u8(&in) % 2 == 1) {
-        etcd.login.user = copy_of("job");
-        etcd.login.password = copy_of("secret");
-        etcd.headers = copy_of(HF_ETCD_HEADERS_PLAIN "Authorization: t.1\r\n");
+        etcd.login.user = fuzz_copy("job");
+        etcd.login.password = fuzz_copy("secret");
+        etcd.headers =
+            fuzz_copy(HF_ETCD_HEADERS_PLAIN "Authorization: t.1\r\n");
     }
     fake_endpoints_run(&fake, in);
     fake_endpoints_fini(&fake);

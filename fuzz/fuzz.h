@@ -37,6 +37,20 @@ static inline char *fuzz_text(const uint8_t *data, size_t size)
     return text;
 }
 
+static inline char *fuzz_copy(const char *text)
+{
+    return fuzz_text((const uint8_t *)text, strlen(text));
+}
+
+/* A reason, or a message, is one line without control characters. */
+static inline bool fuzz_is_plain(const char *text)
+{
+    while ((unsigned char)*text >= ' ' && *text != 0x7f) {
+        text++;
+    }
+    return *text == '\0';
+}
+
 /* ---- Bytes as decisions ------------------------------------------------ */
 
 struct fuzz_input {

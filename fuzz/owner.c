@@ -8,9 +8,7 @@
 static void check_text(const char *text, size_t size)
 {
     FUZZ_CHECK(memchr(text, '\0', size) != NULL);
-    for (; *text != '\0'; text++) {
-        FUZZ_CHECK((unsigned char)*text >= ' ' && *text != 0x7f);
-    }
+    FUZZ_CHECK(fuzz_is_plain(text));
 }
 
 static void check_describe(const char *text, size_t len)

@@ -58,10 +58,7 @@ static struct client {
 
 static void check_plain(const char *text)
 {
-    FUZZ_CHECK(text != NULL);
-    for (; *text != '\0'; text++) {
-        FUZZ_CHECK((unsigned char)*text >= ' ' && *text != 0x7f);
-    }
+    FUZZ_CHECK(text != NULL && fuzz_is_plain(text));
 }
 
 /* Read every byte, so that a sanitizer checks them. */

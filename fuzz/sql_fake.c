@@ -11,7 +11,8 @@ struct sql_fake sql_fake;
 
 static unsigned n_answers;
 
-/* As in answer.c: the columns of an answer, and of a seat after it. */
+/* The columns of an answer, and of a seat after it: the schema's order, apart
+ * from answer.c's, so that two columns that change places there are found. */
 enum {
     C_VERDICT,
     C_COUNTER,
@@ -29,7 +30,7 @@ enum {
     C_SEAT_MODE = C_SEAT_OWNER + 3
 };
 
-/* As in values.c. */
+/* Of a value; apart from values.c's for the same reason. */
 enum { V_VERDICT, V_VERSION, V_DATA };
 
 static int64_t number_at(unsigned column)
@@ -49,9 +50,7 @@ static bool is_cell(struct hf_bytes bytes, const struct sql_fake_cell *cell,
 static void check_failed(const struct hf_answer *answer)
 {
     FUZZ_CHECK(answer->fault != HF_OK && answer->reason != NULL);
-    for (const char *at = answer->reason; *at != '\0'; at++) {
-        FUZZ_CHECK((unsigned char)*at >= ' ' && *at != 0x7f);
-    }
+    FUZZ_CHECK(fuzz_is_plain(answer->reason));
     FUZZ_CHECK(answer->counter == 0 && answer->owner == NULL);
     FUZZ_CHECK(answer->n_seats == 0 && answer->n_names == 0);
     FUZZ_CHECK(answer->value.data == NULL);
@@ -194,8 +193,7 @@ void sql_fake_open(struct hf_sql_store *store, struct fuzz_input *in)
     memset(store, 0, sizeof(*store));
     memset(sql_fake.cells, 0, sizeof(sql_fake.cells));
     store->prefix_len = sizeof(SQL_FAKE_PREFIX) - 1;
-    store->prefix = fuzz_text((const uint8_t *)SQL_FAKE_PREFIX,
-                              sizeof(SQL_FAKE_PREFIX) - 1);
+    store->prefix = fuzz_copy(SQL_FAKE_PREFIX);
     store->env.client = &sql_fake;
     store->env.answer = on_answer;
     n_answers = 0;

@@ -10,13 +10,6 @@
 
 #define SECRET "s3same"
 
-static void check_line(const char *text)
-{
-    for (; *text != '\0'; text++) {
-        FUZZ_CHECK((unsigned char)*text >= ' ' && *text != 0x7f);
-    }
-}
-
 static void check_endpoint(const struct hf_endpoint *to)
 {
     FUZZ_CHECK(to->host != NULL && to->host[0] != '\0');
@@ -33,7 +26,7 @@ static void check_url(const struct hf_url *url)
         check_endpoint(&url->endpoints[i]);
     }
     FUZZ_CHECK(url->display != NULL);
-    check_line(url->display);
+    FUZZ_CHECK(fuzz_is_plain(url->display));
     FUZZ_CHECK(url->prefix != NULL);
     FUZZ_CHECK(url->connect_timeout_ms > 0);
     FUZZ_CHECK(url->node_timeout_ms > 0);
@@ -53,7 +46,7 @@ static enum hf_status parse(const char *text, const char *password)
     } else {
         FUZZ_CHECK(error.status == status && error.text[0] != '\0');
         FUZZ_CHECK(strlen(error.text) < sizeof(error.text));
-        check_line(error.text);
+        FUZZ_CHECK(fuzz_is_plain(error.text));
     }
     hf_url_free(url);
     return status;

@@ -59,7 +59,7 @@ static void check_node(const char *node)
     uint32_t sequence;
     size_t len = 0;
     struct hf_wire_entry entry;
-    char *copy = fuzz_text((const uint8_t *)node, strlen(node));
+    char *copy = fuzz_copy(node);
     bool is_contender = hf_zk_key_sequence(node, &sequence, &len);
     hf_zk_key_read(copy, &entry);
     FUZZ_CHECK(is_contender || entry.born_ttl_s == 0);
@@ -77,7 +77,7 @@ static void check_node(const char *node)
 /* The last part of a container's path, or of a mark's. */
 static void check_name(const char *node)
 {
-    char *copy = fuzz_text((const uint8_t *)node, strlen(node));
+    char *copy = fuzz_copy(node);
     bool is_mark = hf_zk_mark_cut(copy);
     size_t len = hf_zk_key_name(copy);
     if (len != SIZE_MAX) {
