@@ -5,32 +5,24 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/etcd.sh"
-. "$(dirname "$0")/../lib/holders.sh"
+. "$(dirname "$0")/../lib/set_back.sh"
 
 have_etcd || skip_all 'no etcd'
-etcd_start || { fail 'etcd starts'; finish; }
-export HOLDFAST_URL="$ETCD_URL?node_timeout=3s&connect_timeout=5s"
+# shellcheck disable=SC2034 # set_back.sh's
+KIND=etcd NODE=e1
 cluster() {
     etcd_ctl endpoint status -w fields | sed -n 's/^"ClusterID" : //p'
 }
+set_back_begin
 before=$(cluster)
-for other in 1 2 3 4 5; do
-    holdfast run -n "other$other" -- true
-done
-begin holder -t 20s job
-holder=$begun
-ok 'a holder' wait_until 20 holds holder
-begin waiter -t 20s -w 200s job
+begin waiter -t 20s -w 200s old
 waiter=$begun
 ok 'a waiter' wait_until 20 is_queued waiter
 
-etcd_stop e1
-rm -r "$W/e1/data"
-etcd_restart e1 || { fail 'etcd starts without its data'; finish; }
+set_back true # no data take its place
 is "$(cluster)" "$before" 'without its data it has the same cluster id'
-ok 'the holder ends' wait_until 60 is_gone "$holder"
-wait "$holder"
-is $? 76 '... as one that lost it'
+# shellcheck disable=SC2154 # set_back.sh's
+ends_lost old "$old"
 ended() { is_gone "$waiter" || holds waiter; }
 ok 'the waiter is granted nothing' wait_until 60 ended
 is "$(holds waiter && cat "$W/held")" '' '... and no smaller fence'

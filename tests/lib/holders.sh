@@ -9,6 +9,10 @@
 #   has_said NAME EVENT   its --status-fd reported EVENT
 #   is_queued NAME        a server has its place; it may have said "waiting" before
 #   end NAME              its command ends
+#   begin_timed NAME ARG...  holdfast run ARG..., of a command that notes its fence and
+#                         the time; sets $begun, its pid
+#   judge_timed NAME PID FENCE SINCE TITLE    cases: it ends, and its fence is greater; sets
+#                         $timed_ms, when it had the lock, from SINCE on
 #   ends_denied NAME PID LIKE   cases: it ends by itself, with exit 77 and this reason
 #   gives CODE TITLE ARG...    a case: `holdfast ARG...` ends with CODE within
 #                              $gives_s seconds (20)
@@ -67,6 +71,25 @@ is_queued() {
 }
 end() {
     rm "$W/on.$1"
+}
+# Not in $W/held, which others may count.
+begin_timed() { # NAME ARG...
+    : >"$W/events.$1"
+    # shellcheck disable=SC2016 # the command's own variables
+    holdfast run --status-fd 9 "${@:2}" -- \
+        sh -c 'echo "$HOLDFAST_FENCE" $(date +%s%3N) >"$0"' "$W/after.$1" \
+        9>"$W/events.$1" &
+    begun=$!
+    pids+=("$begun")
+}
+# shellcheck disable=SC2034 # the caller's
+judge_timed() { # NAME PID FENCE SINCE TITLE
+    local fence at
+    wait "$2"
+    is "$?" 0 "$5"
+    read -r fence at <"$W/after.$1"
+    timed_ms=$((at - $4))
+    ok 'with a greater fence' [ "${fence:-0}" -gt "$3" ]
 }
 ends_denied() {
     ok '... it ends by itself' wait_until 15 is_gone "$2"

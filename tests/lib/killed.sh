@@ -20,14 +20,9 @@ killed_begin() { # SEEN [ARG...]
         victims+=("$begun")
         ok '... a waiter' wait_until 20 is_queued $name
     done
-    # Not of `begin`: its grant, at any moment, is none of $W/held.
-    : >"$W/events.killed3"
-    # shellcheck disable=SC2016 # the command's own variables
-    holdfast run --status-fd 9 -t 20s -w 200 killed -- \
-        sh -c 'echo "$HOLDFAST_FENCE" $(date +%s%3N) >"$0"' "$W/killed" \
-        9>"$W/events.killed3" &
-    killed_next=$!
-    pids+=("$killed_next")
+    begin_timed killed3 -t 20s -w 200 killed
+    # shellcheck disable=SC2154 # holders.sh's
+    killed_next=$begun
     ok '... and another one' wait_until 20 is_queued killed3
     # The keepers first: one whose wrapper is gone withdraws.
     mapfile -t children < <(pgrep -P "$(IFS=, && echo "${victims[*]}")")
@@ -41,11 +36,8 @@ killed_begin() { # SEEN [ARG...]
 }
 
 killed_end() { # MOST_MS
-    local fence at
-    wait "$killed_next"
-    is "$?" 0 'two killed waiters: the third is granted the lock'
-    read -r fence at <"$W/killed"
-    at=$((at - killed_ms))
-    ok "... in time ($at ms)" [ $at -le "$1" ]
-    ok '... with a greater fence' [ "$fence" -gt "$killed_fence" ]
+    judge_timed killed3 "$killed_next" "$killed_fence" "$killed_ms" \
+        'two killed waiters: the third is granted the lock'
+    # shellcheck disable=SC2154 # holders.sh's
+    ok "... in time ($timed_ms ms)" [ "$timed_ms" -le "$1" ]
 }

@@ -155,22 +155,15 @@ ordered_dead_begin() {
     # The keeper first: the kernel continues stopped processes whose parent's end
     # leaves them without a shell.
     kill -9 "${children[@]}" "$begun"
-    # shellcheck disable=SC2016 # the command's own variables
-    holdfast run -t 3s -w 90 dead -- \
-        sh -c 'echo "$HOLDFAST_FENCE" $(date +%s%3N) >"$0"' "$W/after.dead" &
-    dead_after=$!
-    pids+=("$dead_after")
+    begin_timed dead -t 3s -w 90 dead
+    dead_after=$begun
 }
 
 ordered_dead_end() { # LEAST MOST: ms
-    local fence at
-    wait "$dead_after"
-    is "$?" 0 'a killed holder is followed'
-    read -r fence at <"$W/after.dead"
-    at=$((at - dead_killed))
-    ok "not before its session has ended ($at ms)" [ $at -ge "$1" ]
-    ok '... and soon after that' [ $at -le "$2" ]
-    ok 'with a greater fence' [ "${fence:-0}" -gt "$dead_fence" ]
+    judge_timed dead "$dead_after" "$dead_fence" "$dead_killed" 'a killed holder is followed'
+    # shellcheck disable=SC2154 # holders.sh's
+    ok "not before its session has ended ($timed_ms ms)" [ "$timed_ms" -ge "$1" ]
+    ok '... and soon after that' [ "$timed_ms" -le "$2" ]
 }
 
 # A renewal would tell it of the loss 7 s later, at the earliest: a watch does so at
