@@ -5,7 +5,6 @@
 #include "store/sql/sql.h"
 
 #include "base/assert.h"
-#include "core/limits.h"
 
 #include <string.h>
 
@@ -129,18 +128,17 @@ static void read_row(struct hf_answer *answer, const struct hf_sql_row *row)
 
 /* The schema returns none below zero, but for the verdict and what is left; and
  * none that a member of the answer cannot have. A text with a number beyond 64
- * bits is read as INT64_MAX. */
+ * bits is read as INT64_MAX. For numbers of fences hf_answer_is_sound() knows
+ * the bounds. */
 static bool has_range(const struct hf_sql_row *row)
 {
     static const struct {
         unsigned column;
         int64_t most;
     } limits[] = {
-        {C_COUNTER, HF_FENCE_MAX}, {C_FLOOR, HF_FENCE_MAX},
-        {C_BOUND, HF_FENCE_MAX},   {C_TICKET, INT64_MAX - 1},
-        {C_AHEAD, UINT32_MAX},     {C_NODE_US, INT64_MAX - 1},
-        {C_TERMS, UINT16_MAX},     {C_SHARERS, UINT32_MAX},
-        {C_WAITERS, UINT32_MAX},
+        {C_TICKET, INT64_MAX - 1},  {C_AHEAD, UINT32_MAX},
+        {C_NODE_US, INT64_MAX - 1}, {C_TERMS, UINT16_MAX},
+        {C_SHARERS, UINT32_MAX},    {C_WAITERS, UINT32_MAX},
     };
     for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
         int64_t number = row->cells[limits[i].column].number;
