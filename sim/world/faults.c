@@ -130,11 +130,19 @@ static to_process_fn *const to_process[SIM_FAULTS] = {
 
 /* ---- Nodes ------------------------------------------------------------- */
 
+/* Also in a primary that was replaced meanwhile, and may come back. */
+static void make_room(struct sim_node *node)
+{
+    sim_redis_set_full(node->redis, false);
+    if (node->old != NULL) {
+        sim_redis_set_full(node->old, false);
+    }
+}
+
 static void on_room(struct sim_world *world, void *object, uint64_t arg)
 {
-    struct sim_node *node = object;
     (void)arg;
-    sim_redis_set_full(node->redis, false);
+    make_room(object);
     if (world->machine != NULL) {
         sim_machine_set_full(world->machine, false);
     }
@@ -342,7 +350,7 @@ void sim_faults_end(struct sim_world *world)
     }
     for (unsigned n = 0; n < world->story->n_nodes; n++) {
         world->nodes[n].resumes_ns = 0;
-        sim_redis_set_full(world->nodes[n].redis, false);
+        make_room(&world->nodes[n]);
     }
     if (world->machine != NULL) {
         sim_machine_calm(world->machine);
