@@ -24,7 +24,7 @@ keeps started test_started_on_a_client?
 keeps async test_extend test_lost test_detach_and_adopt test_release_reserved \
     test_bad_arguments
 keeps async_end test_close_in_flight test_cancel_each test_token test_release_ends_it
-keeps look test_inspect_ended test_break_asks test_break_what_has_ended \
+keeps look test_inspect_ended test_break_asks? test_break_what_has_ended \
     test_examine_and_init
 keeps break test_waits
 keeps names test_one_round_trip test_wait_for_one test_cancel
