@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <unistd.h>
 
 /* Bytes for either path, with a type of at most 10. */
 #define PATH_BYTES 40
@@ -25,16 +24,4 @@ int hf_namespace_stat(const char *type, struct stat *out)
     }
     snprintf(path, sizeof(path), OF_PROCESS, type);
     return stat(path, out);
-}
-
-ssize_t hf_namespace_name(const char *type, char *out, size_t size)
-{
-    char path[PATH_BYTES];
-    snprintf(path, sizeof(path), OF_THREAD, type);
-    ssize_t len = readlink(path, out, size);
-    if (len >= 0 || errno != ENOENT) {
-        return len;
-    }
-    snprintf(path, sizeof(path), OF_PROCESS, type);
-    return readlink(path, out, size);
 }

@@ -4,17 +4,11 @@
 #ifndef HF_IO_NAMESPACE_H
 #define HF_IO_NAMESPACE_H
 
-#include <stddef.h>
 #include <sys/stat.h>
-#include <sys/types.h>
 
-/** stat() of a namespace, which its inode identifies.
+/** stat() of a namespace, which its inode identifies as long as it lasts.
  * @param type  "pid", "net", "time", …
  * @return 0, or -1 with errno; ENOENT: the kernel has none of this type. */
 int hf_namespace_stat(const char *type, struct stat *out);
-
-/** readlink() of a namespace: "time:[4026531834]", without a NUL.
- * @return the length, or -1 with errno. */
-ssize_t hf_namespace_name(const char *type, char *out, size_t size);
 
 #endif

@@ -260,6 +260,37 @@ else
     skip "pid namespaces" "none here"
 fi
 
+# ---- Time namespaces --------------------------------------------------------
+
+# The lease of another clock would end at another time.
+T="local://$W/times"
+on_clock() { # OFFSET ARG...
+    unshare -fT --boottime "$1" "$HF_BUILD/holdfast" "$2" -u "$T" "${@:3}"
+}
+is_held_there() {
+    on_clock 1000 ls -q held
+}
+if unshare -fT --boottime 1000 true 2>/dev/null; then
+    capture on_clock 1000 acquire --ttl 60s job
+    is "$code" 0 "a lock on a clock that is 1000 s ahead"
+    capture on_clock 5000 run -n job -- echo ran
+    is "$code:$out" 78: "not granted on one that is 5000 s ahead"
+    one_line "another clock"
+    like "$err" 'in use in another time namespace, whose clock is not ours' "says so"
+    mkfifo "$W/clock"
+    exec {end}<>"$W/clock"
+    on_clock 1000 run -t 60s held -- head -c 1 "$W/clock" &
+    ok "held in one namespace" wait_until 30 is_held_there
+    capture on_clock 1000 run -n held -- echo ran
+    is "$code:$out" 75: "another one with the same offset shares the store"
+    echo >&$end
+    wait $!
+    is $? 0 "... until the first one ends"
+    exec {end}>&-
+else
+    skip "time namespaces" "none here"
+fi
+
 # ---- The files are removed while they are in use ----------------------------
 
 C=$W/cut

@@ -342,9 +342,9 @@ static void other_time_namespace(void **state)
 {
     struct fixture *f = *state;
     hold(f);
-    uint64_t space = 1;
-    overwrite(f->gate, offsetof(struct hf_gate_page, time_space), &space,
-              sizeof(space));
+    struct hf_span offset = {1};
+    overwrite(f->gate, offsetof(struct hf_gate_page, clock_offset), &offset,
+              sizeof(offset));
     cannot_open(f, HF_CONFIG, "another time namespace");
 }
 

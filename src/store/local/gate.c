@@ -32,14 +32,13 @@
  * whatever the clock says.
  *
  * Cost: a transaction locks and unlocks the mutex, without a system call while
- * no other process is inside. Opening: open, flock, fstat, mmap, and a read of
- * the boot id. */
+ * no other process is inside. Opening: open, flock, fstat, mmap, and reads of
+ * the boot id and of the clock's offset. */
 #include "store/local/gate.h"
 
 #include "base/assert.h"
 #include "base/fail.h"
 #include "io/clock.h"
-#include "io/namespace.h"
 #include "io/signal_hold.h"
 
 #include <errno.h>
@@ -57,8 +56,8 @@ static const char magic[HF_GATE_MAGIC_SIZE] = {'h', 'f', 'g',  'a',
                                                't', 'e', '\r', '\n'};
 
 /* Version of the page and of the records; others are refused. 1 had no queues,
- * 2 no checksums. */
-#define VERSION 3
+ * 2 no checksums, 3 an inode in place of the clock's offset. */
+#define VERSION 4
 
 /* The unit that mmap() maps: one page on every machine with pages of 4 KiB,
  * part of one elsewhere. */
@@ -88,15 +87,6 @@ static bool read_boot(char boot[HF_GATE_BOOT_MAX])
     ssize_t len = read(fd, boot, HF_GATE_BOOT_MAX - 1);
     close(fd);
     return len >= 36;
-}
-
-/* 0 if the kernel has no time namespaces. */
-static bool read_time_space(uint64_t *out)
-{
-    struct stat about;
-    int failed = hf_namespace_stat("time", &about);
-    *out = failed == 0 ? about.st_ino : 0;
-    return failed == 0 || errno == ENOENT;
 }
 
 /* ---- The file ---------------------------------------------------------- */
@@ -257,7 +247,7 @@ static enum hf_status renew(struct hf_gate *gate, const char *boot,
     page->mutex_size = sizeof(page->mutex);
     page->sweep_len = 0;
     memcpy(page->boot, boot, HF_GATE_BOOT_MAX);
-    page->time_space = gate->time_space;
+    page->clock_offset = gate->clock_offset;
     page->map_bytes = map_bytes;
     page->granted_max = granted_max;
     page->floor_least = granted_max == 0 ? 0 : granted_max + 1;
@@ -350,7 +340,7 @@ static enum hf_status check_page(const struct hf_gate *gate,
             "%s",
             gate->gate_path, gate->data_path);
     }
-    if (page->time_space != gate->time_space) {
+    if (page->clock_offset.ns != gate->clock_offset.ns) {
         return hf_fail(error, HF_CONFIG,
                        "%s is in use in another time namespace, whose clock is "
                        "not ours: give each a folder of its own",
@@ -367,11 +357,18 @@ static enum hf_status check_page(const struct hf_gate *gate,
 }
 
 /* A file of /proc cannot be read: because /proc is missing, or because the
- * limit on descriptors was reached. */
+ * limit on descriptors was reached; or it is about another clock. */
 static enum hf_status fail_boot(int number, struct hf_error *error)
 {
     if (number == EMFILE || number == ENFILE) {
         return hf_folder_fail(BOOT_FILE, number, "open", error);
+    }
+    if (number == EXDEV) {
+        return hf_fail(error, HF_CONFIG,
+                       "the clock of this process cannot be identified, since "
+                       "its children are in another time namespace "
+                       "(unshare(CLONE_NEWTIME)): use the embedded store in a "
+                       "child");
     }
     return hf_fail(error, HF_CONFIG,
                    "cannot read " BOOT_FILE " and the time namespace (%s): the "
@@ -384,8 +381,12 @@ static enum hf_status open_locked(struct hf_gate *gate, hf_gate_renew_fn *make,
 {
     char boot[HF_GATE_BOOT_MAX];
     struct stat about;
-    if (!read_boot(boot) || !read_time_space(&gate->time_space)) {
+    if (!read_boot(boot)) {
         return fail_boot(errno, error);
+    }
+    int number = hf_clock_offset(&gate->clock_offset);
+    if (number != 0) {
+        return fail_boot(number, error);
     }
     if (fstat(gate->fd, &about) != 0) {
         return hf_folder_fail(gate->gate_path, errno, "use", error);

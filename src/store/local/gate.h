@@ -52,7 +52,8 @@ struct hf_gate_page {
     uint32_t is_ready;   /* set after all other fields */
     uint32_t sweep_len;
     char boot[HF_GATE_BOOT_MAX];
-    uint64_t time_space;  /* inode of the time namespace */
+    struct hf_span clock_offset; /* of all its users: hf_clock_offset() */
+
     uint64_t map_bytes;   /* size of the locks' file; allocated on disk */
     uint64_t granted_max; /* greatest counter of any name, ever */
     uint64_t floor_least; /* least counter of a grant: above those of records
@@ -91,7 +92,7 @@ struct hf_gate {
     int fd;
     int64_t pid;
     uint64_t pid_space;
-    uint64_t time_space;
+    struct hf_span clock_offset;
     struct hf_span patience; /* node_timeout */
     uint64_t fence_base;     /* the client's; a page of another is refused */
     /* The count of entries, plus 1, at which this client last waited in vain
