@@ -36,9 +36,18 @@ static void examine_disk(const struct hf_local *local,
                          const struct hf_job_sink *sink)
 {
     const char *path = local->folder.path;
+    const char *fs_name = hf_folder_fs_name(path);
     struct statvfs about;
-    find(sink, HF_FINDING_OK, "%s is on %s, covers this machine", path,
-         hf_folder_fs_name(path));
+    if (fs_name != NULL) {
+        find(sink, HF_FINDING_OK, "%s is on %s, covers this machine", path,
+             fs_name);
+    } else {
+        find(sink, HF_FINDING_WARNING,
+             "%s is on a file system that Holdfast does not know: check that "
+             "no other machine can open it (findmnt --target shows its type), "
+             "or name a folder on a local disk with -u local:///FOLDER",
+             path);
+    }
     if (statvfs(path, &about) != 0) {
         find(sink, HF_FINDING_WARNING, "cannot tell how much of %s is free: %s",
              path, strerrordesc_np(errno));

@@ -109,10 +109,12 @@ enum hf_status hf_folder_fail_file(const struct hf_folder *folder,
  *         the remedy. */
 enum hf_status hf_folder_share(const char *path, struct hf_error *error);
 
-/* Refuse a file system that other machines may share. filesystem.c */
+/* Refuse a file system that other machines may share, if it is a known one.
+ * filesystem.c */
 enum hf_status hf_folder_check_fs(const char *path, struct hf_error *error);
 
-/* The file system's name for display, such as "ext4". Static. */
+/** The file system's name for display, such as "ext4". Static.
+ * @return NULL: it is not known, so other machines may share it. */
 const char *hf_folder_fs_name(const char *path);
 
 /* A system call on @p path failed with errno @p number: set @p error to a line
