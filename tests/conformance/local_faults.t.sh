@@ -201,6 +201,15 @@ fi
 capture holdfast run -u "local://$F/locks.gate" x -- true
 is "$code" 78 "a file for a folder: 78"
 one_line "a file"
+long=$(printf '%01000d' 0)
+for command in "run x -- true" "doctor --init"; do
+    # shellcheck disable=SC2086 # its words
+    capture holdfast ${command%% *} -u "local:///$long" ${command#"${command%% *}"}
+    is "$code" 78 "a path of 1001 bytes: ${command%% *}: 78"
+    one_line "a long path"
+    like "$err" ' the path of the folder is too long$' "says so"
+    unlike "$err" 'group' "... and nothing of a group"
+done
 cp -r "$F" "$W/bad"
 printf 'xxxxxxxx' | dd of="$W/bad/locks.gate" conv=notrunc status=none
 capture holdfast run -u "local://$W/bad" x -- true

@@ -2,6 +2,8 @@
 /* The findings of `doctor` about the folder, each with its remedy. */
 #include "store/local/local.h"
 
+#include "base/fail.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -200,6 +202,9 @@ enum hf_status hf_local_set_up(struct hf_local *local, struct hf_error *error)
     bool was_open = local->is_open;
     if (!local->is_named || is_ready) {
         return HF_OK;
+    }
+    if (local->folder.path[0] == '\0') { /* the path was refused */
+        return hf_fail(error, local->fault, "%s", local->reason);
     }
     memcpy(path, local->folder.path, sizeof(path));
     hf_local_close(local);
