@@ -14,6 +14,11 @@
  * doubles; other processes look with fstat(), and map the new size with their
  * next transaction.
  *
+ * LMDB 0.9 unmaps the old size before it maps the new one. If that fails, the
+ * next transaction would read the address of the old map. So the environment is
+ * closed, and the next transaction opens it again. A process that has lost its
+ * way to the file meanwhile, such as after chroot(), must be restarted.
+ *
  * A killed writer: LMDB changes no page that the last commit refers to. It
  * commits by writing the older of two meta pages, and the one with the greater
  * number counts. In memory the compiler decides in which order: Debian's 0.9.24
@@ -34,6 +39,7 @@
 #include "base/assert.h"
 #include "base/fail.h"
 #include "io/signal_hold.h"
+#include "io/standard_fds.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -93,6 +99,9 @@ _Static_assert(sizeof(void *) != 8 || offsetof(struct meta_page, txn) == 144,
 static enum hf_status fail_lmdb(const char *path, int number,
                                 struct hf_error *error)
 {
+    if (number == OLDER) {
+        return hf_fail(error, HF_CONFIG, "%s " OLDER_TEXT, path);
+    }
     if (number > 0) {
         return hf_folder_fail(path, number, "open", error);
     }
@@ -100,6 +109,12 @@ static enum hf_status fail_lmdb(const char *path, int number,
                    "%s is not Holdfast's, or is damaged (LMDB: "
                    "%s): " HF_FOLDER_REMOVE_LOCKS,
                    path, mdb_strerror(number));
+}
+
+/* mmap(), of locked memory beyond its limit: EAGAIN. */
+static int no_memory(int number)
+{
+    return number == EAGAIN ? ENOMEM : number;
 }
 
 int hf_table_env_open(const char *path, unsigned flags, mode_t mode,
@@ -124,10 +139,20 @@ int hf_table_env_open(const char *path, unsigned flags, mode_t mode,
     }
     if (number != 0) {
         mdb_env_close(env);
-        return number;
+        return no_memory(number);
     }
     *out = env;
     return 0;
+}
+
+int hf_table_env_resize(MDB_env **env, uint64_t map_bytes)
+{
+    int number = mdb_env_set_mapsize(*env, map_bytes);
+    if (number != 0) {
+        mdb_env_close(*env);
+        *env = NULL;
+    }
+    return no_memory(number);
 }
 
 /* On btrfs, rewriting a page allocates new space, and the disk may be full. A
@@ -282,6 +307,31 @@ static void note_txn(struct hf_gate_page *page, uint64_t number)
     }
 }
 
+/* Map the size in the gate's page, which was checked. */
+static int open_env(struct hf_table *table)
+{
+    const struct hf_gate *gate = table->gate;
+    table->map_bytes = gate->page->map_bytes;
+    int number = hf_table_env_open(gate->data_path, ENV_FLAGS, 0600,
+                                   table->map_bytes, &table->env);
+    if (number != 0) {
+        return number;
+    }
+    mdb_env_get_fd(table->env, &table->file.fd);
+    hf_folder_note_file(&table->file);
+    number = mdb_txn_begin(table->env, NULL, MDB_RDONLY, &table->mdb_txn);
+    if (number == 0) {
+        bool is_older = mdb_txn_id(table->mdb_txn) < last_txn(gate->page);
+        number = mdb_dbi_open(table->mdb_txn, NULL, 0, &table->names);
+        number = number == 0 && is_older ? OLDER : number;
+        hf_table_abort(table);
+    }
+    if (number != 0) {
+        hf_table_close(table);
+    }
+    return number;
+}
+
 enum hf_status hf_table_open(struct hf_table *table, struct hf_gate *gate,
                              struct hf_error *error)
 {
@@ -293,33 +343,10 @@ enum hf_status hf_table_open(struct hf_table *table, struct hf_gate *gate,
     if (status != HF_OK) {
         return status;
     }
-    table->map_bytes = gate->page->map_bytes;
     table->file.dev = about.st_dev;
     table->file.ino = about.st_ino;
-    int number = hf_table_env_open(gate->data_path, ENV_FLAGS, 0600,
-                                   table->map_bytes, &table->env);
-    bool is_older = false;
-    if (number == 0) {
-        number = mdb_env_get_fd(table->env, &table->file.fd);
-    }
-    if (number == 0) {
-        hf_folder_note_file(&table->file);
-    }
-    if (number == 0) {
-        number = mdb_txn_begin(table->env, NULL, MDB_RDONLY, &table->mdb_txn);
-    }
-    if (number == 0) {
-        is_older = mdb_txn_id(table->mdb_txn) < last_txn(gate->page);
-        number = mdb_dbi_open(table->mdb_txn, NULL, 0, &table->names);
-        hf_table_abort(table);
-    }
-    if (number == 0 && !is_older) {
-        return HF_OK;
-    }
-    hf_table_close(table);
-    return number != 0
-               ? fail_lmdb(gate->data_path, number, error)
-               : hf_fail(error, HF_CONFIG, "%s " OLDER_TEXT, gate->data_path);
+    int number = open_env(table);
+    return number == 0 ? HF_OK : fail_lmdb(gate->data_path, number, error);
 }
 
 bool hf_table_is_intact(const struct hf_table *table)
@@ -335,33 +362,49 @@ void hf_table_close(struct hf_table *table)
     if (table->env != NULL) {
         mdb_env_close(table->env);
         table->env = NULL;
+        table->file.fd = -1;
     }
 }
 
 /* ---- Transactions ------------------------------------------------------ */
 
-/* Map the new size: another process has grown the file, or the gate's page is
- * damaged. */
-static int follow(struct hf_table *table, uint64_t map_bytes)
+static int reopen(struct hf_table *table)
 {
-    struct stat about;
-    int fd;
-    int number = mdb_env_get_fd(table->env, &fd);
-    if (number == 0 && fstat(fd, &about) != 0) {
-        number = errno;
-    }
-    if (number == 0 &&
-        (map_bytes < table->map_bytes || map_bytes > HF_TABLE_BYTES_MAX ||
-         map_bytes % MAP_UNIT_BYTES != 0 || about.st_size < (off_t)map_bytes)) {
-        number = MDB_CORRUPTED;
-    }
-    if (number == 0) {
-        number = mdb_env_set_mapsize(table->env, map_bytes);
-    }
+    struct hf_standard_fds standard;
+    hf_standard_fds_cover(&standard);
+    int number = open_env(table);
+    hf_standard_fds_uncover(&standard);
+    return number;
+}
+
+static int resize(struct hf_table *table, uint64_t map_bytes)
+{
+    int number = hf_table_env_resize(&table->env, map_bytes);
     if (number == 0) {
         table->map_bytes = map_bytes;
+    } else {
+        table->file.fd = -1;
     }
     return number;
+}
+
+/* Map the size in the gate's page: another process has grown the file, the page
+ * is damaged, or nothing is mapped, after a failure. The file may be gone since
+ * the last look, and LMDB would make it. */
+static int follow(struct hf_table *table)
+{
+    const struct hf_gate *gate = table->gate;
+    uint64_t map_bytes = gate->page->map_bytes;
+    struct stat about;
+    if (!hf_folder_find_file(gate->folder, gate->data_path, &table->file,
+                             &about)) {
+        return ENOENT;
+    }
+    if (map_bytes < table->map_bytes || map_bytes > HF_TABLE_BYTES_MAX ||
+        map_bytes % MAP_UNIT_BYTES != 0 || about.st_size < (off_t)map_bytes) {
+        return MDB_CORRUPTED;
+    }
+    return table->env == NULL ? reopen(table) : resize(table, map_bytes);
 }
 
 /* Make the transaction's meta page count no more: that of the one before does,
@@ -410,23 +453,19 @@ static int undo_commit(struct hf_table *table)
 
 int hf_table_begin(struct hf_table *table)
 {
+    const struct hf_gate_page *page = table->gate->page;
     HF_ASSERT(table->mdb_txn == NULL);
-    if (table->gate->page->table_committing != 0) {
-        int number = undo_commit(table);
-        if (number != 0) {
-            return number;
-        }
+    int number = table->env == NULL ? follow(table) : 0;
+    if (number == 0 && page->table_committing != 0) {
+        number = undo_commit(table);
     }
-    uint64_t map_bytes = table->gate->page->map_bytes;
-    if (map_bytes != table->map_bytes) {
-        int number = follow(table, map_bytes);
-        if (number != 0) {
-            return number;
-        }
+    if (number == 0 && page->map_bytes != table->map_bytes) {
+        number = follow(table);
     }
-    int number = mdb_txn_begin(table->env, NULL, 0, &table->mdb_txn);
-    if (number == 0 &&
-        mdb_txn_id(table->mdb_txn) <= last_txn(table->gate->page)) {
+    if (number == 0) {
+        number = mdb_txn_begin(table->env, NULL, 0, &table->mdb_txn);
+    }
+    if (number == 0 && mdb_txn_id(table->mdb_txn) <= last_txn(page)) {
         hf_table_abort(table);
         return OLDER;
     }
@@ -465,24 +504,19 @@ int hf_table_grow(struct hf_table *table)
 {
     uint64_t old_bytes = table->map_bytes;
     uint64_t new_bytes = old_bytes * 2;
-    int fd;
-    HF_ASSERT(table->mdb_txn == NULL);
+    HF_ASSERT(table->env != NULL && table->mdb_txn == NULL);
     if (new_bytes > HF_TABLE_BYTES_MAX) {
         return EOVERFLOW;
     }
-    int number = mdb_env_get_fd(table->env, &fd);
-    if (number == 0) {
-        struct hf_signal_hold hold;
-        hf_signal_hold_growth(&hold);
-        number = posix_fallocate(fd, (off_t)old_bytes,
+    struct hf_signal_hold hold;
+    hf_signal_hold_growth(&hold);
+    int number = posix_fallocate(table->file.fd, (off_t)old_bytes,
                                  (off_t)(new_bytes - old_bytes));
-        hf_signal_hold_end(&hold);
+    hf_signal_hold_end(&hold);
+    if (number == 0) {
+        number = resize(table, new_bytes);
     }
     if (number == 0) {
-        number = mdb_env_set_mapsize(table->env, new_bytes);
-    }
-    if (number == 0) {
-        table->map_bytes = new_bytes;
         table->gate->page->map_bytes = new_bytes;
     }
     return number;
@@ -522,6 +556,10 @@ enum hf_status hf_table_text(const struct hf_table *table, int number,
     if (number == ENOMEM) {
         snprintf(text, size, "out of memory");
         return HF_NO_MEMORY;
+    }
+    if (number > 0) {
+        snprintf(text, size, "cannot use locks.mdb: %s", hf_errno_text(number));
+        return HF_UNAVAILABLE;
     }
     snprintf(text, size,
              "locks.mdb is damaged (LMDB: %s): " HF_FOLDER_REMOVE_LOCKS,

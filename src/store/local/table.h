@@ -27,10 +27,10 @@
 #define HF_TABLE_BYTES_MAX (UINT64_C(4) << 30)
 
 struct hf_table {
-    MDB_env *env;
+    MDB_env *env;     /* NULL: closed by a failure; the next begin opens it */
     MDB_txn *mdb_txn; /* NULL: no transaction is open */
     MDB_dbi names;
-    uint64_t map_bytes;         /* that this process has mapped */
+    uint64_t map_bytes;         /* that this process has mapped last */
     struct hf_folder_file file; /* that is mapped */
     struct hf_gate *gate;
 };
@@ -46,6 +46,11 @@ void hf_table_close(struct hf_table *table);
 int hf_table_env_open(const char *path, unsigned flags, mode_t mode,
                       uint64_t map_bytes, MDB_env **out);
 
+/** Map another size; @p map_bytes 0: the size that the file says. No
+ * transaction may be under way. @return 0; or an error: the environment is
+ * closed, and *env is NULL. */
+int hf_table_env_resize(MDB_env **env, uint64_t map_bytes);
+
 /* Make the file empty; a hf_gate_renew_fn. */
 enum hf_status hf_table_renew(const struct hf_folder *folder,
                               const char *data_path, uint64_t *map_bytes,
@@ -57,7 +62,7 @@ bool hf_table_is_intact(const struct hf_table *table);
 
 /** Begin a transaction that writes, in the gate; first undo the commit of a
  * process that was killed in it, and follow a file that another process has
- * made longer. @return 0, or an error: none has begun. */
+ * made longer, or that was closed. @return 0, or an error: none has begun. */
 int hf_table_begin(struct hf_table *table);
 
 /** End the transaction: it is there for all processes at once. @return 0, or an
@@ -67,8 +72,8 @@ int hf_table_commit(struct hf_table *table);
 /* End the transaction, if there is one: nothing has changed. */
 void hf_table_abort(struct hf_table *table);
 
-/** Double the file, in the gate and without a transaction. @return 0;
- * EOVERFLOW: it is as long as it may be; or an error. */
+/** Double the file, in the gate and without a transaction, after one that found
+ * it full. @return 0; EOVERFLOW: it is as long as it may be; or an error. */
 int hf_table_grow(struct hf_table *table);
 
 /* Bytes of the whole text that follows a record whose key is cut: the URL's

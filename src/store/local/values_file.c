@@ -383,7 +383,7 @@ int hf_values_begin(struct hf_values *values, unsigned flags, MDB_txn **out)
 {
     int number = mdb_txn_begin(values->env, NULL, flags, out);
     if (number == MDB_MAP_RESIZED) { /* another process has grown the file */
-        number = mdb_env_set_mapsize(values->env, 0);
+        number = hf_table_env_resize(&values->env, 0);
         if (number == 0) {
             number = mdb_txn_begin(values->env, NULL, flags, out);
         }
@@ -437,5 +437,5 @@ int hf_values_grow(struct hf_values *values)
     mdb_env_info(values->env, &info);
     uint64_t bytes = 2 * (uint64_t)info.me_mapsize;
     return bytes > BYTES_MAX ? MDB_MAP_FULL
-                             : mdb_env_set_mapsize(values->env, bytes);
+                             : hf_table_env_resize(&values->env, bytes);
 }

@@ -36,7 +36,8 @@ enum hf_status hf_values_open(struct hf_values *values, struct hf_gate *gate,
 /* Unmap the file, if it is open. No transaction may be under way. */
 void hf_values_close(struct hf_values *values);
 
-/** @param flags  MDB_RDONLY, or 0. */
+/** @param flags  MDB_RDONLY, or 0. @return 0, or an error: none has begun, and
+ * the file may be closed. */
 int hf_values_begin(struct hf_values *values, unsigned flags, MDB_txn **out);
 
 /** Write to the disk and sync it. On failure nothing was written, or
@@ -47,7 +48,8 @@ int hf_values_commit(struct hf_values *values, MDB_txn *txn, bool *is_unknown);
  * without, in pages that are free. */
 int hf_values_make_room(struct hf_values *values, size_t len);
 
-/* Double the map. */
+/** Double the map. @return 0; MDB_MAP_FULL: it has its greatest size; or an
+ * error: the file is closed. */
 int hf_values_grow(struct hf_values *values);
 
 /* The status and the text for an error number. */
