@@ -6,10 +6,11 @@
  *
  * If a waiter's process has ended, its socket is gone, and sending fails at
  * once: a dead waiter costs a microsecond. One without a socket (it was killed
- * before it had one, or has no descriptor left) is looked for in /proc. A
- * process that is alive but does not read keeps its claim until the claim
- * expires, since it may still read the message. A releaser that is killed
- * before it sends leaves a claim, too.
+ * before it had one, or has no descriptor left) is looked for in /proc, and so
+ * is one that may be in another network namespace. A process that is alive but
+ * does not read keeps its claim until the claim expires, since it may still
+ * read the message. A releaser that is killed before it sends leaves a claim,
+ * too.
  *
  * Cost: one sendto() for up to 128 consecutive grants to one process. The
  * grants that found no receiver are taken back in one transaction, and those

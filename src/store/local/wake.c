@@ -5,7 +5,9 @@
  * to make files in it, the folder's path may be longer than sun_path, and a
  * killed process leaves no file. But the name is visible only in its network
  * namespace. A releaser in another one cannot send, and the waiter's next
- * heartbeat finds the grant.
+ * heartbeat finds the grant. If one of the two could not read its namespace
+ * (after chroot(), without /proc), the releaser sends all the same, but a
+ * missing socket does not show that the waiter's process has ended.
  *
  * Any process may send to an abstract name. A socket filter drops messages that
  * do not begin with the socket's secret, so other users cannot fill the receive
@@ -51,26 +53,23 @@ struct message {
 #define MESSAGE_LEN(n_notes)                                                   \
     (offsetof(struct message, notes) + (n_notes) * sizeof(struct hf_wake_note))
 
-/* 0: unknown. Processes with 0 count as in one namespace. */
+/* 0: unknown, without /proc. */
 static uint64_t read_space(void)
 {
     struct stat about;
     return hf_namespace_stat("net", &about) == 0 ? about.st_ino : 0;
 }
 
-/* The namespace is read again when the socket is made. After chroot() that may
- * fail. */
 void hf_wake_init(struct hf_wake *wake, hf_watch_fn *ready)
 {
-    *wake = (struct hf_wake){.watch = {.fd = -1, .ready = ready},
-                             .space = read_space()};
+    *wake = (struct hf_wake){.watch = {.fd = -1, .ready = ready}};
 }
 
+/* A socket stays in the namespace in which it was made. */
 static bool make_socket(struct hf_wake *wake)
 {
     if (wake->watch.fd < 0) {
-        uint64_t space = read_space();
-        wake->space = space != 0 ? space : wake->space;
+        wake->space = read_space();
         wake->watch.fd = hf_standard_fds_avoid(
             socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     }
@@ -141,7 +140,11 @@ hf_wake_send(struct hf_wake *wake, const struct hf_wake_address *to,
     struct sockaddr_un name;
     struct message message;
     HF_ASSERT(n_notes > 0 && n_notes <= HF_WAKE_NOTES_MAX);
-    if (to->id == 0 || !make_socket(wake) || to->space != wake->space) {
+    if (to->id == 0 || !make_socket(wake)) {
+        return HF_WAKE_UNSURE;
+    }
+    bool is_known = to->space != 0 && wake->space != 0;
+    if (is_known && to->space != wake->space) {
         return HF_WAKE_UNSURE;
     }
     message.secret = to->secret;
@@ -160,7 +163,7 @@ hf_wake_send(struct hf_wake *wake, const struct hf_wake_address *to,
     if (sent >= 0) {
         return HF_WAKE_SENT;
     }
-    return errno == ECONNREFUSED ? HF_WAKE_NOBODY : HF_WAKE_UNSURE;
+    return errno == ECONNREFUSED && is_known ? HF_WAKE_NOBODY : HF_WAKE_UNSURE;
 }
 
 int hf_wake_read(struct hf_wake *wake,

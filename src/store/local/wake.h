@@ -18,7 +18,7 @@
 struct hf_wake_address {
     uint64_t id;     /* in the socket's name; 0: there is no socket */
     uint64_t secret; /* each message to the socket begins with it */
-    uint64_t space;  /* inode of its network namespace */
+    uint64_t space;  /* inode of its network namespace; 0: unknown */
 };
 
 /* One grant in a message. */
@@ -33,14 +33,14 @@ struct hf_wake_note {
 
 enum hf_wake_result {
     HF_WAKE_SENT,
-    HF_WAKE_NOBODY, /* no socket has that name: the process has ended */
+    HF_WAKE_NOBODY, /* no socket of its namespace has that name: it has ended */
     HF_WAKE_UNSURE  /* not sent, and the process may be alive */
 };
 
 struct hf_wake {
     struct hf_watch watch; /* fd -1: no socket yet */
     struct hf_wake_address address;
-    uint64_t space; /* inode of our network namespace; 0: unknown */
+    uint64_t space; /* inode of the socket's network namespace; 0: unknown */
 };
 
 /** Without a socket, which is made when it is first needed. @param ready  of
