@@ -14,6 +14,7 @@
 #include "client/callback.h"
 
 #include "client/fork.h"
+#include "client/mutex.h"
 #include "client/timer.h"
 
 #include "base/assert.h"
@@ -48,7 +49,7 @@ void hf_client_take_in(struct hf_client *client, struct hf_caller *self)
     } else {
         pthread_mutex_lock(&client->mutex);
     }
-    client->cancel_state = self->cancel_state;
+    hf_client_note_resumed(client, self->cancel_state);
     struct hf_caller **at = &client->callers;
     while (*at != self) {
         HF_ASSERT(*at != NULL); /* hf_client_let_out() appended it */

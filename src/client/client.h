@@ -120,6 +120,8 @@ struct hf_client {
     struct hf_waiter *waiters;
     struct hf_watch poke; /* an eventfd: wakes the thread that polls */
     atomic_uint interrupts;
+    unsigned interrupts_before; /* the call of the thread that has the mutex:
+                                   mutex.h */
 
     /* timer.c, thread.c */
     struct hf_alarm alarm;

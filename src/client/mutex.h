@@ -6,7 +6,12 @@
  * nothing would be renewed any more. So a thread cannot be cancelled from the
  * begin of a call to its end, callbacks included: it ends at its next
  * cancellation point after the call. The state that it had before is kept
- * beside the mutex, or on the stack while the mutex is released in the call. */
+ * beside the mutex, or on the stack while the mutex is released in the call.
+ *
+ * hf_client_interrupt() ends a call that waits for the mutex, too: the counter
+ * of interrupts is read before, and kept beside the mutex for the operation
+ * that the call begins. One that begins after the call has released the mutex
+ * is ended by later interrupts only. */
 #ifndef HF_CLIENT_MUTEX_H
 #define HF_CLIENT_MUTEX_H
 
@@ -31,8 +36,10 @@ static inline void hf_cancel_state_restore(int before)
 static inline void hf_client_lock(struct hf_client *client)
 {
     int before = hf_cancel_state_hold();
+    unsigned interrupts = atomic_load(&client->interrupts);
     pthread_mutex_lock(&client->mutex);
     client->cancel_state = before;
+    client->interrupts_before = interrupts;
 }
 
 /* The end of a public call: the thread may be cancelled again, as before it. */
@@ -41,6 +48,13 @@ static inline void hf_client_unlock(struct hf_client *client)
     int before = client->cancel_state;
     pthread_mutex_unlock(&client->mutex);
     hf_cancel_state_restore(before);
+}
+
+/* The mutex was taken again within a call. @p before: as it was released. */
+static inline void hf_client_note_resumed(struct hf_client *client, int before)
+{
+    client->cancel_state = before;
+    client->interrupts_before = atomic_load(&client->interrupts);
 }
 
 /** Release the mutex within a call, and take it again. @return what
@@ -57,7 +71,7 @@ static inline int hf_client_pause_lock(struct hf_client *client)
 static inline void hf_client_resume_lock(struct hf_client *client, int before)
 {
     pthread_mutex_lock(&client->mutex);
-    client->cancel_state = before;
+    hf_client_note_resumed(client, before);
 }
 
 #endif

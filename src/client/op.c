@@ -55,7 +55,7 @@ void hf_op_init(struct hf_op *op, struct hf_client *client,
     op->client = client;
     op->status = HF_INTERNAL;
     op->is_cleanup = kind == HF_OP_RELEASE || kind == HF_OP_RELEASE_FOREIGN;
-    op->interrupts = atomic_load(&client->interrupts);
+    op->interrupts = client->interrupts_before;
     op->rival.is_known = false;
     op->error.status = HF_OK;
     op->error.node = -1;

@@ -138,7 +138,7 @@ struct hf_op {
     unsigned n_children;    /* that are not done; the last one ends it */
     enum hf_status worst;   /* RELEASE, EXTEND: of the outcomes so far */
     pthread_cond_t *waiter; /* of the thread that waits for it; or NULL */
-    unsigned interrupts;    /* client->interrupts when it began */
+    unsigned interrupts;    /* client->interrupts_before when it began */
     bool is_cleanup;        /* no cancel token ends it */
 
     struct hf_order order;

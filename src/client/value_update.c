@@ -118,7 +118,7 @@ enum hf_status hf_value_update(struct hf_client *client, const void *name,
     if (status != HF_OK) {
         return status;
     }
-    update.interrupts = atomic_load(&client->interrupts);
+    update.interrupts = client->interrupts_before;
     update.most = client->store->ops->retry_base;
     update.until = wait_ms == HF_WAIT_FOREVER
                        ? HF_NEVER

@@ -107,7 +107,7 @@ static void follow(struct hf_client *client, struct hf_waiter *self)
     }
     int paused = client->cancel_state; /* other threads have the mutex now */
     pthread_cond_wait(&self->cond, &client->mutex);
-    client->cancel_state = paused;
+    hf_client_note_resumed(client, paused);
     hf_client_tick(client);
     hf_client_settle(client);
 }
@@ -149,6 +149,8 @@ static bool wait(struct hf_client *client, struct hf_op *op)
     }
     delist(client, &self);
     op->waiter = NULL;
+    /* The interrupt that ended it does not end what undoes it. */
+    client->interrupts_before = atomic_load(&client->interrupts);
     hand_over(client);
     pthread_cond_destroy(&self.cond);
     return op->is_done;
