@@ -20,12 +20,12 @@ int main(int argc, char **argv)
         return 64;
     }
     memcpy(folder.path, argv[1], strlen(argv[1]) + 1);
+    gate.pid_space = hf_pid_space(&view);
     if (hf_gate_open(&gate, &folder, hf_span_ms(1000), 0, hf_table_renew,
                      &error) != HF_OK) {
         fprintf(stderr, "gate: %s\n", error.text);
         return 1;
     }
-    gate.pid_space = hf_pid_space(&view);
     if (hf_gate_enter(&gate, text, sizeof(text)) != HF_OK) {
         fprintf(stderr, "gate: %s\n", text);
         return 1;

@@ -49,11 +49,11 @@ static pid_t occupy(void)
         char text[600];
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         snprintf(place.path, sizeof(place.path), "%s", folder);
+        gate.pid_space = hf_pid_space(&view);
         if (hf_gate_open(&gate, &place, hf_span_ms(1000), 0, hf_table_renew,
                          &error) != HF_OK) {
             _exit(1);
         }
-        gate.pid_space = hf_pid_space(&view);
         if (hf_gate_enter(&gate, text, sizeof(text)) != HF_OK ||
             write(line[1], &byte, 1) != 1) {
             _exit(1);

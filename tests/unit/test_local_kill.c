@@ -166,6 +166,21 @@ static void killed_at_any_instruction(void **state)
     }
 }
 
+/* The same where processes of several pid namespaces use the folder: a lock on
+ * a file replaces the mutex. */
+static void killed_in_a_mixed_folder(void **state)
+{
+    const struct fixture *f = *state;
+    const uint32_t yes = 1;
+    const off_t at = offsetof(struct hf_gate_page, locks_door.is_mixed);
+    char path[100];
+    snprintf(path, sizeof(path), "%s/locks.gate", f->folder);
+    int fd = open(path, O_WRONLY);
+    assert_int_equal(pwrite(fd, &yes, sizeof(yes), at), sizeof(yes));
+    close(fd);
+    killed_at_any_instruction(state);
+}
+
 /* A child that enters the gate, reports it, and stops. `far`: 1: its pid
  * namespace seems to be another. */
 static pid_t occupy(const struct fixture *f, uint64_t far)
@@ -181,12 +196,12 @@ static pid_t occupy(const struct fixture *f, uint64_t far)
         struct hf_proc_view view = {.is_ready = false};
         struct hf_error error;
         char text[600];
+        gate.pid_space = hf_pid_space(&view) + far;
         if (hf_folder_open(f->folder, &folder, &error) != HF_OK ||
             hf_gate_open(&gate, &folder, hf_span_ms(1000), 0, hf_table_renew,
                          &error) != HF_OK) {
             _exit(1);
         }
-        gate.pid_space = hf_pid_space(&view) + far;
         if (hf_gate_enter(&gate, text, sizeof(text)) != HF_OK ||
             write(line[1], &byte, 1) != 1) {
             _exit(1);
@@ -364,6 +379,7 @@ int main(void)
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(killed_at_any_instruction),
+        IN_FOLDER(killed_in_a_mixed_folder),
         IN_FOLDER(stopped_inside),
         IN_FOLDER(waits_once),
         IN_FOLDER(killed_inside),

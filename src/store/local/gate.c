@@ -17,7 +17,22 @@
  * that members of a shared folder can make. LMDB's offsets in the other file
  * have the same power, so a gate without pointers would not reduce the trust
  * that is needed; and fcntl locks cost two system calls a transaction, which
- * makes it three times as long.
+ * makes it three times as long. They are taken only where they are needed:
+ *
+ * Several pid namespaces. The word of a robust mutex is its owner's thread id,
+ * as counted in the owner's pid namespace. If a waiter dies, the kernel
+ * compares that word with the waiter's id, as counted in the waiter's
+ * namespace. If both are process 2 of their containers, it takes the mutex from
+ * a live owner. So a mutex is for one namespace, whose ids are unique: that of
+ * the process that made the page. The first process of another one marks the
+ * page as mixed, inside the mutex. From then on all processes lock a byte of
+ * this file instead (F_OFD_SETLK): no pid is in that lock, and it ends with the
+ * descriptor. It is polled, since no call waits for it with a timeout. One
+ * moment remains, that of the mark: a process of the second namespace may be
+ * killed within a trylock, or a waiter of the first one while the second has
+ * the mutex, and have the owner's id.
+ * A forked child has a copy of the descriptor. If it does not exec, and its
+ * parent is killed inside, the byte stays locked until the child ends, too.
  *
  * Stop signals are not blocked inside. That would take two system calls around
  * each transaction of some hundred nanoseconds, and could not block SIGSTOP, a
@@ -32,8 +47,8 @@
  * whatever the clock says.
  *
  * Cost: a transaction locks and unlocks the mutex, without a system call while
- * no other process is inside. Opening: open, flock, fstat, mmap, and reads of
- * the boot id and of the clock's offset. */
+ * no other process is inside; in a mixed folder it makes two. Opening: open,
+ * flock, fstat, mmap, and reads of the boot id and of the clock's offset. */
 #include "store/local/gate.h"
 
 #include "base/assert.h"
@@ -56,7 +71,8 @@ static const char magic[HF_GATE_MAGIC_SIZE] = {'h', 'f', 'g',  'a',
                                                't', 'e', '\r', '\n'};
 
 /* Version of the page and of the records; others are refused. 1 had no queues,
- * 2 no checksums, 3 an inode in place of the clock's offset. */
+ * 2 no checksums, 3 an inode in place of the clock's offset, and no mark of
+ * mixed pid namespaces. */
 #define VERSION 4
 
 /* The unit that mmap() maps: one page on every machine with pages of 4 KiB,
@@ -258,6 +274,9 @@ static enum hf_status renew(struct hf_gate *gate, const char *boot,
     page->queue_last = 0;
     page->ticket_last = 0;
     page->holder_pid = 0;
+    page->pid_space = gate->pid_space;
+    page->locks_door = (struct hf_gate_door){0};
+    page->values_door = (struct hf_gate_door){0};
     memset(page->values.boot, 0, sizeof(page->values.boot));
     __atomic_store_n(&page->is_ready, 1, __ATOMIC_RELEASE);
     return HF_OK;
@@ -449,7 +468,8 @@ enum hf_status hf_gate_open(struct hf_gate *gate,
     gate->folder = folder;
     gate->since = hf_clock_now();
     gate->pid = getpid();
-    gate->pid_space = 0;
+    gate->inside = HF_GATE_OUTSIDE;
+    gate->values_inside = HF_GATE_OUTSIDE;
     gate->has_values = false;
     gate->patience = patience;
     gate->fence_base = fence_base;

@@ -8,7 +8,9 @@
  *     hf_gate_close(…)
  *
  * A second mutex is for the values' file: a write to disk, which takes
- * milliseconds, must not delay other processes' locks. */
+ * milliseconds, must not delay other processes' locks. If processes of several
+ * pid namespaces share the folder, locks on two bytes of the file replace the
+ * mutexes (gate.c). */
 #ifndef HF_STORE_LOCAL_GATE_H
 #define HF_STORE_LOCAL_GATE_H
 
@@ -38,6 +40,13 @@ struct hf_gate_values {
     uint32_t sweep_len;
     unsigned char sweep_key[HF_GATE_KEY_MAX + 1];
     _Alignas(64) pthread_mutex_t mutex;
+};
+
+/* Of either mutex. */
+struct hf_gate_door {
+    uint32_t is_mixed;    /* the lock of a byte replaces the mutex. Set inside
+                             it, and until the boot ends */
+    uint32_t is_occupied; /* a process is inside, or has died inside */
 };
 
 /* Bytes by which a page is recognized. */
@@ -81,6 +90,16 @@ struct hf_gate_page {
     uint64_t table_txn;
     char table_boot[HF_GATE_BOOT_MAX];
     uint64_t table_committing; /* of a transaction whose commit has begun; 0 */
+    /* Since version 4. */
+    uint64_t pid_space; /* whose processes use the mutexes; 0: not known */
+    struct hf_gate_door locks_door, values_door;
+};
+
+/* How a client is inside. */
+enum hf_gate_way {
+    HF_GATE_OUTSIDE,
+    HF_GATE_BY_MUTEX,
+    HF_GATE_BY_FILE /* a lock on a byte of the gate's file */
 };
 
 struct hf_gate {
@@ -91,13 +110,14 @@ struct hf_gate {
     struct hf_instant since;        /* hf_gate_open() */
     int fd;
     int64_t pid;
-    uint64_t pid_space;
+    uint64_t pid_space; /* ours; set before hf_gate_open(). 0: not known */
     struct hf_span clock_offset;
     struct hf_span patience; /* node_timeout */
     uint64_t fence_base;     /* the client's; a page of another is refused */
     /* The count of entries, plus 1, at which this client last waited in vain
      * for the mutex; 0: it has not. enter.c */
     uint64_t stuck_at, values_stuck_at;
+    enum hf_gate_way inside, values_inside;
     bool has_values; /* the mutex for values is known to be made */
     char gate_path[HF_FOLDER_MAX + 16];
     char data_path[HF_FOLDER_MAX + 16];
@@ -125,7 +145,8 @@ void hf_gate_close(struct hf_gate *gate);
 enum hf_status hf_gate_mutex_init(pthread_mutex_t *mutex,
                                   struct hf_error *error);
 
-/** Lock the mutex. enter.c
+/** Lock the mutex, or the byte that replaces it. One thread at a time: the
+ * client's mutex sees to that. enter.c
  * @return HF_OK; HF_UNAVAILABLE: the process inside is stopped (reported after
  *         node_timeout), or the machine is overloaded (after ten times that;
  *         both at once if this client has waited for that process before);
@@ -133,16 +154,16 @@ enum hf_status hf_gate_mutex_init(pthread_mutex_t *mutex,
  *         without the folder, and the mutex is not locked. */
 enum hf_status hf_gate_enter(struct hf_gate *gate, char *text, size_t size);
 
-/* Unlock the mutex, in the thread that has entered. Before any wait, and before
- * pushes are sent. */
+/* Unlock it, in the thread that has entered. Before any wait, and before pushes
+ * are sent. */
 void hf_gate_leave(struct hf_gate *gate);
 
-/** The same with the mutex of the values' file, and at least 0.2 s in place of
- * node_timeout. The locks' mutex is not locked. */
+/** The same for the values' file, and at least 0.2 s in place of node_timeout.
+ * The locks' mutex is not locked. */
 enum hf_status hf_gate_enter_values(struct hf_gate *gate, char *text,
                                     size_t size);
 
-/* Unlock the mutex of the values' file, in the thread that has entered. */
+/* Leave the values' file, in the thread that has entered. */
 void hf_gate_leave_values(struct hf_gate *gate);
 
 /* The mapped file still has one link and its length: it was not removed, and

@@ -84,12 +84,12 @@ static enum hf_status open_files(struct hf_local *local, const char *wanted,
         return status;
     }
     local->gate.env = &local->env;
+    local->gate.pid_space = hf_pid_space(&local->view);
     status = hf_gate_open(&local->gate, &local->folder, local->patience,
                           local->fence_base, hf_table_renew, error);
     if (status != HF_OK) {
         return status;
     }
-    local->gate.pid_space = hf_pid_space(&local->view);
     status = open_table(local, error);
     if (status != HF_OK) {
         hf_gate_close(&local->gate);
