@@ -180,8 +180,8 @@ static bool try_open(struct sim_process *process)
     return status == HF_OK;
 }
 
-/* Another process, or a full disk, may prevent the embedded store from opening:
- * retry, as a user would. */
+/* Another process, a full disk, or a lease of before a boot may prevent the
+ * embedded store from opening: retry, as a user would. */
 void sim_process_open(struct sim_process *process)
 {
     while (process->client == NULL && !process->world->is_ending &&

@@ -217,6 +217,34 @@ is "$code" 78 "a foreign file: 78"
 one_line "foreign"
 like "$err" 'then remove it' "gives the remedy"
 
+# ---- A container's own boot id ---------------------------------------------
+
+boot_id=/proc/sys/kernel/random/boot_id
+echo 00000000-1111-4000-8000-000000000000 >"$W/boot"
+
+# As systemd-nspawn does it.
+hide_boot_id() { # COMMAND...
+    unshare -m bash -c 'mount --bind "$0" "$1" && exec "${@:2}"' \
+        "$W/boot" $boot_id "$@"
+}
+
+if hide_boot_id true 2>/dev/null; then
+    held=$(holdfast acquire -u "local://$W/apart?max_ttl=10m" -t 10m x)
+    capture hide_boot_id holdfast run -u "local://$W/apart" -n x -- true
+    is "$code" 69 "another boot id does not end a lease without a process"
+    one_line "another boot id"
+    like "$err" 'another boot id, and its last lease may live for [1-6][0-9]* s' \
+        "and how long it may live"
+    capture holdfast release -u "local://$W/apart" --owner "${held%% *}" x
+    is "$code" 0 "it is still held"
+    capture hide_boot_id holdfast doctor -u "local://$W/hidden"
+    like "$out$err" "this container hides the machine's boot id" "doctor warns"
+    capture holdfast doctor -u "local://$W/hidden"
+    unlike "$out$err" "hides the machine's boot id" "and does not elsewhere"
+else
+    skip "another boot id" "no mount namespaces here"
+fi
+
 # ---- Process namespaces ----------------------------------------------------
 
 # Holds $1 in a new pid namespace until it is killed; its keeper with it.

@@ -87,39 +87,14 @@ static void cannot_open(struct fixture *f, enum hf_status status,
     }
 }
 
+/* With leases that are over: test_local_boot.c has others. */
 static void other_boot(const struct fixture *f)
 {
+    const struct hf_instant begin = {0};
     overwrite(f->gate, offsetof(struct hf_gate_page, boot), "00000000-1111",
               13);
-}
-
-static void after_a_boot(void **state)
-{
-    struct fixture *f = *state;
-    uint64_t c = hold(f);
-    struct stat before, after;
-    assert_int_equal(stat(f->data, &before), 0);
-    other_boot(f);
-    driver_start(&f->d, f->folder);
-    assert_int_equal(inspect(&f->d, "job")->holder_kind, HF_HOLDER_NONE);
-    assert_int_equal(ask(f, "job", B), HF_VERDICT_OK);
-    assert_true(f->d.answer.counter > c);
-    assert_int_equal(stat(f->data, &after), 0);
-    assert_int_equal(before.st_ino, after.st_ino); /* not replaced */
-}
-
-/* The clock was years ahead before the boot: fences still increase. */
-static void after_a_boot_with_the_clock_back(void **state)
-{
-    struct fixture *f = *state;
-    hold(f);
-    uint64_t greatest = (uint64_t)hf_clock_wall_s() * 2000000;
-    overwrite(f->gate, offsetof(struct hf_gate_page, granted_max), &greatest,
-              sizeof(greatest));
-    other_boot(f);
-    driver_start(&f->d, f->folder);
-    assert_int_equal(ask(f, "job", B), HF_VERDICT_OK);
-    assert_true(f->d.answer.counter > greatest);
+    overwrite(f->gate, offsetof(struct hf_gate_page, leases_until), &begin,
+              sizeof(begin));
 }
 
 static void another_boot_while_in_use(void **state)
@@ -568,8 +543,6 @@ int main(void)
 {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(after_a_boot),
-        IN_FOLDER(after_a_boot_with_the_clock_back),
         IN_FOLDER(another_boot_while_in_use),
         IN_FOLDER(half_set_up),
         IN_FOLDER(foreign_gate),

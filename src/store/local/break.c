@@ -9,15 +9,6 @@
 
 #include <string.h>
 
-/* A name that was released and is only kept taken has no holder. */
-static bool has_holder(const struct hf_txn *txn)
-{
-    const struct hf_record *record = &txn->record;
-    return hf_txn_is_taken(txn) &&
-           (record->owner_len <= HF_ENDED_MARK_LEN ||
-            memcmp(record->owner, HF_ENDED_MARK, HF_ENDED_MARK_LEN) != 0);
-}
-
 /* No move of txn.h, since the counter still belongs to the holder: a breaker
  * gets no fence. The name still becomes free when the holder's lease or
  * processes end. */
@@ -89,7 +80,8 @@ void hf_txn_break(struct hf_txn *txn)
     if (ask->back_len > 0 && is_mine && !record->has_last) {
         rename_owner(txn, ask->back, ask->back_len);
         note_return(record);
-    } else if (ask->back_len == 0 && !is_mine && has_holder(txn) &&
+    } else if (ask->back_len == 0 && !is_mine &&
+               hf_record_has_holder(record, txn->now->instant) &&
                !ask->frees_now) {
         keep_taken(txn, next);
     } else if (ask->back_len == 0 && !is_mine) {

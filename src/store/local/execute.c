@@ -109,6 +109,17 @@ static void note_counter(struct hf_gate_page *page, uint64_t counter)
     }
 }
 
+/* Before the commit, too: hf_gate_open() must not void a lease whose process
+ * has ended. */
+static void note_lease(struct hf_gate_page *page,
+                       const struct hf_record *record, struct hf_instant now)
+{
+    page->leases_seen = now;
+    if (hf_record_has_holder(record, now)) {
+        page->leases_until = hf_instant_max(page->leases_until, record->until);
+    }
+}
+
 /** The clock is read inside: a sample from before the wait for the gate would
  * be behind that of a later grant. @return 0 or an error number of the table.
  */
@@ -140,6 +151,7 @@ static int attempt(struct hf_transaction *t, hf_transaction_fn *act, void *user,
         return 0;
     }
     note_counter(t->local->gate.page, txn->record.counter);
+    note_lease(t->local->gate.page, &txn->record, now->instant);
     number = hf_table_put(table, &t->key, &txn->record);
     return number == 0 ? hf_table_commit(table) : number;
 }

@@ -46,6 +46,16 @@
  * locks. Fences after the boot are above all earlier ones (floor_least),
  * whatever the clock says.
  *
+ * Containers that hide the boot id (systemd-nspawn and LXC mount a random one).
+ * Of the contents of another id it is not known whether they are of another
+ * boot, and the flock shows only processes: a lease may live without one. After
+ * a boot the clock of leases begins at 0. So if it is before the last write
+ * (leases_seen), there was a boot; and at the end of the last lease
+ * (leases_until) nothing is left that another grant could harm. In between, the
+ * contents are kept, and opening fails. So a boot may have to wait for one
+ * lease, if the machine ran for a shorter time before it. Marks of --once and
+ * reservations are not protected: they may last for days.
+ *
  * Cost: a transaction locks and unlocks the mutex, without a system call while
  * no other process is inside; in a mixed folder it makes two. Opening: open,
  * flock, fstat, mmap, and reads of the boot id and of the clock's offset. */
@@ -91,11 +101,9 @@ _Static_assert(sizeof(struct hf_gate_page) <= PAGE_BYTES, "it is one page");
 
 /* ---- This boot --------------------------------------------------------- */
 
-#define BOOT_FILE "/proc/sys/kernel/random/boot_id"
-
 static bool read_boot(char boot[HF_GATE_BOOT_MAX])
 {
-    int fd = open(BOOT_FILE, O_RDONLY | O_CLOEXEC);
+    int fd = open(HF_GATE_BOOT_FILE, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         return false;
     }
@@ -233,6 +241,49 @@ static enum hf_status check_foreign(const struct hf_gate *gate,
     return HF_OK;
 }
 
+static bool is_of_other_boot(const struct hf_gate_page *page, const char *boot)
+{
+    return is_ours(page) &&
+           __atomic_load_n(&page->is_ready, __ATOMIC_ACQUIRE) &&
+           memcmp(page->boot, boot, HF_GATE_BOOT_MAX) != 0;
+}
+
+/* The clock of leases, and the page's newest write before it was read. */
+struct sample {
+    struct hf_instant seen, now;
+};
+
+static struct sample sample_clock(const struct hf_gate_page *page)
+{
+    struct sample sample = {.seen = page->leases_seen};
+    sample.now = hf_clock_now();
+    return sample;
+}
+
+/** Refuse to end a lease that may be of this boot.
+ * @param before  was taken before the exclusive flock: a process that stops
+ *                between that and is_ready would look like one that uses the
+ *                contents. A write since then shows that there was no boot. */
+static enum hf_status check_leases(const struct hf_gate *gate, const char *boot,
+                                   struct sample before, struct hf_error *error)
+{
+    const struct hf_gate_page *page = gate->page;
+    bool was_booted = page->leases_seen.ns == before.seen.ns &&
+                      hf_instant_before(before.now, before.seen);
+    if (!is_of_other_boot(page, boot) || was_booted ||
+        !hf_instant_before(before.now, page->leases_until)) {
+        return HF_OK;
+    }
+    int64_t left_ms =
+        hf_span_ms_ceil(hf_instant_until(before.now, page->leases_until));
+    return hf_fail(error, HF_UNAVAILABLE,
+                   "%s was written with another boot id, and its last lease "
+                   "may live for %" PRId64 " s more: after a boot, wait; a "
+                   "container that hides the machine's boot id needs a folder "
+                   "of its own",
+                   gate->gate_path, (left_ms + 999) / 1000);
+}
+
 /* Write empty contents. The caller has the exclusive flock: no process uses
  * them. */
 static enum hf_status renew(struct hf_gate *gate, const char *boot,
@@ -277,16 +328,11 @@ static enum hf_status renew(struct hf_gate *gate, const char *boot,
     page->pid_space = gate->pid_space;
     page->locks_door = (struct hf_gate_door){0};
     page->values_door = (struct hf_gate_door){0};
+    page->leases_seen = (struct hf_instant){0};
+    page->leases_until = (struct hf_instant){0};
     memset(page->values.boot, 0, sizeof(page->values.boot));
     __atomic_store_n(&page->is_ready, 1, __ATOMIC_RELEASE);
     return HF_OK;
-}
-
-static bool is_of_other_boot(const struct hf_gate_page *page, const char *boot)
-{
-    return is_ours(page) &&
-           __atomic_load_n(&page->is_ready, __ATOMIC_ACQUIRE) &&
-           memcmp(page->boot, boot, HF_GATE_BOOT_MAX) != 0;
 }
 
 static enum hf_status fail_in_use(const struct hf_gate *gate, const char *boot,
@@ -328,10 +374,14 @@ static int await_set_up(const struct hf_gate *gate, const char *boot)
 static enum hf_status set_up(struct hf_gate *gate, const char *boot,
                              hf_gate_renew_fn *make, struct hf_error *error)
 {
+    struct sample before = sample_clock(gate->page);
     flock(gate->fd, LOCK_UN);
     int number = await_set_up(gate, boot);
     if (number == 0 && !is_of_boot(gate->page, boot)) {
-        enum hf_status status = renew(gate, boot, make, error);
+        enum hf_status status = check_leases(gate, boot, before, error);
+        if (status == HF_OK) {
+            status = renew(gate, boot, make, error);
+        }
         if (status != HF_OK) {
             return status;
         }
@@ -380,7 +430,7 @@ static enum hf_status check_page(const struct hf_gate *gate,
 static enum hf_status fail_boot(int number, struct hf_error *error)
 {
     if (number == EMFILE || number == ENFILE) {
-        return hf_folder_fail(BOOT_FILE, number, "open", error);
+        return hf_folder_fail(HF_GATE_BOOT_FILE, number, "open", error);
     }
     if (number == EXDEV) {
         return hf_fail(error, HF_CONFIG,
@@ -390,15 +440,16 @@ static enum hf_status fail_boot(int number, struct hf_error *error)
                        "child");
     }
     return hf_fail(error, HF_CONFIG,
-                   "cannot read " BOOT_FILE " and the time namespace (%s): the "
+                   "cannot read " HF_GATE_BOOT_FILE
+                   " and the time namespace (%s): the "
                    "embedded store needs /proc",
                    hf_errno_text(number));
 }
 
-static enum hf_status open_locked(struct hf_gate *gate, hf_gate_renew_fn *make,
-                                  struct hf_error *error)
+static enum hf_status map_file(struct hf_gate *gate,
+                               char boot[HF_GATE_BOOT_MAX],
+                               struct hf_error *error)
 {
-    char boot[HF_GATE_BOOT_MAX];
     struct stat about;
     if (!read_boot(boot)) {
         return fail_boot(errno, error);
@@ -417,12 +468,7 @@ static enum hf_status open_locked(struct hf_gate *gate, hf_gate_renew_fn *make,
             "users of the folder, then remove it",
             gate->gate_path);
     }
-    enum hf_status status =
-        map_page(gate, about.st_size > 0 && about.st_blocks > 0, error);
-    if (status == HF_OK && !is_of_boot(gate->page, boot)) {
-        status = set_up(gate, boot, make, error);
-    }
-    return status == HF_OK ? check_page(gate, error) : status;
+    return map_page(gate, about.st_size > 0 && about.st_blocks > 0, error);
 }
 
 /* Check owner and mode before the page is read: other users could have written
@@ -437,14 +483,9 @@ static enum hf_status check_file(const struct hf_gate *gate,
                : hf_folder_fail(gate->gate_path, errno, "use", error);
 }
 
-static enum hf_status lock_and_open(struct hf_gate *gate,
-                                    hf_gate_renew_fn *make,
-                                    struct hf_error *error)
+static enum hf_status lock_shared(const struct hf_gate *gate,
+                                  struct hf_error *error)
 {
-    enum hf_status status = check_file(gate, error);
-    if (status != HF_OK) {
-        return status;
-    }
     int number = lock_file(gate, LOCK_SH);
     if (number == ECANCELED) {
         return fail_cancelled(error);
@@ -455,8 +496,29 @@ static enum hf_status lock_and_open(struct hf_gate *gate,
                        "(is it stopped?)",
                        gate->gate_path);
     }
-    return number == 0 ? open_locked(gate, make, error)
+    return number == 0 ? HF_OK
                        : hf_folder_fail(gate->gate_path, number, "lock", error);
+}
+
+/* The shared flock is for contents that are used: if they are of another boot,
+ * a process that only looks at them, and is stopped, does not keep others from
+ * emptying them. */
+static enum hf_status lock_and_open(struct hf_gate *gate,
+                                    hf_gate_renew_fn *make,
+                                    struct hf_error *error)
+{
+    char boot[HF_GATE_BOOT_MAX];
+    enum hf_status status = check_file(gate, error);
+    if (status == HF_OK) {
+        status = map_file(gate, boot, error);
+    }
+    if (status == HF_OK && is_of_boot(gate->page, boot)) {
+        status = lock_shared(gate, error);
+    }
+    if (status == HF_OK && !is_of_boot(gate->page, boot)) {
+        status = set_up(gate, boot, make, error);
+    }
+    return status == HF_OK ? check_page(gate, error) : status;
 }
 
 enum hf_status hf_gate_open(struct hf_gate *gate,

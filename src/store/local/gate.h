@@ -23,6 +23,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The id of this boot. A container may have a file of its own there. */
+#define HF_GATE_BOOT_FILE "/proc/sys/kernel/random/boot_id"
+
 /* Bytes: the longest key that LMDB stores. */
 #define HF_GATE_KEY_MAX 511
 
@@ -93,6 +96,9 @@ struct hf_gate_page {
     /* Since version 4. */
     uint64_t pid_space; /* whose processes use the mutexes; 0: not known */
     struct hf_gate_door locks_door, values_door;
+    /* The newest write of a lock, and the latest end of a lease that was ever
+     * granted or extended: leases only, no marks and no reservations. */
+    struct hf_instant leases_seen, leases_until;
 };
 
 /* How a client is inside. */

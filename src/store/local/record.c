@@ -60,6 +60,13 @@ bool hf_record_is_taken(const struct hf_record *record, struct hf_instant now)
     return record->is_owned && hf_instant_before(now, record->until);
 }
 
+bool hf_record_has_holder(const struct hf_record *record, struct hf_instant now)
+{
+    return hf_record_is_taken(record, now) &&
+           (record->owner_len <= HF_ENDED_MARK_LEN ||
+            memcmp(record->owner, HF_ENDED_MARK, HF_ENDED_MARK_LEN) != 0);
+}
+
 bool hf_record_is_marked(const struct hf_record *record, struct hf_instant now)
 {
     return record->mark.owner_len > 0 &&

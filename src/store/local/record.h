@@ -61,6 +61,11 @@ struct hf_clock_sample {
 /* The name has an owner now. */
 bool hf_record_is_taken(const struct hf_record *record, struct hf_instant now);
 
+/* It is a client's: not that of a name that was released and is only kept
+ * taken. */
+bool hf_record_has_holder(const struct hf_record *record,
+                          struct hf_instant now);
+
 /* The name has a live mark of --once, not a tombstone. */
 bool hf_record_is_marked(const struct hf_record *record, struct hf_instant now);
 

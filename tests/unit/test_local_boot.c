@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Contents with another boot id: of a boot that is over, or of this one, and
+ * the id is that of a container. Nothing has the folder open, but a lease may
+ * live without a process. */
+/* link: -Wl,--wrap=clock_gettime */
+#include "local_clock.h"
+#include "local_driver.h"
+
+#include "store/local/gate.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:host:1:1"
+#define B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb:host:2:2"
+#define TTL_MS 600000 /* longer than a test */
+
+struct fixture {
+    char folder[64];
+    struct driver d;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    folder_make(f->folder);
+    driver_start(&f->d, f->folder);
+    still_ns = 0;
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    driver_close(&f->d);
+    folder_drop(f->folder);
+    free(f);
+    return 0;
+}
+
+static void overwrite(const struct fixture *f, off_t at, const void *bytes,
+                      size_t len)
+{
+    char path[100];
+    snprintf(path, sizeof(path), "%s/locks.gate", f->folder);
+    int fd = open(path, O_WRONLY);
+    assert_int_equal(pwrite(fd, bytes, len, at), len);
+    close(fd);
+}
+
+/* Close the store, and leave it with another boot id. */
+static void close_with_other_id(struct fixture *f)
+{
+    driver_close(&f->d);
+    overwrite(f, offsetof(struct hf_gate_page, boot), "00000000-1111", 13);
+}
+
+static ino_t data_ino(const struct fixture *f)
+{
+    struct stat about;
+    char path[100];
+    snprintf(path, sizeof(path), "%s/locks.mdb", f->folder);
+    assert_int_equal(stat(path, &about), 0);
+    return about.st_ino;
+}
+
+/* @return the fence. */
+static uint64_t hold(struct fixture *f, int64_t ttl_ms)
+{
+    assert_int_equal(acquire(&f->d, "job", A, ttl_ms, 0)->verdict,
+                     HF_VERDICT_OK);
+    return f->d.answer.counter;
+}
+
+static void is_refused(struct fixture *f, const char *said)
+{
+    struct hf_error error = {HF_OK, 0, ""};
+    enum hf_status got = driver_open(&f->d, f->folder, "", &error);
+    if (got != HF_UNAVAILABLE || strstr(error.text, said) == NULL) {
+        fail_msg("status %d: %s", (int)got, error.text);
+    }
+}
+
+static void is_free(struct fixture *f)
+{
+    driver_start(&f->d, f->folder);
+    assert_int_equal(acquire(&f->d, "job", B, TTL_MS, 0)->verdict,
+                     HF_VERDICT_OK);
+}
+
+static void a_lease_without_a_process(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t fence = hold(f, TTL_MS);
+    close_with_other_id(f);
+    is_refused(f, "another boot id");
+    jump_ms(TTL_MS - 90000);
+    is_refused(f, "another boot id");
+    jump_ms(90000);
+    is_free(f);
+    assert_true(f->d.answer.counter > fence);
+}
+
+static void a_lease_that_was_extended(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t fence = hold(f, 1000);
+    assert_int_equal(confirm(&f->d, "job", A, fence, TTL_MS, true)->verdict,
+                     HF_VERDICT_OK);
+    close_with_other_id(f);
+    jump_ms(1000);
+    is_refused(f, "another boot id");
+}
+
+/* The time that remains is in the text, in whole seconds. */
+static void how_long_is_said(void **state)
+{
+    struct fixture *f = *state;
+    still_ns = hf_clock_now().ns;
+    hold(f, 4500);
+    close_with_other_id(f);
+    is_refused(f, "may live for 5 s more");
+}
+
+/* Hold "job" in one boot, and open the store in the next: the clock of leases
+ * begins at 0. @return the fence. */
+static uint64_t boot(struct fixture *f, uint64_t greatest)
+{
+    still_ns = INT64_C(3600000000000);
+    uint64_t fence = hold(f, TTL_MS);
+    close_with_other_id(f);
+    if (greatest > 0) {
+        overwrite(f, offsetof(struct hf_gate_page, granted_max), &greatest,
+                  sizeof(greatest));
+    }
+    still_ns = INT64_C(1000000000);
+    driver_start(&f->d, f->folder);
+    return fence;
+}
+
+static void after_a_boot(void **state)
+{
+    struct fixture *f = *state;
+    ino_t before = data_ino(f);
+    uint64_t fence = boot(f, 0);
+    assert_int_equal(inspect(&f->d, "job")->holder_kind, HF_HOLDER_NONE);
+    assert_int_equal(acquire(&f->d, "job", B, TTL_MS, 0)->verdict,
+                     HF_VERDICT_OK);
+    assert_true(f->d.answer.counter > fence);
+    assert_int_equal(data_ino(f), before); /* not replaced */
+}
+
+/* The clock was years ahead before the boot: fences still increase. */
+static void after_a_boot_with_the_clock_back(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t greatest = (uint64_t)hf_clock_wall_s() * 2000000;
+    boot(f, greatest);
+    assert_int_equal(acquire(&f->d, "job", B, TTL_MS, 0)->verdict,
+                     HF_VERDICT_OK);
+    assert_true(f->d.answer.counter > greatest);
+}
+
+/* They end with the boot id: a boot would have to wait for them, too. */
+static void marks_and_reservations(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t fence = hold(f, 1000);
+    assert_int_equal(mark(&f->d, "job", fence, A, TTL_MS)->verdict,
+                     HF_VERDICT_OK);
+    assert_int_equal(release(&f->d, "job", A, fence, TTL_MS)->verdict,
+                     HF_VERDICT_OK);
+    assert_int_equal(acquire(&f->d, "job", B, TTL_MS, 0)->verdict,
+                     HF_VERDICT_REFUSED);
+    close_with_other_id(f);
+    jump_ms(1000);
+    is_free(f);
+}
+
+int main(void)
+{
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(a_lease_without_a_process),
+        IN_FOLDER(a_lease_that_was_extended),
+        IN_FOLDER(how_long_is_said),
+        IN_FOLDER(after_a_boot),
+        IN_FOLDER(after_a_boot_with_the_clock_back),
+        IN_FOLDER(marks_and_reservations),
+    };
+    return cmocka_run_group_tests_name("local_boot", tests, NULL, NULL);
+}
