@@ -147,17 +147,28 @@ ok 'with a greater fence' test "$(cat "$W/after")" -gt "$first"
 
 # ---- A crash that empties a table ----------------------------------------------------------
 
+# One killed backend is enough: the server stays, and empties the table.
 ok 'held' holdfast acquire --ttl 20 unlogged
 pg -c 'ALTER TABLE holdfast.lock SET UNLOGGED'
-capture timeout 60 holdfast doctor
-unlike "$out" 'a restart loses nothing' 'a table is UNLOGGED: doctor promises nothing'
-like "$out" 'commits may be lost in a crash .*UNLOGGED' 'and gives the reason'
-postgres_crash
-ok 'the server starts again' postgres_restart -c fsync=on
+session_open victim
+session_do victim 'SELECT pg_backend_pid()'
+kill -KILL "$got"
+is_emptied() { pg_is 'NOT EXISTS (SELECT FROM holdfast.lock)'; } 2>/dev/null
+ok 'a backend is killed, and the table is empty' wait_until 60 is_emptied
 capture timeout 60 holdfast run -n unlogged -- echo ran
-is "$code:$out" 69: 'it does not count, as the crash has emptied the table'
+is "$code:$out" 78: 'a table is UNLOGGED: the server is refused'
+remedy='ALTER TABLE holdfast.lock SET LOGGED' declare='holdfast doctor --quarantine all'
+like "$err" "keeps holdfast.lock UNLOGGED.*: $remedy, then $declare\$" \
+    'and the message has the remedy'
+capture timeout 60 holdfast doctor
+is "$code" 2 'doctor refuses it, too'
+like "$out" "$remedy, then $declare" 'with the remedy'
+pg -c "$remedy"
+capture timeout 60 $declare
+is "$code" 0 'the remedy'
+capture timeout 60 holdfast run -n unlogged -- echo ran
+is "$code:$out" 69: '... after which it does not count'
 like "$err" 'locks from before may still be held' 'and says why'
-pg -c 'ALTER TABLE holdfast.lock SET LOGGED'
 capture timeout 60 holdfast doctor --init
 is "$code" 0 'until it is declared'
 

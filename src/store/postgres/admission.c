@@ -2,7 +2,7 @@
 /* Whether the server is a kind that can be the node, and the next step after
  * the decision of store/sql/admission.c:
  *
- *     standby, read-only, too old                       refused: HF_CONFIG
+ *     standby, read-only, too old, an UNLOGGED table    refused: HF_CONFIG
  *
  * Only holdfast.marker() writes the marker. */
 #include "store/marker.h"
@@ -36,6 +36,12 @@ static bool check_eligible(const struct hf_pg_node *node, char *why,
                  "is read-only for role \"%s\" "
                  "(default_transaction_read_only): locks are written",
                  node->role);
+    } else if (node->unlogged[0] != '\0') {
+        snprintf(why, size,
+                 "keeps holdfast.%s UNLOGGED, and a crash empties it: ALTER "
+                 "TABLE holdfast.%s SET LOGGED, then holdfast doctor "
+                 "--quarantine all",
+                 node->unlogged, node->unlogged);
     } else {
         return true;
     }

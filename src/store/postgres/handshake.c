@@ -16,7 +16,10 @@
  *            promoted standby have another time-line, and begin a quarantine
  *            (has_replid2).
  *   run_id   the replid and the start time of the server. A restart begins a
- *            quarantine, unless each commit was on disk before its reply.
+ *            quarantine, unless each commit was on disk before its reply. A
+ *            crash of one backend, after which the server recovers by itself,
+ *            keeps it: that empties UNLOGGED tables, so admission.c refuses
+ *            them.
  *
  * The handshake is repeated when a request reports another marker, when an
  * error shows that the server has changed, when a quarantine is over or a peek
@@ -105,6 +108,7 @@ static const char facts_sql[] =
 void hf_pg_handshake(struct hf_pg_node *node, struct hf_instant now)
 {
     node->serves = 0;
+    node->unlogged[0] = '\0';
     hf_sql_node_greet(&node->base, now);
     struct hf_pg_params params;
     hf_pg_params_init(&params);
@@ -185,6 +189,8 @@ static void read_server_fact(struct hf_pg_node *node, struct facts *facts,
         node->base.schema = hf_marker_number(strtoll(value, NULL, 10));
     } else if (strcmp(field, "serves") == 0) {
         node->serves = hf_marker_number(strtoll(value, NULL, 10));
+    } else if (strcmp(field, "unlogged") == 0) {
+        snprintf(node->unlogged, sizeof(node->unlogged), "%.15s", value);
     }
 }
 

@@ -79,8 +79,7 @@ static void find_all(struct hf_pg_node *node, struct hf_instant now)
             "planned anew; name the server itself where waits must be short");
     }
     hf_sql_find_durability(
-        &node->base, "fsync, full_page_writes or synchronous_commit is off, "
-                     "or a table is UNLOGGED");
+        &node->base, "fsync, full_page_writes or synchronous_commit is off");
     if (!node->is_synchronous) {
         hf_jobs_report(
             &node->base.jobs, HF_FINDING_OK,

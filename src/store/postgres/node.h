@@ -88,6 +88,7 @@ struct hf_pg_node {
     int64_t serves;      /* a later schema: the least client version that it
                             serves; 0: only its own */
     bool is_synchronous; /* a synchronous standby is configured */
+    char unlogged[HF_TEXT_SHORT]; /* a table that a crash empties; "": none */
 
     enum hf_pg_listening listening;
     char channel[HF_TEXT_WORD];   /* on which grants are pushed, if not OFF */

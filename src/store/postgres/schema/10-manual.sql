@@ -59,12 +59,12 @@
 --   facts() -> rows (field text, content text): the fields of the marker (v,
 --       whole, at:..., and those that marker() was given), and of this server
 --       server:now_us, :version (server_version_num), :recovery, :durable
---       ("1"/"0": commits are on disk when they return, and no table that locks
---       rest on is UNLOGGED), :system (identifier), :timeline, :start (us, of
---       the postmaster), :pid (of this backend), :synchronous ("1": a
---       synchronous standby is configured), :schema (its version). One of a
---       later version has :serves: the least version whose clients it still
---       serves
+--       ("1"/"0": commits are on disk when they return), :system (identifier),
+--       :timeline, :start (us, of the postmaster), :pid (of this backend),
+--       :synchronous ("1": a synchronous standby is configured), :schema (its
+--       version), :unlogged (a table that locks rest on and a crash empties: do
+--       not use the server). One of a later version has :serves: the least
+--       version whose clients it still serves
 --   listen(channel text): LISTEN, and hold the advisory lock that shows
 --       granters that this session listens. A payload is "cookie counter", as
 --       in PUBLISH. A session that also calls verbs may listen on one channel.

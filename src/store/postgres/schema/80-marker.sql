@@ -51,9 +51,9 @@ BEGIN
 END
 $fn$;
 
--- A marker that was restored from a dump names no server. A crash empties a
--- table that is UNLOGGED: such a node is not durable. Only of holdfast.waiter
--- nothing is lost, since waiters queue again.
+-- A marker that was restored from a dump names no server. "unlogged": a table
+-- that a crash empties, and so the end of one backend, after which "start" is
+-- the same. Only of holdfast.waiter nothing is lost, since waiters queue again.
 CREATE OR REPLACE FUNCTION holdfast.facts()
 RETURNS TABLE (field text, content text)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
@@ -72,12 +72,8 @@ BEGIN
             ('server:recovery', pg_is_in_recovery()::int::text),
             ('server:durable', (current_setting('fsync')::boolean
                 AND current_setting('full_page_writes')::boolean
-                AND current_setting('synchronous_commit') <> 'off'
-                AND NOT EXISTS (SELECT FROM pg_class c
-                    WHERE c.relnamespace = 'holdfast'::regnamespace
-                        AND c.relname IN ('lock', 'sharer', 'once', 'node',
-                            'value')
-                        AND c.relpersistence <> 'p'))::int::text),
+                AND current_setting('synchronous_commit') <> 'off')
+                    ::int::text),
             ('server:synchronous',
                 (current_setting('synchronous_standby_names') <> '')
                     ::int::text),
@@ -91,7 +87,12 @@ BEGIN
                 ELSE holdfast.timeline() END),
             ('server:start', (date_part('epoch', pg_postmaster_start_time())
                 * 1000000)::bigint::text),
-            ('server:pid', pg_backend_pid()::text);
+            ('server:pid', pg_backend_pid()::text)
+        UNION ALL
+        SELECT 'server:unlogged', c.relname FROM pg_class c
+            WHERE c.relnamespace = 'holdfast'::regnamespace
+                AND c.relname IN ('lock', 'sharer', 'once', 'node', 'value')
+                AND c.relpersistence <> 'p';
 END
 $fn$;
 
