@@ -95,6 +95,12 @@ first_use 'beside an installation' all_wait
 for i in 1 2 3; do
     first_use "alone, $i" true
 done
+# A routine's variables have the character set of its database, if they name none.
+sql -e 'DROP DATABASE holdfast; CREATE DATABASE holdfast CHARACTER SET utf16'
+gives 0 'counts' 'a database of another character set' holdfast doctor --init --force
+gives 0 'ran' '... is used' holdfast run -n job -- echo ran
+capture sql -e "CALL holdfast.fail('holdfast: as it was')"
+like "$err" 'holdfast: as it was' '... and its errors can be read'
 sql -e 'DROP DATABASE holdfast'
 session_do other "SELECT GET_LOCK('holdfast.install', 0)"
 gives 69 'its schema is being made: wait longer, or run holdfast doctor --init' \

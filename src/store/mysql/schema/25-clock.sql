@@ -2,12 +2,14 @@
 -- ---- The clock, and the marker ---------------------------------------------
 
 -- Microseconds since 1970. Tests replace it. UTC, since an hour of local time
--- comes twice a year; SYSDATE(), since SET TIMESTAMP does not move it.
+-- comes twice a year; SYSDATE(), since SET TIMESTAMP does not move it. A text
+-- that names no character set has the database's, and a zone in utf16 is none.
 /*!80000 DROP FUNCTION IF EXISTS holdfast.clock */ //
 CREATE /*M! OR REPLACE */ FUNCTION holdfast.clock() RETURNS BIGINT
     NOT DETERMINISTIC NO SQL
 BEGIN
-    DECLARE zone VARCHAR(64) DEFAULT @@SESSION.time_zone;
+    DECLARE zone VARCHAR(64) CHARACTER SET utf8mb4
+        DEFAULT @@SESSION.time_zone;
     DECLARE us BIGINT;
     SET SESSION time_zone = '+00:00';
     SET us = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', SYSDATE(6));
@@ -36,7 +38,8 @@ BEGIN
 END//
 
 /*!80000 DROP PROCEDURE IF EXISTS holdfast.fail */ //
-CREATE /*M! OR REPLACE */ PROCEDURE holdfast.fail(IN message VARCHAR(128))
+CREATE /*M! OR REPLACE */ PROCEDURE holdfast.fail(
+    IN message VARCHAR(128) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER
 BEGIN
     SIGNAL SQLSTATE '22023' SET MESSAGE_TEXT = message;
