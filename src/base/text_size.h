@@ -33,8 +33,9 @@ _Static_assert(HF_TEXT_NUMBER >= HF_DECIMAL_MAX + 4, "sign, unit and NUL");
 /* A cause with its remedy: two lines of a terminal. */
 #define HF_TEXT_SENTENCE 160
 
-/* Why a node is not UP: a sentence, and a word of the server or an address. */
-#define HF_TEXT_REASON 200
+/* Why a node is not UP: a sentence, and a word of the server or an address; or
+ * a command, which has a role and a database whole. */
+#define HF_TEXT_REASON 280
 
 /* A finding of doctor, or an error with its context: two sentences. */
 #define HF_TEXT_ADVICE 320

@@ -268,6 +268,23 @@ gives 0 'counts' 'an account without SUPER makes the schema' \
     holdfast doctor --init -u "${HOLDFAST_URL/root@/maker@}"
 gives 0 'ran' 'for others, too' holdfast run -n job -- echo ran
 
+# ---- A proposal is of this account, whatever its length -------------------------------
+
+ok 'it restarts at a port' mariadb_restart_tcp ''
+gives 0 'counts' 'the server is declared' holdfast doctor --init --force
+at_port="127.0.0.1:$MARIADB_PORT/?node_timeout=3s&connect_timeout=10s"
+account="'app'@'127.0.0.0/255.255.255.0'"
+sql -e "CREATE USER $account"
+refuses 77 "does not let $account use database holdfast: GRANT EXECUTE ON" \
+    'an account of a network' "mysql://app@$at_port"
+account=$(grep -oE "'app'@'[^']*'" <<<"$err")
+sql -e "GRANT EXECUTE ON holdfast.* TO $account"
+gives 0 'ran' 'is granted what is proposed' holdfast run -n -u "mysql://app@$at_port" job -- echo ran
+printf -v account "'wide'@'%s'" "$(printf '%%%.0s' {1..130})"
+sql -e "CREATE USER $account"
+refuses 77 'does not let this account use database holdfast: GRANT EXECUTE ON' \
+    'an account that is too long for a message' "mysql://wide@$at_port"
+
 # ---- MySQL's logins without TLS: caching_sha2_password ------------------------------
 
 if is_mysql; then

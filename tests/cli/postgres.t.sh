@@ -85,6 +85,20 @@ says 0 'ran' 'a role with the one right that it needs' \
     holdfast run -n -u "$app" job -- echo ran
 says 1 'PostgreSQL 1[2-9].*role app.*commits may be lost.*fit for locks' 'doctor, on fsync=off' \
     holdfast doctor -u "$app"
+# What is proposed can be typed, whatever the length of the names.
+long=$(printf '%063d' 0)
+for name in d r; do
+    printf -v "long_$name" %s "$name${long:1}"
+done
+pg -c "CREATE ROLE $long_r LOGIN" -c "CREATE DATABASE $long_d"
+long_url="postgres://$long_r@/$long_d?${HOLDFAST_URL#*\?}"
+refuses 78 "in database $long_d, and role \"$long_r\" may not create it" \
+    'long names of a role and a database' "$long_url"
+holdfast doctor --init -u "${long_url/$long_r@/postgres@}" >/dev/null 2>&1
+refuses 77 "; in $long_d: GRANT USAGE ON SCHEMA holdfast TO \"$long_r\"\$" \
+    'a right of a role with a long name' "$long_url"
+pg -d "$long_d" -c "${err#*"$long_d: "}"
+says 0 ran '... is given as proposed' holdfast run -n -u "$long_url" job -- echo ran
 holdfast run -t 3s -u "$app" kept -- sleep 60 2>"$W/err.kept" &
 holder=$!
 ok 'a holder whose rights are taken' wait_until 10 holdfast ls -q kept

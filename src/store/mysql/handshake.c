@@ -107,17 +107,24 @@ static bool is_on(const struct hf_sql_row *row, unsigned column)
            strcasecmp(text, "OFF") != 0;
 }
 
-/* app@% as GRANT takes it: 'app'@'%'. */
+/* app@% as GRANT takes it: 'app'@'%'. One that is cut is another account, so a
+ * long or odd one is not shown. */
 static void read_role(struct hf_mysql_node *node, const struct hf_sql_row *row)
 {
-    char text[HF_TEXT_CLAUSE];
+    char text[HF_TEXT_SENTENCE];
+    _Static_assert(sizeof(text) > sizeof(node->role),
+                   "one that is cut is long");
     hf_sql_row_text(row, C_USER, text, sizeof(text));
+    bool is_odd = strpbrk(text, "'\\") != NULL;
     char *host = strrchr(text, '@');
     if (host != NULL) {
         *host++ = '\0';
     }
-    snprintf(node->role, sizeof(node->role), "'%.32s'@'%.20s'", text,
-             host == NULL ? "%" : host);
+    int len = snprintf(node->role, sizeof(node->role), "'%s'@'%s'", text,
+                       host == NULL ? "%" : host);
+    if (is_odd || len >= (int)sizeof(node->role)) {
+        snprintf(node->role, sizeof(node->role), "this account");
+    }
 }
 
 static void read_identity(struct hf_mysql_node *node,

@@ -95,7 +95,7 @@ struct hf_mysql_node {
     bool is_mariadb;
     unsigned long server_version; /* 101119 */
     char version[HF_TEXT_NAME];
-    char role[HF_TEXT_NAME]; /* 'app'@'%' */
+    char role[HF_TEXT_ADDRESS]; /* 'app'@'%' */
 };
 
 struct hf_mysql {

@@ -28,7 +28,7 @@ static bool check_eligible(const struct hf_pg_node *node, char *why,
                strcmp(node->isolation, "read committed") != 0) {
         snprintf(why, size,
                  "is reached through a pooler, whose transactions are %s: "
-                 "ALTER ROLE \"%.40s\" SET default_transaction_isolation = "
+                 "ALTER ROLE \"%s\" SET default_transaction_isolation = "
                  "'read committed'",
                  node->isolation, node->role);
     } else if (node->is_read_only) {

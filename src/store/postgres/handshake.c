@@ -234,7 +234,7 @@ static void note_fault(struct hf_pg_node *node, const struct pg_result *error,
     if (node->base.greet_fault == HF_OK) {
         node->base.greet_fault = hf_pg_fault(error, words, sizeof(words));
         snprintf(node->base.greet_reason, sizeof(node->base.greet_reason),
-                 "%.80s%.118s", words, hint);
+                 "%.80s%.180s", words, hint);
     }
 }
 
@@ -258,19 +258,19 @@ static void refuse_schema(struct hf_pg_node *node)
     if (is_too_new(node)) {
         snprintf(why, sizeof(why),
                  "has version %" PRId64 " of schema \"holdfast\" in database "
-                 "%.40s, and this client knows %d: use a newer holdfast",
+                 "%s, and this client knows %d: use a newer holdfast",
                  node->base.schema, node->database, HF_PG_SCHEMA_VERSION);
     } else if (node->base.schema > 0) {
         snprintf(why, sizeof(why),
                  "has schema \"holdfast\" of version %" PRId64
-                 " in database %.30s, this client needs %d: as its owner run "
+                 " in database %s, this client needs %d: as its owner run "
                  "holdfast doctor --print-schema -u postgres: | psql",
                  node->base.schema, node->database, HF_PG_SCHEMA_VERSION);
     } else {
         snprintf(why, sizeof(why),
-                 "has no schema \"holdfast\" in database %.30s, and role "
-                 "\"%.30s\" may not create it: run holdfast doctor --init as "
-                 "one that may",
+                 "has no schema \"holdfast\" in database %s, and role \"%s\" "
+                 "may not create it: run holdfast doctor --init as one that "
+                 "may",
                  node->database, node->role);
     }
     hf_sql_node_refuse(&node->base, HF_CONFIG, why);
@@ -287,7 +287,7 @@ static void complete(struct hf_pg_node *node, const struct hf_pg_reply *reply,
         take_facts(node, reply->rows);
     } else if (hf_pg_fault_is(reply->error, "42501")) {
         snprintf(why, sizeof(why),
-                 "; in %.40s: GRANT USAGE ON SCHEMA holdfast TO \"%.40s\"",
+                 "; in %s: GRANT USAGE ON SCHEMA holdfast TO \"%s\"",
                  node->database, node->role);
         note_fault(node, reply->error, why);
     } else if (!is_missing(reply->error)) {
