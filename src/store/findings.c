@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The probe is a lock of a random name, so it cannot meet a lock of a user, and
- * its lease is short: if the connection breaks before its RELEASE, it is gone a
- * second later. Texts of a server are made plain, and a list of names is cut:
- * a finding is one line. Nothing here decides: the status of a job is computed
- * from the numbers that the store has read. */
+/* The probe is a lock of a random name, so it cannot meet a lock of a user, nor
+ * that of another doctor, and its lease is short: if the connection breaks
+ * before its RELEASE, it is gone seconds later. Texts of a server are made
+ * plain, and a list of names is cut: a finding is one line. Nothing here
+ * decides: the status of a job is computed from the numbers that the store has
+ * read. */
 #include "store/findings.h"
 
 #include "base/fail.h"
@@ -17,9 +18,10 @@
  * and the rounding of both clocks take up to one each. */
 #define CLOCKS_APART_S 2
 
-/* Milliseconds: the lease of the probe. It ends by itself if the connection
- * breaks before the RELEASE. */
-#define PROBE_MS 1000
+/* Milliseconds: the lease of the probe, which ends by itself if the connection
+ * breaks before the RELEASE. On a loaded server that is executed seconds later
+ * than the ACQUIRE, and must find the lock. */
+#define PROBE_MS 10000
 
 /* Bytes of a name in a finding: five of them stay below half of the callers'
  * 480 bytes. */

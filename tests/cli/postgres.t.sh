@@ -119,6 +119,13 @@ holdfast doctor --init -u "${HOLDFAST_URL/@\/postgres/@\/strict}" >/dev/null 2>&
 pg -d strict -c 'GRANT USAGE ON SCHEMA holdfast TO app'
 says 0 'ran' 'nor more, whatever the default privileges' \
     holdfast run -n -u "${app/@\/postgres/@\/strict}" job -- echo ran
+# Each look at this clock takes 3 s, as on a loaded server.
+pg -d strict -c 'CREATE SEQUENCE public.looks' \
+    -c "CREATE OR REPLACE FUNCTION holdfast.clock() RETURNS bigint LANGUAGE sql AS
+        \$\$ SELECT (date_part('epoch', clock_timestamp()) * 1000000)::bigint
+            + 3000000 * nextval('public.looks') \$\$"
+says 1 '1 of 1 server counts' 'doctor, on a slow server' \
+    holdfast doctor -u "${HOLDFAST_URL/@\/postgres/@\/strict}"
 pg -c "ALTER ROLE app SET default_transaction_isolation = serializable;
     ALTER ROLE app SET client_min_messages = error"
 says 0 'ran' "a role's settings are replaced" holdfast run -n -u "$app" job -- echo ran

@@ -110,6 +110,20 @@ lost_reply() { # TITLE FUNCTION
 lost_reply 'a connection that is cut during the commit' pg_terminate_backend
 lost_reply 'a wait for a standby that is cancelled' pg_cancel_backend
 
+# The sessions that docs/stores.md says how to see and to end.
+pg_sync_is absent
+holdfast doctor >"$W/doctor.out" 2>&1 &
+doctor=$!
+runs+=("$doctor")
+ok 'the commit of a doctor waits' wait_until 20 pg_is "EXISTS (SELECT $in_commit)"
+kill "$doctor"
+wait "$doctor"
+ok '... also when its client has gone' pg_is "EXISTS (SELECT $in_commit)"
+cancel=$(sed -n '/^SELECT pg_cancel_backend/,/;$/p' "$HF_SOURCE/docs/stores.md")
+is_cancelled() { pg -c "$cancel" >/dev/null && pg_is "NOT EXISTS (SELECT $sessions)"; }
+ok '... until it is cancelled, as the manual says' wait_until 20 is_cancelled
+pg_sync_is ''
+
 # ---- A row that stays locked -----------------------------------------------------------
 
 holdfast run -n locked -- true
