@@ -327,12 +327,32 @@ static bool matches_node(struct hf_client *client, const char *word, int idx)
            strcmp(word, node.address) == 0;
 }
 
+/* Each one that can be reached: one that lost its data must not go on to vote
+ * because another is down. @return the exit code of the first failure, or 0. */
+static int declare_each(struct report *report, const char *word)
+{
+    struct hf_client *client = report->client;
+    int code = 0;
+    for (int i = 0; i < hf_client_nodes(client); i++) {
+        struct hf_error error = {.text = ""};
+        if (!matches_node(client, word, i)) {
+            continue;
+        }
+        enum hf_status status = hf_client_quarantine_node(
+            client, i, on_init_finding, report, &error);
+        if (status != HF_OK) {
+            int failed = cli_store_fail(status, "doctor", &error);
+            code = code == 0 ? failed : code;
+        }
+    }
+    return code;
+}
+
 static int quarantine(struct hf_client *client, const struct cli_args *args)
 {
     const char *word = args->n_words > 0 ? args->words[0] : NULL;
     struct report report = {
         .client = client, .is_json = args->is_json, .is_quiet = args->is_quiet};
-    int code = 0;
     int meant = 0;
     for (int i = 0; i < hf_client_nodes(client); i++) {
         meant += matches_node(client, word, i) ? 1 : 0;
@@ -341,15 +361,7 @@ static int quarantine(struct hf_client *client, const struct cli_args *args)
         return say_which(client, word);
     }
     cli_out_init(&report.out, STDOUT_FILENO);
-    for (int i = 0; i < hf_client_nodes(client) && code == 0; i++) {
-        struct hf_error error = {.text = ""};
-        if (matches_node(client, word, i)) {
-            enum hf_status status = hf_client_quarantine_node(
-                client, i, on_init_finding, &report, &error);
-            code =
-                status == HF_OK ? 0 : cli_store_fail(status, "doctor", &error);
-        }
-    }
+    int code = declare_each(&report, word);
     if (!cli_out_flush(&report.out)) {
         return cli_message_errno(CLI_EXIT_INTERNAL, "stdout", report.out.error);
     }

@@ -235,6 +235,20 @@ unlike "$out" "$line" 'does not lose it'
 capture holdfast doctor -u "$three"
 unlike "$out" "$line" 'of three servers two others have the mark'
 
+# "all" is declared at every server that can be reached, also after the first of
+# the URL could not be.
+server_kill s1
+holdfast doctor --init --force -q -u "$three" >"$W/log" 2>&1
+capture holdfast run -n -t 5s -u "$three" used -- echo ran
+is "$code:$out" 0:ran 'two of three count'
+capture holdfast doctor --quarantine all -u "$three"
+is "$code" 69 'all, one of them dead: exit 69'
+like "$err" "${SERVER_SOCK[s1]}" 'which names it'
+like "$out" "${SERVER_SOCK[s2]}: declared to have lost data" 'declared at the second'
+like "$out" "${SERVER_SOCK[s3]}: declared to have lost data" 'and at the third'
+capture holdfast run -n -t 5s -u "$three" used -- echo ran
+is "$code:$out" 69: 'so none of them has a vote'
+
 capture holdfast doctor --quarantine -u "local://$W/store"
 is "$code" 78 'the embedded store has none'
 
