@@ -90,19 +90,27 @@ static int refuse_ancestor(const struct cli_keeper *keeper)
                             : cli_nested_refuse(keeper->client, keeper->args);
 }
 
-/* A store that refuses to write may be read: the lock may have a holder. */
+/* A server that answered, if only to say that it refuses to write, may know a
+ * holder, and so may one in quarantine. The request gives each of them the time
+ * to connect. */
 static bool check_reached(const struct cli_keeper *keeper)
 {
     struct cli_info info;
+    struct cli_node node;
     struct hf_error error;
     const struct hf_name *name = &keeper->args->names[0];
-    return cli_inspect(keeper->client, name->name, name->name_len, &info,
-                       &error) == HF_OK;
+    bool is_reached = cli_inspect(keeper->client, name->name, name->name_len,
+                                  &info, &error) == HF_OK;
+    for (int i = 0; i < hf_client_nodes(keeper->client); i++) {
+        cli_node(keeper->client, i, &node);
+        is_reached = is_reached || node.health == HF_NODE_UP ||
+                     node.health == HF_NODE_QUARANTINED;
+    }
+    return is_reached;
 }
 
 /* START only if no server was reached: an answer may mean that the lock is
- * held.
- */
+ * held. */
 static int refuse(struct cli_keeper *keeper, const struct cli_acquire *take)
 {
     return take->outcome == HF_UNAVAILABLE &&

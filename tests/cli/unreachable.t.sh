@@ -214,6 +214,26 @@ ends 69 1100 'no majority' 'two of three dead' holdfast run -n x -- echo no
 server_resume s2
 ok 'one of three dead again' holdfast run -w 20 x -- true
 
+# A minority that is reached may know the holder: beside it nothing runs. The lease
+# is the longest, since no majority renews it meanwhile.
+holdfast run -t 60s --kill-grace 1s x -- sh -c 'touch "$0"; exec sleep 300' "$W/beside" &
+holder=$!
+ok 'a lock is held at two of three' wait_until 10 test -e "$W/beside"
+server_pause s2
+ends 69 3000 's2/s' 'one of three reached, -w --on-unreachable run' \
+    holdfast run -w 1s --on-unreachable run x -- echo no
+ends 75 1500 'held by' 'one of three reached, -n --on-unreachable run' \
+    holdfast run -n --on-unreachable run x -- echo no
+ends 69 3000 's2/s' 'one of three reached, a name that is free' \
+    holdfast run -w 1s --on-unreachable run free -- echo no
+server_pause s3
+capture holdfast run -w 1s --on-unreachable run x -- echo ran
+is "$code:$out" 0:ran 'none of three reached'
+server_resume s3
+server_resume s2
+kill $holder
+wait $holder
+
 # Reached once: the wait continues through an outage.
 holdfast run x -- sh -c 'touch "$0"; exec sleep 300' "$W/holds" &
 holder=$!
