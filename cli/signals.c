@@ -33,6 +33,7 @@ void cli_signals_block(struct cli_signals *signals)
     (void)sigaddset(&blocked, SIGCHLD);
     (void)sigaddset(&blocked, SIGTTOU);
     (void)sigprocmask(SIG_BLOCK, &blocked, &signals->before);
+    signals->ignored_read = is_ignored(SIGTTIN);
     signals->ignored_child = is_ignored(SIGCHLD);
     if (signals->ignored_child) {
         (void)sigaction(SIGCHLD, &as_usual, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Signals that are forwarded to the command, and their state at the start. Only
- * SIGCHLD's disposition is ever changed. Signals are blocked and read from a
- * descriptor. So a signal that the user ignored (nohup) stays ignored in the
+ * SIGCHLD's disposition is ever changed here. Signals are blocked and read from
+ * a descriptor. So a signal that the user ignored (nohup) stays ignored in the
  * command, and a signal between two system calls is not lost.
  *
  *     cli_signals_block(&signals);                  before the first fork
@@ -23,6 +23,7 @@ struct cli_signals {
     sigset_t relayed;   /* signals that are forwarded to the command */
     sigset_t before;    /* the signal mask at the start */
     bool ignored_child; /* SIGCHLD was ignored: wait() would find no child */
+    bool ignored_read;  /* SIGTTIN was: reads in the background fail with EIO */
 };
 
 /* Block the relayed signals, SIGCHLD and SIGTTOU. */

@@ -51,6 +51,9 @@ static int execute(void *user)
     atomic_store(&how->shared->terminal_group, getpid());
     (void)cli_term_move(how->term, how->foreground, getpid());
     cli_signals_restore(how->signals);
+    if (how->stops_to_read) {
+        (void)signal(SIGTTIN, SIG_DFL);
+    }
     /* All processes may have been stopped since the lock was acquired. So the
      * clock is read last, with only an execve(2) between it and the command. */
     if (!hf_instant_before(cli_time_now(), how->until)) {

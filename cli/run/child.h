@@ -22,6 +22,7 @@ struct cli_child_start {
     const struct cli_signals *signals;
     const struct cli_term *term; /* its terminal goes to the command */
     pid_t foreground;            /* if this group has it */
+    bool stops_to_read;          /* SIGTTIN is not to stay ignored */
     struct cli_shared *shared;   /* exec_errno; ETIME: not in time */
     struct hf_instant until;     /* not executed after this */
 };

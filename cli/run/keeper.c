@@ -186,6 +186,24 @@ static int add_wrapper(struct cli_keeper *keeper)
                        "lock; the command was not started");
 }
 
+/* An interactive bash ignores SIGTTIN in $(...), whose processes are of its own
+ * group. There a pager behind us could not ask for the terminal, so it stays
+ * with the group until the command reads it. @return true: only SIGTTIN shows
+ * that (cli_keeper_stopped()). */
+static bool keep_terminal(struct cli_keeper *keeper)
+{
+    pid_t ours = keeper->run->link.wrapper_group;
+    if (!keeper->run->signals.ignored_read) {
+        cli_term_find(&keeper->term, ours);
+        return false;
+    }
+    keeper->term = (struct cli_term){.fd = -1};
+    cli_term_open(&keeper->term);
+    bool is_ours = cli_term_group(&keeper->term) == ours;
+    cli_term_close(&keeper->term);
+    return is_ours;
+}
+
 static int start_command(struct cli_keeper *keeper)
 {
     struct cli_run *run = keeper->run;
@@ -204,7 +222,7 @@ static int start_command(struct cli_keeper *keeper)
         return code;
     }
     cli_env(keeper->args, keeper->lock);
-    cli_term_find(&keeper->term, run->link.wrapper_group);
+    how.stops_to_read = keep_terminal(keeper);
     if (!cli_child_start(&keeper->child, &how)) {
         return cli_message_errno(CLI_EXIT_INTERNAL, "fork", errno);
     }

@@ -25,7 +25,9 @@
  * terminal to the command, if the shell gave it to the wrapper, and continues
  * the command. The wrapper's group may have other processes, such as a pager
  * that reads the command's output. If one of them wants the terminal, the
- * kernel signals all of the group, and the wrapper gives it the terminal.
+ * kernel signals all of the group, and the wrapper gives it the terminal. It
+ * does not if SIGTTIN is ignored: then the command has no terminal until it
+ * reads it (keep_terminal() in keeper.c).
  *
  * Cost: one fork more than a parent that holds the lock itself, a socket pair,
  * a timer and a page of shared memory. While the command runs, the wrapper

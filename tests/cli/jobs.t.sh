@@ -74,6 +74,19 @@ stdin from a pipe: Ctrl-C still reaches the command
 stdin from a file, and a prompt on /dev/tty
     $ holdfast run job -- sh -c 'printf "pass""word: " >/dev/tty; read x </dev/tty; echo "got-$x"' </dev/null
     > password:; $ secret; > got-secret; ? [0]
+in $(...), where bash ignores SIGTTIN: a prompt on /dev/tty
+    $ x=$(holdfast run job -- sh -c 'printf "na""me?" >/dev/tty; read y </dev/tty; echo "hf-$y"' </dev/null); echo "go""t-$x"
+    > name?
+    $ Jane
+    > got-hf-Jane; ? [0]
+    $ read x; echo "re""ad-$x"
+    $ word
+    > read-word; ? [0]
+in a pipe in $(...): what reads the output may read the terminal
+    $ x=$(holdfast run job -- yes | (read x; printf "na""me?" >/dev/tty; read y </dev/tty; echo "pipe-$y")); echo "go""t-$x"
+    > name?
+    $ Jane
+    > got-pipe-Jane; ? [0]
 in a script without job control: the terminal is given back
     $ sh -c 'holdfast run job -- true; echo "nex""t?"; read x; echo "read-$x"'
     > next?; $ word; > read-word; ? [0]
