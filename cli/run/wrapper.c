@@ -158,16 +158,24 @@ static void check_last_timer(struct wrapper *wrapper)
     wrapper->code = cli_message_end(&out, CLI_EXIT_LOST);
 }
 
-static void on_child(struct wrapper *wrapper)
+static void on_keeper_ended(struct wrapper *wrapper, int status)
 {
-    int status;
-    if (waitpid(wrapper->keeper, &status, WNOHANG) != wrapper->keeper) {
-        return;
-    }
     if (WIFEXITED(status)) {
         wrapper->code = WEXITSTATUS(status);
     } else {
         on_keeper_killed(wrapper, WTERMSIG(status));
+    }
+}
+
+/* The first process of a container adopts the orphans of others, too. */
+static void on_child(struct wrapper *wrapper)
+{
+    int status;
+    pid_t pid = 0;
+    while (wrapper->code < 0 && (pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (pid == wrapper->keeper) {
+            on_keeper_ended(wrapper, status);
+        }
     }
 }
 

@@ -92,6 +92,20 @@ if unshare -pf --mount-proc true 2>/dev/null; then
     kill -TERM "$(pgrep -P $outer)"
     wait $outer
     is $? 7 'as process 1: SIGTERM is handed on'
+
+    # It adopts the orphans of a docker exec, and reaps them.
+    unshare -pf --kill-child --mount-proc holdfast run job -- \
+        sh -c 'touch "$0"; exec sleep 300' "$W/adopts" &
+    outer=$!
+    wait_until 10 test -e "$W/adopts"
+    first=$(pgrep -P $outer)
+    for _ in 1 2 3; do
+        nsenter -t "$first" -p -m sh -c '(true &)'
+    done
+    has_keeper_only() { [ "$(pgrep -P "$first" | wc -l)" = 1 ]; }
+    ok 'as process 1: no orphan stays a zombie' wait_until 5 has_keeper_only
+    kill -TERM "$first"
+    wait $outer
 fi
 
 # nohup: an ignored signal stays ignored in the command, and is not handed on to one
