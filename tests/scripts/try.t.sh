@@ -12,4 +12,13 @@ is "$(grep -E '(starts|ends)$' <<<"$out" | awk '{ print $2 }' | tr '\n' ' ')" \
     "starts ends starts ends starts ends " "three take turns"
 like "$out" "exit code 75" "a try at what is held says so"
 is "$err" "" "nothing on stderr"
+
+# It ends without a holdfast in PATH, and README goes on with one.
+line=$(grep -oE '^ *PATH=.*' <<<"$out")
+# shellcheck disable=SC2016 # of sh
+ok "the line that it prints finds holdfast: $line" env -i PATH=/usr/bin:/bin \
+    sh -c 'eval "$1" && holdfast --version && command -v holdfast' sh "$line"
+# shellcheck disable=SC2016 # as README has it
+ok "README has it, too" \
+    grep -qF 'each with `PATH=$PWD/build:$PATH`' "$HF_SOURCE/README.md"
 finish
