@@ -30,6 +30,14 @@ for option in $(grep -oE -- '^\.It .*--[a-z-]+' <<<"$plain" |
     grep -oE -- '--[a-z-]+' | sort -u); do
     like "$all" "${option}[ "$'\n'"]" "$option of the man page is offered"
 done
+named() { # the signals on stdin, sorted
+    grep -oE 'SIG[A-Z0-9]+' | sort | xargs
+}
+relayed=$(sed -n '/^static const int relayed/,/;/p' "$HF_SOURCE/cli/signals.c" |
+    named)
+listed=$(sed -n '/^SIGHUP, .* SIGUSR1/,/^SIGCONT /p' "$page" |
+    sed 's/^SIGCONT //' | named)
+is "$listed" "$relayed" 'the man page lists the signals that are handed on'
 for code in 64 69 70 75 76 77 78 124 126 127; do
     like "$plain" "\.It ([0-9]+ , )?$code( |"$'\n'"|\$)" \
         "exit code $code is in the man page"

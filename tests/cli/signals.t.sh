@@ -8,7 +8,7 @@ export HOLDFAST_URL=local://$W/store
 # A command that writes down which signals it gets. SIGTERM ends it.
 cat >"$W/listen" <<'X'
 exec 2>/dev/null
-for signal in HUP INT QUIT USR1 USR2 ALRM WINCH; do
+for signal in HUP INT QUIT USR1 USR2 ALRM WINCH CONT RTMIN+1; do
     trap "echo $signal >>$1/log" $signal
 done
 trap "echo TERM >>$1/log; exit 9" TERM
@@ -29,7 +29,7 @@ wrapper=$!
 set +m
 wait_until 10 test -e "$W/ready"
 keeper=$(cat "$W/keeper")
-for signal in HUP INT QUIT USR1 USR2 ALRM WINCH; do
+for signal in HUP INT QUIT USR1 USR2 ALRM WINCH CONT RTMIN+1; do
     kill -$signal $wrapper
     ok "SIG$signal is handed on" wait_until 5 said $signal
 done
