@@ -390,8 +390,21 @@ static void test_examine_replicas(struct server *server)
     told(server, "CONFIG SET min-replicas-to-write 1");
     rig_job(&rig, HF_JOB_EXAMINE);
     ok(strstr(rig.findings, "has replicas") == NULL, "and with");
-    told(server, "CONFIG SET min-replicas-to-write 0");
+    told(server, "CONFIG SET min-replicas-max-lag 0");
+    rig_job(&rig, HF_JOB_EXAMINE);
+    ok(strstr(rig.findings, "but min-replicas-max-lag is 0") != NULL,
+       "a lag of 0 switches it off");
+    told(server, "CONFIG SET min-replicas-max-lag 10");
     rig_close(&rig);
+    told(server, "ACL SETUSER default -config");
+    rig_strict(&rig, 1, server, 60000);
+    rig_job(&rig, HF_JOB_EXAMINE);
+    ok(strstr(rig.findings, "does not let us ask for maxmemory") != NULL &&
+           strstr(rig.findings, "has replicas") == NULL,
+       "a user without CONFIG is not shown what could not be read");
+    rig_close(&rig);
+    told(server, "ACL SETUSER default +config");
+    told(server, "CONFIG SET min-replicas-to-write 0");
     server_remove(&replica);
 }
 

@@ -6,7 +6,7 @@
  * names its remedy.
  *
  * Cost: a job begins with a handshake, which is one round trip. EXAMINE sends
- * its eleven requests in one write: one round trip more. The second connection
+ * its twelve requests in one write: one round trip more. The second connection
  * subscribes last, if it does not listen already: one to connect, and one for
  * its login and SUBSCRIBE. */
 #include "base/fail.h"
@@ -102,6 +102,7 @@ void hf_redis_examine(struct hf_redis_node *node, struct hf_instant now)
     push_config(node, HF_REDIS_MAXMEMORY, "maxmemory", now);
     push_config(node, HF_REDIS_POLICY, "maxmemory-policy", now);
     push_config(node, HF_REDIS_MIN_REPLICAS, "min-replicas-to-write", now);
+    push_config(node, HF_REDIS_MAX_LAG, "min-replicas-max-lag", now);
     push_probe(node, now);
     hf_redis_connection_flush(&node->connection);
     hf_redis_node_arm(node);
@@ -192,14 +193,45 @@ static void find_once(struct hf_redis_node *node)
     }
 }
 
+/* The check in scripts, which all our writes are, came with 6.0.17 and 6.2.7
+ * (redis issues 5301 and 9993). Valkey began with it. */
+bool hf_redis_examine_guards_scripts(const char *version)
+{
+    int major = 0;
+    int minor = 0;
+    int patch = 0;
+    if (sscanf(version, "Redis %d.%d.%d", &major, &minor, &patch) != 3) {
+        return true; /* it hides its version, or is another server */
+    }
+    if (major != VERSION_MIN || minor > 2) {
+        return major >= VERSION_MIN;
+    }
+    return patch >= (minor == 0 ? 17 : 7);
+}
+
+/* A lag of 0 switches min-replicas-to-write off. */
 static void find_replicas(struct hf_redis_node *node)
 {
-    if (node->replicas > 0 && node->examination.min_replicas < 1) {
+    const struct hf_redis_examination *seen = &node->examination;
+    if (node->replicas == 0) {
+        return;
+    }
+    if (!hf_redis_examine_guards_scripts(node->version)) {
         hf_jobs_report(
             &node->jobs, HF_FINDING_WARNING,
-            "has replicas, but min-replicas-to-write is 0: a failover can "
-            "lose locks and leave two primaries; set min-replicas-to-write 1 "
-            "and min-replicas-max-lag, or do without replicas");
+            "has replicas, but %s does not apply min-replicas-to-write to "
+            "scripts: a failover can lose locks and leave two primaries; "
+            "upgrade, or do without replicas",
+            node->version);
+    } else if (seen->knows_config &&
+               (seen->min_replicas < 1 || seen->max_lag < 1)) {
+        hf_jobs_report(
+            &node->jobs, HF_FINDING_WARNING,
+            "has replicas, but %s is 0: a failover can lose locks and leave "
+            "two primaries; set min-replicas-to-write 1 and "
+            "min-replicas-max-lag 10, or do without replicas",
+            seen->min_replicas < 1 ? "min-replicas-to-write"
+                                   : "min-replicas-max-lag");
     }
 }
 
@@ -335,6 +367,9 @@ void hf_redis_examined(struct hf_redis_node *node,
         break;
     case HF_REDIS_MIN_REPLICAS:
         seen->min_replicas = hf_reply_integer(reply, 2);
+        break;
+    case HF_REDIS_MAX_LAG:
+        seen->max_lag = hf_reply_integer(reply, 2);
         break;
     case HF_REDIS_RIGHT_PLAIN:
     case HF_REDIS_RIGHT_LOCK:

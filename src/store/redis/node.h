@@ -56,6 +56,7 @@ enum hf_redis_request {
     HF_REDIS_MAXMEMORY, /* from here on: of an examination */
     HF_REDIS_POLICY,
     HF_REDIS_MIN_REPLICAS,
+    HF_REDIS_MAX_LAG,
     HF_REDIS_RIGHT_PLAIN,
     HF_REDIS_RIGHT_LOCK,
     HF_REDIS_RIGHT_SIDE,
@@ -112,6 +113,7 @@ struct hf_redis_node {
         bool knows_config;
         int64_t maxmemory;
         int64_t min_replicas;
+        int64_t max_lag; /* s */
         char policy[HF_TEXT_WORD];
         bool awaits_push; /* only the reply to SUBSCRIBE is missing */
         char push_fault[HF_TEXT_CLAUSE]; /* of the second connection, for
@@ -303,6 +305,10 @@ void hf_redis_examine(struct hf_redis_node *node, struct hf_instant now);
  * last one the findings are reported, and the jobs end. */
 void hf_redis_examined(struct hf_redis_node *node,
                        const struct hf_pending *pending, struct hf_instant now);
+
+/* Whether a server of this version refuses scripts, too, if it has too few
+ * replicas (min-replicas-to-write). */
+bool hf_redis_examine_guards_scripts(const char *version);
 
 /* Send one request of the examination. */
 void hf_redis_examine_ask(struct hf_redis_node *node, uint8_t request,
