@@ -42,7 +42,9 @@ done
 server_cli s1 config set maxclients 1 >"$W/log"
 capture holdfast doctor -u "${SERVER_URL[s1]}?max_ttl=1m"
 is "$code" 1 'room for one connection: a warning'
-like "$out" 'second connection.*waiters poll' 'and what that costs'
+# Its last words are lost if it has closed the connection before the client writes.
+like "$out" 'second connection.*(max number of clients|Broken pipe).*waiters poll' \
+    'its words, and what that costs'
 server_cli s1 config set maxclients 100 >"$W/log"
 
 # ---- It leads to another server ------------------------------------------------

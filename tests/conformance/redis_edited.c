@@ -211,6 +211,26 @@ static void test_mark(struct rig *rig, struct server *server)
     told(server, "DEL hf:{lock:e}:once");
 }
 
+/* The errors of the scripts end with the key, whose name may be any code. */
+static void test_name_like_code(struct rig *rig, struct server *server)
+{
+    static const char *const names[] = {"x-DENIED", "x-READONLY",
+                                        "can't access"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *argv[] = {"SET", NULL, "abc"};
+        char key[100];
+        snprintf(key, sizeof(key), "hf:{lock:%s}:fence", names[i]);
+        argv[1] = key;
+        freeReplyObject(redisCommandArgv(server->control, 3, argv, NULL));
+        struct said said = acquire(rig, names[i], "a", 0);
+        ok(said.verdict == HF_VERDICT_ERROR && said.fault == HF_UNAVAILABLE &&
+               strstr(said.reason, names[i]) != NULL &&
+               rig->status[0] == HF_NODE_STATUS_VOTING,
+           "a name like an error's code is none (%s): %s", names[i],
+           said.reason);
+    }
+}
+
 int main(void)
 {
     static struct server server;
@@ -225,6 +245,7 @@ int main(void)
     test_released_to_waiter(&rig, &server);
     test_sharer_released(&rig, &server);
     test_mark(&rig, &server);
+    test_name_like_code(&rig, &server);
     rig_close(&rig);
     server_remove(&server);
     return tap_done();

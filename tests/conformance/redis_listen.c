@@ -437,6 +437,18 @@ static void test_refused(struct server *server)
     told(server, "ACL SETUSER deaf &hf:push:*");
     ok(ears_until(&ears, ears.is_listening), "and it finds the right granted");
     ears_close(&ears);
+
+    ears_init(&ears, server);
+    ears.rig.url.endpoints[0].user = (char *)(uintptr_t) "deaf";
+    ears.rig.url.endpoints[0].password = (char *)(uintptr_t) "pw";
+    ears_start(&ears);
+    told(server, "ACL SETUSER deaf >other <pw");
+    heartbeat(&ears);
+    ok(ears_until(&ears, ears.n_warned == 1) &&
+           strstr(ears.warning, "WRONGPASS") != NULL &&
+           strstr(ears.warning, "needs") == NULL,
+       "another password since: no right is asked for: %s", ears.warning);
+    ears_close(&ears);
 }
 
 static unsigned n_descriptors(void)

@@ -15,6 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Our scripts' errors end with a key, which may have any text. */
+static bool is_ours(const char *text)
+{
+    return strncmp(text, "HF", 2) == 0;
+}
+
 /* Servers before 7 wrap an error of a command inside a script: "ERR Error
  * running script (…): @user_script:3: -OOM …"; 7.0 words missing rights
  * inside scripts as "ERR The user executing the script can't access …". */
@@ -23,6 +29,9 @@ static bool says(const char *text, const char *code)
     size_t len = strlen(code);
     if (strncmp(text, code, len) == 0) {
         return true;
+    }
+    if (is_ours(text)) {
+        return false;
     }
     for (const char *at = strchr(text, '-'); at != NULL;
          at = strchr(at + 1, '-')) {
@@ -63,7 +72,7 @@ static bool is_denied(const char *text)
             return true;
         }
     }
-    return HAS_ANY(text, words);
+    return !is_ours(text) && HAS_ANY(text, words);
 }
 
 /* ---- The missing right ------------------------------------------------- */
@@ -148,8 +157,7 @@ void hf_redis_right(const char *text, const struct hf_script *script,
 static const char *without_code(const char *text)
 {
     size_t len = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
-    bool is_ours = strncmp(text, "HF", 2) == 0 && text[len] == ' ';
-    return is_ours ? text + len + 1 : text;
+    return is_ours(text) && text[len] == ' ' ? text + len + 1 : text;
 }
 
 /* Bytes of the error that are shown. Not the arguments of a command that the
@@ -216,14 +224,14 @@ enum hf_status hf_redis_fault_in(const struct hf_script *script,
         put_unsaved(text, out, size)) {
         return HF_UNAVAILABLE;
     }
-    text = without_code(text);
-    size_t len = line_len(text);
+    const char *line = without_code(text);
+    size_t len = line_len(line);
     hf_redis_right(text, script, "~hf:* and the prefix", right, sizeof(right));
     if (right[0] != '\0') {
         snprintf(needs, sizeof(needs), " (needs %s)", right);
     }
     size_t room = size - 1 > strlen(needs) ? size - 1 - strlen(needs) : 0;
-    snprintf(out, size, "%.*s%s", (int)(len < room ? len : room), text, needs);
+    snprintf(out, size, "%.*s%s", (int)(len < room ? len : room), line, needs);
     hf_error_make_plain(out);
     return is_denied(text) ? HF_DENIED : HF_UNAVAILABLE;
 }

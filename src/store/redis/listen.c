@@ -141,8 +141,7 @@ static void warn(struct hf_redis_listener *listener)
     if (!listener->has_warned) {
         listener->has_warned = true;
         report(listener, HF_LOG_WARN,
-               "waiters must poll, since grants cannot "
-               "be pushed (needs +subscribe and &hf:push:*)",
+               "waiters must poll, since grants cannot be pushed",
                listener->connection.reason);
     }
 }
@@ -264,7 +263,7 @@ static void take_error(struct hf_redis_listener *listener, uint8_t asked)
     const char *text = hf_reply_text(&listener->connection.reply, 0);
     char words[HF_TEXT_CLAUSE];
     enum hf_status fault = hf_redis_fault(text, words, sizeof(words));
-    if (asked == ASKED_INFO) {
+    if (asked == ASKED_INFO && !hf_redis_fault_is_last(text)) {
         return; /* no right to INFO: the run id is not checked */
     }
     listener->is_refused =
@@ -293,10 +292,12 @@ static void on_replied(struct hf_redis_connection *connection,
         take_message(listener);
         return;
     }
-    const struct hf_pending *oldest =
-        hf_redis_wire_asked(&listener->connection.wire);
+    const struct hf_pending *oldest = hf_redis_wire_asked(&connection->wire);
     if (oldest == NULL) {
-        hf_redis_connection_break(&listener->connection, "spoke unasked");
+        char why[HF_TEXT_SENTENCE];
+        hf_redis_fault(hf_reply_text(reply, 0), why, sizeof(why));
+        hf_redis_connection_break(connection,
+                                  why[0] != '\0' ? why : "spoke unasked");
         return;
     }
     uint8_t asked = oldest->verb;
