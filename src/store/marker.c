@@ -3,7 +3,8 @@
  * the fields of other hosts are among them. A marker may have been changed by
  * hand: a number is cut to 0..2^53, an id to its room. A new value is 128 bits
  * of entropy: it replaces the old one, which every script that grants
- * compares.
+ * compares. One that is too long could never be compared: it counts as no
+ * marker, and is replaced whatever it is.
  *
  * No allocation: the texts to write point into the marker, and into room of
  * the caller. */
@@ -15,6 +16,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The value that the writing script is to replace, for "any" (marker.lua). */
+#define HF_MARKER_ANY "*"
 
 int64_t hf_marker_number(int64_t number)
 {
@@ -32,8 +36,9 @@ void hf_marker_read(struct hf_marker *marker, const char *host,
 {
     int64_t number = hf_marker_number(strtoll(content, NULL, 10));
     if (strcmp(field, "v") == 0) {
-        read_id(marker->value, content);
-        marker->exists = marker->value[0] != '\0';
+        bool is_too_long = strlen(content) >= HF_SERVER_ID_MAX;
+        read_id(marker->value, is_too_long ? HF_MARKER_ANY : content);
+        marker->exists = marker->value[0] != '\0' && !is_too_long;
     } else if (strcmp(field, "run_id") == 0) {
         read_id(marker->run_id, content);
     } else if (strcmp(field, "replid") == 0) {

@@ -231,6 +231,20 @@ static void test_name_like_code(struct rig *rig, struct server *server)
     }
 }
 
+/* Too long to be compared: it is written anew. */
+static void test_marker(struct server *server)
+{
+    struct rig rig;
+    told(server, "HSET hf:node v %s",
+         "0123456789012345678901234567890123456789012345678901234567890");
+    rig_open(&rig, server);
+    struct said said = acquire(&rig, "m", "a", 0);
+    ok(said.verdict == HF_VERDICT_OK &&
+           strlen(told(server, "HGET hf:node v")) == 32,
+       "a marker that is too long is replaced: %s", said.reason);
+    rig_close(&rig);
+}
+
 int main(void)
 {
     static struct server server;
@@ -247,6 +261,7 @@ int main(void)
     test_mark(&rig, &server);
     test_name_like_code(&rig, &server);
     rig_close(&rig);
+    test_marker(&server);
     server_remove(&server);
     return tap_done();
 }

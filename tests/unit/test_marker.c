@@ -160,6 +160,9 @@ static void reads_odd_fields(void **state)
     hf_marker_read(&marker, "at:host", "at:host", "9007199254740993");
     assert_true(marker.has_entry);
     assert_true(hf_instant_is_never(marker.entry));
+    hf_marker_read(&marker, "at:host", "v", text);
+    assert_false(marker.exists); /* it could not be compared */
+    assert_string_equal(marker.value, "*");
     hf_marker_read(&marker, "at:host", "v", "v2");
     assert_true(marker.exists);
 }
