@@ -107,7 +107,7 @@ says 69 '' 'holdfast: odd: .*no value of Holdfast' 'and written' \
 
 # The rights that docs/stores.md lists for values are enough.
 rights=$(sed -n 's/^| any other .* values need \(.*\) |$/\1/p' \
-    "$HF_SOURCE/docs/stores.md" | tr -d '`,' | sed 's/ and / /')
+    "$HF_SOURCE/docs/stores.md" | grep -o '+[a-z]*' | tr '\n' ' ')
 # shellcheck disable=SC2086 # a list of words
 server_cli fresh ACL SETUSER values on '>pw' '~lock:*' '~hf:*' -@all $rights >"$W/log"
 by_user=redis+unix://values:pw@${SERVER_SOCK[fresh]}
@@ -115,6 +115,14 @@ says 0 '[0-9]+' '' 'a user for values puts' holdfast put -u "$by_user" b 1
 says 0 '' '' '... updates' holdfast update -u "$by_user" b -- echo 2
 says 0 2 '' '... gets' holdfast get -u "$by_user" b
 says 0 '' '' '... and deletes' holdfast put -u "$by_user" --delete b
+
+# The marker is written anew: after a restart, and after data loss.
+server_cli fresh hset hf:node run_id other >"$W/log"
+says 0 '[0-9]+' '' 'the user puts after a restart' holdfast put -u "$by_user" b 3
+says 0 3 '' '... and gets' holdfast get -u "$by_user" b
+server_cli fresh flushall >"$W/log"
+says 0 '[0-9]+' '' 'the user puts at an emptied server' holdfast put -u "$by_user" b 4
+says 0 4 '' '... and gets' holdfast get -u "$by_user" b
 
 # Out of reach.
 server_kill one
