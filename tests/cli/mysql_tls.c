@@ -2,10 +2,10 @@
 /* A program with one thread, two clients and a server of its own that stops
  * while the second client connects over TLS; and one that loses its server.
  *
- *   mysql_tls silent MS   the server accepts and never speaks
- *   mysql_tls greets MS   it sends MariaDB's greeting, and then nothing
- *       Holds a lock of one second of local: for MS, while it tries to get one
- *       of the server. Prints
+ *   mysql_tls silent URL   the server accepts and never speaks
+ *   mysql_tls greets URL   it sends MariaDB's greeting, and then nothing
+ *       Holds a lock of one second at URL for 4 s, while it tries to get one of
+ *       the server. Prints
  *           kept|lost CALL CHILD CLOSE THREADS REASON
  *       CALL is the longest call of the client that connects, CHILD and CLOSE
  *       the time of hf_client_close() in a forked child and here, all in ms;
@@ -37,6 +37,9 @@
 
 /* A lease that is lost if a call blocks for as long as a connect may take. */
 #define TTL_MS 1000
+
+/* How long it is held: three tries to connect. */
+#define HELD_MS 4000
 /* Between two calls of hf_client_process(): a small part of the lease. */
 #define STEP_MS 10
 
@@ -158,24 +161,24 @@ static int count_threads(void)
     return n;
 }
 
-static int connect_and_hold(const char *kind, int port, int64_t ms)
+static int connect_and_hold(const char *kind, int port, const char *held_at)
 {
     char url[120];
     struct hf_request request;
     struct result result = {false, "not done"}, again = result;
-    struct hf_client *holder = open_client("local:");
+    struct hf_client *holder = open_client(held_at);
     struct hf_lock *lock = hold_one(holder);
     snprintf(url, sizeof(url), "mysqls://u:p@127.0.0.1:%d/?connect_timeout=%s",
              port, strcmp(kind, "silent") == 0 ? "1s" : "1500ms");
     int before = count_threads();
     struct hf_client *client = open_client(url);
     hf_request_init(&request, "other");
-    request.wait_ms = ms - 500;
+    request.wait_ms = HELD_MS - 500;
     if (hf_op_start_acquire(client, &request, on_done, &result, NULL, NULL) !=
         HF_OK) {
         return 2;
     }
-    int64_t end = now_ms() + ms, longest = 0, child = -1;
+    int64_t end = now_ms() + HELD_MS, longest = 0, child = -1;
     bool is_kept = true;
     /* Not in the loop: a call that comes after the deadline of the connect, and
      * before a timer has seen that, takes the client for idle until then, and
@@ -190,7 +193,7 @@ static int connect_and_hold(const char *kind, int port, int64_t ms)
         longest = took > longest ? took : longest;
         hf_client_process(holder);
         is_kept = is_kept && hf_lock_valid_for(lock, 0);
-        if (child < 0 && now_ms() > end - ms / 2) {
+        if (child < 0 && now_ms() > end - HELD_MS / 2) {
             child = close_in_child(client);
         }
     }
@@ -212,7 +215,7 @@ static int connect_and_hold(const char *kind, int port, int64_t ms)
     return 0;
 }
 
-static int meet_server(const char *kind, int64_t ms)
+static int meet_server(const char *kind, const char *held_at)
 {
     static int listener, greeted;
     pthread_t thread;
@@ -221,7 +224,7 @@ static int meet_server(const char *kind, int64_t ms)
     if (port == 0 || pthread_create(&thread, NULL, greet_all, &greeted) != 0) {
         return 2;
     }
-    return connect_and_hold(kind, port, ms);
+    return connect_and_hold(kind, port, held_at);
 }
 
 /* ---- holds --------------------------------------------------------------- */
@@ -302,7 +305,6 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "listens") == 0) {
         return listen_on((uint16_t)strtoul(argv[2], NULL, 10));
     }
-    return strcmp(argv[1], "holds") == 0
-               ? hold_until_lost(argv[2])
-               : meet_server(argv[1], strtoll(argv[2], NULL, 10));
+    return strcmp(argv[1], "holds") == 0 ? hold_until_lost(argv[2])
+                                         : meet_server(argv[1], argv[2]);
 }

@@ -145,7 +145,7 @@ loses 'named: it outlives a server that owes a reply' stands_still
 stalls() { # KIND REASON
     local state call close child threads reason try
     for try in 1 2 3; do
-        capture timeout 60 "$HF_BUILD/tests/cli/mysql_tls" "$1" 4000
+        capture timeout 60 "$HF_BUILD/tests/cli/mysql_tls" "$1" "local://$W/kept"
         state='' call=9999 child=9999 close=9999 threads=9 reason=''
         read -r state call child close threads reason <<<"$out"
         diag "$1, try $try: exit $code: $out"
@@ -160,6 +160,7 @@ stalls() { # KIND REASON
     is "$threads" 0 "$1: the thread has ended"
     like "$reason" "$2" "$1: the reason"
 }
+mkdir -m 700 "$W/kept"
 stalls silent 'accepted the connection, but did not answer within 1000 ms'
 stalls greets 'no answer to the TLS handshake within 1500 ms'
 kill -STOP "$MARIADB_PID"
