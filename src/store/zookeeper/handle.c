@@ -12,6 +12,11 @@
  * same is done before a handle is freed that must not end its session, and in a
  * forked child.
  *
+ * Each address is tried once in a round, which begins with the newest list. By
+ * itself the library goes on with every second one, so never with some of an
+ * even number; and it compares lists without ports. So it gets another list in
+ * between, and none while it is connected: that may leave requests unanswered.
+ *
  * A session lives from its last contact with a server that the leader has heard
  * of: up to half a tick ago (contacts.c). So a session that is in use has
  * contact each twelfth of its timeout, and a renewal, which is a write, counts
@@ -64,9 +69,13 @@
 #define HALF_TICKS_CAPPED 6
 
 /* Of one attempt to connect, and after all servers have failed, in
- * milliseconds: an election takes some hundred. */
+ * milliseconds: an election takes some hundred. It grows with each round. */
 #define ATTEMPT_MS_MIN 200
 #define PAUSE_MS 50
+#define PAUSES_MAX 4
+
+/* No server's address: the list between two others. */
+#define NOWHERE "255.255.255.255:1"
 
 /* As long as a server with a leader needs at most, in milliseconds. */
 #define SILENCE_MS_MIN 1000
@@ -277,11 +286,6 @@ static void follow(struct hf_zk_handle *handle, int fd, bool wants_output,
     }
 }
 
-static struct hf_instant earliest(struct hf_instant a, struct hf_instant b)
-{
-    return hf_instant_min(a, b);
-}
-
 static struct hf_span silence_of(const struct hf_zk *zk)
 {
     return hf_span_max(hf_span_ms(SILENCE_MS_MIN),
@@ -295,8 +299,8 @@ static struct hf_instant silent_at(const struct hf_zk_handle *handle)
     for (const struct hf_zk_op *op = handle->first_op; op != NULL;
          op = op->next) {
         if (op->pending > 0) {
-            at =
-                earliest(at, hf_instant_add(op->asked, silence_of(handle->zk)));
+            at = hf_instant_min(
+                at, hf_instant_add(op->asked, silence_of(handle->zk)));
         }
     }
     return at;
@@ -347,6 +351,14 @@ static struct hf_instant contact(struct hf_zk_handle *handle,
     return hf_instant_add(handle->touched, each);
 }
 
+static void begin_round(struct hf_zk_handle *handle)
+{
+    handle->begins_round = false;
+    (void)zoo_set_servers(handle->library, NOWHERE);
+    zoo_cycle_next_server(handle->library); /* its own address is none now */
+    (void)zoo_set_servers(handle->library, handle->zk->hosts);
+}
+
 /** Ask for the events the library waits for. @return false: its connection has
  * failed. */
 static bool interest(struct hf_zk_handle *handle, struct hf_instant now)
@@ -354,6 +366,10 @@ static bool interest(struct hf_zk_handle *handle, struct hf_instant now)
     int fd = -1;
     int wants = 0;
     struct timeval wait = {0};
+    if (handle->begins_round && handle->life == HF_ZK_CONNECTING &&
+        !handle->is_watched) {
+        begin_round(handle);
+    }
     int rc = zookeeper_interest(handle->library, &fd, &wants, &wait);
     if (rc != ZOK) {
         unwatch(handle);
@@ -403,10 +419,20 @@ static void note_failure(struct hf_zk_handle *handle, struct hf_instant now)
     handle->failed++;
     handle->contact_at = HF_NEVER;
     if (handle->failed % handle->zk->n_addresses == 0) {
-        handle->pause_until = hf_instant_add(now, hf_span_ms(PAUSE_MS));
+        unsigned rounds = handle->failed / handle->zk->n_addresses;
+        rounds = rounds < PAUSES_MAX ? rounds : PAUSES_MAX;
+        handle->pause_until =
+            hf_instant_add(now, hf_span_scale(hf_span_ms(PAUSE_MS), rounds));
+        handle->begins_round = true;
     }
     handle->has_failed = true;
     handle->give_up = attempt_until(handle, now);
+}
+
+static bool pauses(const struct hf_zk_handle *handle, struct hf_instant now)
+{
+    return handle->life == HF_ZK_CONNECTING && !handle->is_watched &&
+           hf_instant_before(now, handle->pause_until);
 }
 
 static void drive(struct hf_zk_handle *handle, int events,
@@ -419,16 +445,13 @@ static void drive(struct hf_zk_handle *handle, int events,
     if (events != 0 && !process(handle, events)) {
         note_failure(handle, now);
     }
-    bool pauses = handle->life == HF_ZK_CONNECTING && !handle->is_watched &&
-                  hf_instant_before(now, handle->pause_until);
-    if (pauses) {
-        hf_timer_set(&handle->timer, handle->pause_until);
-    }
-    for (unsigned i = 0;
-         !pauses && i < TURN_TRIES && handle->life != HF_ZK_EXPIRED &&
-         !interest(handle, now);
+    for (unsigned i = 0; i < TURN_TRIES && handle->life != HF_ZK_EXPIRED &&
+                         !pauses(handle, now) && !interest(handle, now);
          i++) {
         note_failure(handle, now);
+    }
+    if (pauses(handle, now)) {
+        hf_timer_set(&handle->timer, handle->pause_until);
     }
     driven = NULL;
     if (handle->life != handle->told || handle->has_failed) {
@@ -490,10 +513,11 @@ void hf_zk_handle_step(struct hf_zk_handle *handle, struct hf_instant now)
         hf_ordered_check(&zk->ordered);
         return;
     }
-    struct hf_instant at = earliest(handle->timer.at, contact(handle, now));
-    at = earliest(at, silent_at(handle));
+    struct hf_instant at =
+        hf_instant_min(handle->timer.at, contact(handle, now));
+    at = hf_instant_min(at, silent_at(handle));
     if (handle->life == HF_ZK_CONNECTING && handle->is_watched) {
-        at = earliest(at, handle->give_up);
+        at = hf_instant_min(at, handle->give_up);
     }
     hf_timer_set(&handle->timer, at);
 }

@@ -42,6 +42,7 @@ struct hf_zk_handle {
     bool wants_output;
     bool has_failed;   /* an attempt, or a connection: to be reported */
     bool ends_session; /* when the store is closed */
+    bool begins_round; /* the next attempt begins with the newest list */
     bool is_over;      /* to be closed by its timer */
     ino_t socket;      /* of the descriptor: numbers are used again */
     enum hf_zk_life life;
