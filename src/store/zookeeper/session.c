@@ -164,7 +164,6 @@ void hf_zk_session_changed(struct hf_zk_handle *handle, struct hf_instant now)
     if (op == NULL && handle->life == HF_ZK_EXPIRED) {
         end_expired(handle);
     } else if (op != NULL && is_lost && op->pending == 0) {
-        snprintf(op->zk->why, sizeof(op->zk->why), "%s", handle->why);
         fail_open(op, ZCONNECTIONLOSS, now);
     } else if (op != NULL && handle->life == HF_ZK_CONNECTED &&
                op->pending == 0) {

@@ -135,15 +135,15 @@ static size_t print_address(const struct hf_address *address, char *out,
     return (size_t)snprintf(out, size, "%s:%s", host, port);
 }
 
-bool hf_zk_target_list(struct hf_zk *zk)
+void hf_zk_target_list(struct hf_zk *zk)
 {
     size_t size = (size_t)HF_WIRE_HOSTS_MAX * HF_ADDRESSES_MAX * ADDRESS_MAX;
     size_t len = 0;
     char *hosts = malloc(size);
     if (hosts == NULL) {
-        return false;
+        return;
     }
-    zk->n_addresses = 0;
+    unsigned count = 0;
     for (unsigned i = 0; i < zk->n_servers; i++) {
         const struct hf_addresses *addresses = &zk->addresses[i];
         for (unsigned k = 0; k < addresses->n; k++) {
@@ -157,13 +157,17 @@ bool hf_zk_target_list(struct hf_zk *zk)
                 hosts[len] = ',';
             }
             len = at + n;
-            zk->n_addresses++;
+            count++;
         }
     }
     hosts[len] = '\0';
+    if (count == 0) {
+        free(hosts);
+        return;
+    }
     free(zk->hosts);
     zk->hosts = hosts;
-    return true;
+    zk->n_addresses = count;
 }
 
 void hf_zk_target_fini(struct hf_zk *zk)

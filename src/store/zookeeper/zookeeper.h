@@ -82,7 +82,12 @@ struct hf_zk {
     struct hf_resolve *resolve; /* of the server `resolving`; NULL: none */
     struct hf_watch resolve_watch;
     unsigned resolving;
-    struct hf_instant retry_at;
+    struct hf_instant retry_at; /* of the look-ups; of one that is under way:
+                                   when it is given up */
+    struct hf_span look_up_timeout;     /* of the next one */
+    struct hf_instant looked_up;        /* when the last ones had ended */
+    bool has_unfound;                   /* a name was not found, so far */
+    char unfound_why[HF_TEXT_SENTENCE]; /* "": all names were found */
     char *hosts; /* numeric, for the library; NULL: not known yet */
     unsigned n_addresses;
     char *chroot; /* "/a/b", or "" */
@@ -130,9 +135,9 @@ void hf_zk_target_fini(struct hf_zk *zk);
 /* The login of the next handle, of the URL or of the program, in `login`. */
 void hf_zk_target_login(struct hf_zk *zk);
 
-/** The numeric addresses of all servers, for the library, in `hosts`.
- * @return false: no memory. */
-bool hf_zk_target_list(struct hf_zk *zk);
+/* The numeric addresses of all servers, for the library, in `hosts`, which
+ * stays as it is if there is no memory, or no address. */
+void hf_zk_target_list(struct hf_zk *zk);
 
 /* ---- node.c -------------------------------------------------------------- */
 
