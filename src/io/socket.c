@@ -7,7 +7,8 @@
  *
  * Addresses of a name are tried one after the other. Each gets an equal part of
  * the timeout, but PER_ADDRESS_MS_MIN at least: the first may be IPv6 where no
- * route is.
+ * route is. One that connects may still not serve, which only the owner sees:
+ * it gives the next attempt another `turn`, else the others were never tried.
  *
  * epoll is edge-triggered: it reports bytes once, so the owner must read them
  * all. A peer that sends without end would keep it there. So an event reads at
@@ -197,8 +198,10 @@ static bool try_connect(struct hf_socket *socket, const struct sockaddr *to,
 static void try_addresses(struct hf_socket *socket, int error,
                           struct hf_instant now)
 {
-    for (; socket->at < socket->addresses.n; socket->at++) {
-        const struct hf_address *to = &socket->addresses.list[socket->at];
+    unsigned n = socket->addresses.n;
+    for (; socket->tried < n; socket->tried++) {
+        unsigned at = (socket->target.turn % n + socket->tried) % n;
+        const struct hf_address *to = &socket->addresses.list[at];
         if (try_connect(socket, (const struct sockaddr *)&to->sockaddr, to->len,
                         now)) {
             return;
@@ -240,7 +243,7 @@ static void begin_addresses(struct hf_socket *socket, struct hf_instant now)
     struct hf_span each = hf_span_div(socket->per_address, socket->addresses.n);
     socket->per_address = hf_span_min(
         socket->per_address, hf_span_max(each, hf_span_ms(PER_ADDRESS_MS_MIN)));
-    socket->at = 0;
+    socket->tried = 0;
     try_addresses(socket, 0, now);
 }
 
@@ -313,7 +316,7 @@ static void try_next(struct hf_socket *socket, int error, struct hf_instant now)
         fail_unix(socket, error);
         return;
     }
-    socket->at++;
+    socket->tried++;
     try_addresses(socket, error, now);
 }
 

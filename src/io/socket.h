@@ -6,7 +6,8 @@
  *     on_event:  check socket.state; if OPEN: read and write until 0
  *
  * No function blocks. A name is looked up in a thread, and its addresses are
- * tried one after another. The callback comes from hf_loop_dispatch() only. */
+ * tried one after another, from `turn` on. The callback comes from
+ * hf_loop_dispatch() only. */
 #ifndef HF_IO_SOCKET_H
 #define HF_IO_SOCKET_H
 
@@ -29,6 +30,7 @@ struct hf_socket_target {
     bool is_unix;
     const char *host; /* or path; borrowed until closed */
     uint16_t port;
+    unsigned turn;      /* of its addresses, the one to begin with, modulo n */
     struct hf_tls *tls; /* NULL: plain; borrowed until closed */
 };
 
@@ -63,7 +65,7 @@ struct hf_socket {
     struct hf_socket_target target;
     struct hf_resolve *resolve;
     struct hf_addresses addresses;
-    unsigned at;                /* index of the present address */
+    unsigned tried;             /* addresses that failed this time */
     struct hf_span per_address; /* timeout of each address */
     struct hf_instant give_up;  /* when to call hf_socket_expire() */
     void *tls;

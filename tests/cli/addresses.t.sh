@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 180
-# A host of Redis with two addresses: the first one is refused or never answers. One
-# without a route is passed over. A name that gains an address while a job runs, of
+# timeout: 240
+# A host of Redis with two addresses: the first one is refused, never answers, or
+# accepts and is silent, also for etcd. One without a route is passed over. A name that gains an address while a job runs, of
 # which the connection is cut: of its requests, and of its pushes.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
+. "$(dirname "$0")/../lib/etcd.sh"
 . "$(dirname "$0")/../lib/hosts.sh"
 hosts_needed
 hosts_write 127.0.0.1 127.0.0.3
@@ -42,6 +43,19 @@ gets 'the first address drops' -w 30
 kill $deaf
 wait $deaf 2>/dev/null
 
+silent_begin() { # ADDRESS PORT
+    "$HF_BUILD/tests/lib/blackhole" "$2" "$1" >"$W/silent" &
+    silent=$!
+    ok "a port of $1 that accepts and is silent" wait_until 20 grep -q silent "$W/silent"
+}
+silent_end() {
+    kill $silent
+    wait $silent 2>/dev/null
+}
+silent_begin 127.0.0.1 "$port"
+gets 'the first address accepts and is silent' -w 60
+silent_end
+
 hosts_write 127.0.0.3 255.255.255.255
 gets 'the other address has no route' -n
 
@@ -55,6 +69,30 @@ for scheme in redis rediss etcd etcds consul consuls zookeeper; do
         holdfast run -n -u "$scheme://two.test:$port" job -- echo ran
     is "$code:$out" 69: "$scheme: both addresses refuse"
 done
+
+# ---- One that accepts and is silent: etcd
+etcd_asked() { # PATH
+    curl -sS --noproxy '*' "http://127.0.0.3:${ETCD_PORT[e1]}/$1"
+}
+etcd_serves() { etcd_asked health | grep -q true; }
+etcd_moves() { # to the second address
+    etcd_stop e1
+    ETCD_ARGS=(--listen-client-urls "http://127.0.0.3:${ETCD_PORT[e1]}")
+    etcd_launch e1
+    wait_until 60 etcd_serves
+}
+passes_silent() {
+    local url="etcd://two.test:${ETCD_PORT[e1]}?node_timeout=3s"
+    hosts_write 127.0.0.1 127.0.0.3
+    silent_begin 127.0.0.1 "${ETCD_PORT[e1]}"
+    gets 'etcd: the first address accepts and is silent' -w 60
+    silent_end
+}
+if have_etcd && [ -e "$HF_BUILD/store-etcd.so" ]; then
+    ok 'etcd starts' etcd_start
+    ok '... and moves to the second address' etcd_moves
+    passes_silent
+fi
 
 # ---- A name that gains an address
 are_there() { # REQUESTERS LISTENERS

@@ -249,7 +249,7 @@ bool hf_consul_watch(struct hf_wire *wire, const struct hf_wire_watched *scope,
     if (watch == NULL) {
         return false;
     }
-    struct hf_socket_target target = hf_endpoints_target(node);
+    struct hf_socket_target target = hf_endpoints_target(node, node->at);
     aim(watch, scope);
     hf_http_start(&watch->base.http, &target, node->connect_timeout, now);
     return hf_endpoints_watch_keep(&watch->base, ask(watch, now), out);

@@ -5,6 +5,11 @@
  * no leader. Then the next one is tried at once, and when each has failed,
  * after a back-off. The node is DOWN only then.
  *
+ * The addresses of an endpoint's name serve in the same way: one is in use
+ * until it fails, and each round through the endpoints begins with the next
+ * address of each. So one that accepts connections and answers nothing hides no
+ * other.
+ *
  * Cost: one connection, however many endpoints there are. A failure costs a
  * connection and a handshake at the next one. */
 #include "store/endpoints/endpoints.h"
@@ -49,16 +54,19 @@ static void arm(struct hf_endpoints *node)
 
 /* ---- Connecting ---------------------------------------------------------- */
 
-struct hf_socket_target hf_endpoints_target(const struct hf_endpoints *node)
+struct hf_socket_target hf_endpoints_target(const struct hf_endpoints *node,
+                                            unsigned at)
 {
-    const struct hf_wire_host *endpoint = &node->list[node->at];
-    return (struct hf_socket_target){
-        .host = endpoint->host, .port = endpoint->port, .tls = node->tls};
+    const struct hf_wire_host *endpoint = &node->list[at];
+    return (struct hf_socket_target){.host = endpoint->host,
+                                     .port = endpoint->port,
+                                     .turn = node->turn,
+                                     .tls = node->tls};
 }
 
 static void connect_now(struct hf_endpoints *node, struct hf_instant now)
 {
-    struct hf_socket_target target = hf_endpoints_target(node);
+    struct hf_socket_target target = hf_endpoints_target(node, node->at);
     HF_ASSERT(node->phase == HF_ENDPOINTS_WAITING);
     node->phase = HF_ENDPOINTS_OPENING;
     hf_http_start(&node->http, &target, node->connect_timeout, now);
@@ -132,6 +140,7 @@ static void fail_over(struct hf_endpoints *node, enum hf_status fault,
     bool is_quick = hf_reconnect_plan(&node->reconnect, &node->seed, now);
     hf_reconnect_closed(&node->reconnect);
     node->at = (node->at + 1) % node->n;
+    node->turn += node->at == 0;
     node->failed++;
     bool has_other = node->failed < node->n;
     if (has_other) {

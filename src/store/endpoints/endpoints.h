@@ -125,6 +125,7 @@ struct hf_endpoints {
     struct hf_wire_host list[HF_WIRE_HOSTS_MAX];
     unsigned n;
     unsigned at;     /* the endpoint in use */
+    unsigned turn;   /* of the addresses of each: see endpoints.c */
     unsigned failed; /* endpoints that failed since one served */
     struct hf_span node_timeout;
     struct hf_span connect_timeout;
@@ -138,8 +139,9 @@ static inline struct hf_endpoints *hf_endpoints_of_wire(struct hf_wire *wire)
     return (struct hf_endpoints *)(void *)wire;
 }
 
-/* The endpoint in use. */
-struct hf_socket_target hf_endpoints_target(const struct hf_endpoints *node);
+/** @param at  `node->at` is the endpoint in use. */
+struct hf_socket_target hf_endpoints_target(const struct hf_endpoints *node,
+                                            unsigned at);
 
 /* The address of the endpoint in use, as messages show it. */
 static inline const char *hf_endpoints_shown(const struct hf_endpoints *node)

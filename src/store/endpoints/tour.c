@@ -50,9 +50,7 @@ static void end(struct hf_endpoints_tour *tour)
 static bool ask(struct hf_endpoints_tour *tour, struct hf_instant now)
 {
     struct hf_endpoints *node = tour->node;
-    struct hf_wire_host *host = &node->list[tour->at];
-    struct hf_socket_target target = {
-        .host = host->host, .port = host->port, .tls = node->tls};
+    struct hf_socket_target target = hf_endpoints_target(node, tour->at);
     struct hf_http_request request = {0};
     struct hf_span timeout = hf_span_min(
         node->connect_timeout, hf_span_div(hf_span_ms(TOUR_MS), node->n));

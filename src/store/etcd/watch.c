@@ -200,7 +200,8 @@ static char *make_headers(const struct hf_etcd *etcd)
 static bool start(struct hf_etcd_watch *watch, struct hf_instant now)
 {
     const struct hf_etcd *etcd = etcd_of(watch);
-    struct hf_socket_target target = hf_endpoints_target(&etcd->node);
+    struct hf_socket_target target =
+        hf_endpoints_target(&etcd->node, etcd->node.at);
     char *headers = make_headers(etcd);
     struct hf_http_request request = {
         .method = "POST",

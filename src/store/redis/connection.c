@@ -202,6 +202,8 @@ void hf_redis_connection_start(struct hf_redis_connection *connection,
         .is_unix = to->is_unix,
         .host = to->host,
         .port = to->port,
+        /* One that accepts and does not answer hides no other address. */
+        .turn = connection->reconnect.failures,
         .tls = to->is_tls ? connection->tls : NULL,
     };
     hf_socket_start(&connection->socket, &target, connection->connect_timeout,
