@@ -70,11 +70,14 @@ for scheme in redis rediss etcd etcds consul consuls zookeeper; do
     is "$code:$out" 69: "$scheme: both addresses refuse"
 done
 
-# ---- One that accepts and is silent: etcd
+# ---- One that accepts and is silent: etcd, and its watches
 etcd_asked() { # PATH
     curl -sS --noproxy '*' "http://127.0.0.3:${ETCD_PORT[e1]}/$1"
 }
 etcd_serves() { etcd_asked health | grep -q true; }
+etcd_watches() { # the holder and the waiter
+    [ "$(etcd_asked metrics | sed -n 's/^etcd_debugging_mvcc_watcher_total //p')" = 2 ]
+}
 etcd_moves() { # to the second address
     etcd_stop e1
     ETCD_ARGS=(--listen-client-urls "http://127.0.0.3:${ETCD_PORT[e1]}")
@@ -86,6 +89,19 @@ passes_silent() {
     hosts_write 127.0.0.1 127.0.0.3
     silent_begin 127.0.0.1 "${ETCD_PORT[e1]}"
     gets 'etcd: the first address accepts and is silent' -w 60
+    with_hosts timeout 120 holdfast run -u "$url" -w 60 job -- sh -c \
+        'echo held >"$0"
+        until [ -e "$1" ]; do sleep 0.05; done' "$W/held.etcd" "$W/go.etcd" &
+    holder=$!
+    ok 'etcd: a job runs' wait_until 60 test -s "$W/held.etcd"
+    with_hosts timeout 120 holdfast run -u "$url" -w 100 job -- echo ran >"$W/ran.etcd" &
+    waiter=$!
+    ok 'etcd: a waiter watches at the second address' wait_until 60 etcd_watches
+    touch "$W/go.etcd"
+    wait $holder
+    is $? 0 'etcd: the job ends with its lock'
+    wait $waiter
+    is "$?:$(cat "$W/ran.etcd")" 0:ran 'etcd: the waiter runs'
     silent_end
 }
 if have_etcd && [ -e "$HF_BUILD/store-etcd.so" ]; then
