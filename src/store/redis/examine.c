@@ -14,6 +14,7 @@
 #include "store/redis/command.h"
 #include "store/redis/fault.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -193,14 +194,27 @@ static void find_once(struct hf_redis_node *node)
     }
 }
 
+/** The number behind one byte, a blank or a dot. @return -1: there is none. */
+static long next_number(const char **at)
+{
+    if (**at == '\0' || !isdigit((unsigned char)(*at)[1])) {
+        return -1;
+    }
+    char *end;
+    long number = strtol(*at + 1, &end, 10);
+    *at = end;
+    return number;
+}
+
 /* The check in scripts, which all our writes are, came with 6.0.17 and 6.2.7
  * (redis issues 5301 and 9993). Valkey began with it. */
 bool hf_redis_examine_guards_scripts(const char *version)
 {
-    int major = 0;
-    int minor = 0;
-    int patch = 0;
-    if (sscanf(version, "Redis %d.%d.%d", &major, &minor, &patch) != 3) {
+    const char *at = strncmp(version, "Redis ", 6) == 0 ? version + 5 : "";
+    long major = next_number(&at);
+    long minor = next_number(&at);
+    long patch = next_number(&at);
+    if (patch < 0) {
         return true; /* it hides its version, or is another server */
     }
     if (major != VERSION_MIN || minor > 2) {
