@@ -8,13 +8,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <linux/magic.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/vfs.h>
 
 /* With less, the file may soon fail to grow. Room for 250,000 names. */
 #define FREE_BYTES_LOW (UINT64_C(100) << 20)
@@ -135,11 +133,10 @@ static void examine_values(const struct hf_local *local,
 
 /* A container that has another file there (systemd-nspawn, LXC) would take the
  * machine's locks for those of another boot. */
-static void examine_boot(const struct hf_job_sink *sink)
+static void examine_boot(const struct hf_local *local,
+                         const struct hf_job_sink *sink)
 {
-    struct statfs about;
-    if (statfs(HF_GATE_BOOT_FILE, &about) == 0 &&
-        about.f_type != PROC_SUPER_MAGIC) {
+    if (local->gate.is_boot_hidden) {
         find(sink, HF_FINDING_WARNING,
              "this container hides the machine's boot id (" HF_GATE_BOOT_FILE
              "): the folder must be its own, not one that the machine or "
@@ -195,7 +192,7 @@ void hf_local_examine(struct hf_local *local, const struct hf_job_sink *sink)
     examine_disk(local, sink);
     examine_modes(local, sink);
     examine_values(local, sink);
-    examine_boot(sink);
+    examine_boot(local, sink);
     examine_spaces(local, sink);
 }
 

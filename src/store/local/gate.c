@@ -46,15 +46,15 @@
  * locks. Fences after the boot are above all earlier ones (floor_least),
  * whatever the clock says.
  *
- * Containers that hide the boot id (systemd-nspawn and LXC mount a random one).
- * Of the contents of another id it is not known whether they are of another
- * boot, and the flock shows only processes: a lease may live without one. After
- * a boot the clock of leases begins at 0. So if it is before the last write
- * (leases_seen), there was a boot; and at the end of the last lease
- * (leases_until) nothing is left that another grant could harm. In between, the
- * contents are kept, and opening fails. So a boot may have to wait for one
- * lease, if the machine ran for a shorter time before it. Marks of --once and
- * reservations are not protected: they may last for days.
+ * Containers that hide the boot id (systemd-nspawn and LXC mount another file
+ * over it). Two ids of the kernel's own differ only after a boot. If one of the
+ * two is hidden, it is not known whether there was one, and the flock shows
+ * only processes: a lease may live without one. After a boot the clock of
+ * leases begins at 0. So if it is before the last write (leases_seen), there
+ * was a boot; and at the end of the last lease (leases_until) nothing is left
+ * that another grant could harm. In between, the contents are kept, and opening
+ * fails. Marks of --once and reservations are not protected: they may last for
+ * days.
  *
  * Cost: a transaction locks and unlocks the mutex, without a system call while
  * no other process is inside; in a mixed folder it makes two. Opening: open,
@@ -69,11 +69,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -101,14 +103,17 @@ _Static_assert(sizeof(struct hf_gate_page) <= PAGE_BYTES, "it is one page");
 
 /* ---- This boot --------------------------------------------------------- */
 
-static bool read_boot(char boot[HF_GATE_BOOT_MAX])
+/** @param is_hidden  the file is not the kernel's own. */
+static bool read_boot(char boot[HF_GATE_BOOT_MAX], bool *is_hidden)
 {
+    struct statfs about;
     int fd = open(HF_GATE_BOOT_FILE, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         return false;
     }
     memset(boot, 0, HF_GATE_BOOT_MAX);
     ssize_t len = read(fd, boot, HF_GATE_BOOT_MAX - 1);
+    *is_hidden = fstatfs(fd, &about) != 0 || about.f_type != PROC_SUPER_MAGIC;
     close(fd);
     return len >= 36;
 }
@@ -260,6 +265,15 @@ static struct sample sample_clock(const struct hf_gate_page *page)
     return sample;
 }
 
+/* Our clock may be that of another time namespace than the page's. */
+static struct hf_instant by_clock_of(const struct hf_gate_page *page,
+                                     const struct hf_gate *gate,
+                                     struct hf_instant at)
+{
+    return hf_instant_add(hf_instant_sub(at, gate->clock_offset),
+                          page->clock_offset);
+}
+
 /** Refuse to end a lease that may be of this boot.
  * @param before  was taken before the exclusive flock: a process that stops
  *                between that and is_ready would look like one that uses the
@@ -268,19 +282,20 @@ static enum hf_status check_leases(const struct hf_gate *gate, const char *boot,
                                    struct sample before, struct hf_error *error)
 {
     const struct hf_gate_page *page = gate->page;
+    struct hf_instant now = by_clock_of(page, gate, before.now);
+    bool is_hidden = gate->is_boot_hidden || page->is_boot_hidden != 0;
     bool was_booted = page->leases_seen.ns == before.seen.ns &&
-                      hf_instant_before(before.now, before.seen);
-    if (!is_of_other_boot(page, boot) || was_booted ||
-        !hf_instant_before(before.now, page->leases_until)) {
+                      hf_instant_before(now, before.seen);
+    if (!is_hidden || !is_of_other_boot(page, boot) || was_booted ||
+        !hf_instant_before(now, page->leases_until)) {
         return HF_OK;
     }
     int64_t left_ms =
-        hf_span_ms_ceil(hf_instant_until(before.now, page->leases_until));
+        hf_span_ms_ceil(hf_instant_until(now, page->leases_until));
     return hf_fail(error, HF_UNAVAILABLE,
                    "%s was written with another boot id, and its last lease "
-                   "may live for %" PRId64 " s more: after a boot, wait; a "
-                   "container that hides the machine's boot id needs a folder "
-                   "of its own",
+                   "may live for %" PRId64 " s more: a container that hides "
+                   "the machine's boot id needs a folder of its own",
                    gate->gate_path, (left_ms + 999) / 1000);
 }
 
@@ -314,6 +329,7 @@ static enum hf_status renew(struct hf_gate *gate, const char *boot,
     page->mutex_size = sizeof(page->mutex);
     page->sweep_len = 0;
     memcpy(page->boot, boot, HF_GATE_BOOT_MAX);
+    page->is_boot_hidden = gate->is_boot_hidden ? 1 : 0;
     page->clock_offset = gate->clock_offset;
     page->map_bytes = map_bytes;
     page->granted_max = granted_max;
@@ -451,7 +467,7 @@ static enum hf_status map_file(struct hf_gate *gate,
                                struct hf_error *error)
 {
     struct stat about;
-    if (!read_boot(boot)) {
+    if (!read_boot(boot, &gate->is_boot_hidden)) {
         return fail_boot(errno, error);
     }
     int number = hf_clock_offset(&gate->clock_offset);

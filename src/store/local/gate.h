@@ -99,6 +99,8 @@ struct hf_gate_page {
     /* The newest write of a lock, and the latest end of a lease that was ever
      * granted or extended: leases only, no marks and no reservations. */
     struct hf_instant leases_seen, leases_until;
+    uint32_t is_boot_hidden; /* `boot` is of a container that hides the
+                                machine's own */
 };
 
 /* How a client is inside. */
@@ -118,6 +120,7 @@ struct hf_gate {
     int64_t pid;
     uint64_t pid_space; /* ours; set before hf_gate_open(). 0: not known */
     struct hf_span clock_offset;
+    bool is_boot_hidden;     /* our boot id is not the kernel's */
     struct hf_span patience; /* node_timeout */
     uint64_t fence_base;     /* the client's; a page of another is refused */
     /* The count of entries, plus 1, at which this client last waited in vain
