@@ -57,6 +57,9 @@
 /* Between two looks at a byte that is locked: 1 ms, a thousand transactions. */
 #define STEP_NS 1000000
 
+/* Tries to unlock it, a second in all. */
+#define UNLOCKS_MAX 1000
+
 /* The bytes of locks.gate that replace the mutexes. A lock has no effect on
  * what the byte holds. */
 enum { LOCKS_BYTE, VALUES_BYTE };
@@ -358,6 +361,19 @@ static enum hf_status enter(const struct door *door, bool *was_left, char *text,
     return HF_OK;
 }
 
+/* The kernel allocates memory for that, too (ENOLCK). While it has none, all
+ * others wait for us. */
+static int unlock_byte(const struct door *door)
+{
+    const struct timespec step = {.tv_nsec = STEP_NS};
+    int failed = set_byte(door, F_UNLCK);
+    for (unsigned i = 0; failed != 0 && i < UNLOCKS_MAX; i++) {
+        nanosleep(&step, NULL);
+        failed = set_byte(door, F_UNLCK);
+    }
+    return failed;
+}
+
 static void leave(const struct door *door)
 {
     enum hf_gate_way way = *door->inside;
@@ -365,8 +381,8 @@ static void leave(const struct door *door)
     *door->inside = HF_GATE_OUTSIDE;
     door->page->is_occupied = 0;
     int failed = way == HF_GATE_BY_MUTEX ? pthread_mutex_unlock(door->mutex)
-                                         : set_byte(door, F_UNLCK);
-    HF_ASSERT(failed == 0);
+                                         : unlock_byte(door);
+    HF_ASSERT(failed == 0); /* the end of the process unlocks it */
 }
 
 enum hf_status hf_gate_enter(struct hf_gate *gate, char *text, size_t size)
