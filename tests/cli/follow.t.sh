@@ -172,6 +172,21 @@ like "$err" 'is a replica of ' 'a replica: ls names the reason'
 server_cli one replicaof no one >/dev/null
 says demoted '\(back\)$' 'a primary again: said'
 end_runs
+# A marker that is too long to compare is none, and each look finds that. It does not
+# make the client identify the server again, which asks for CONFIG.
+server_cli one hset hf:node v "$(printf '%060d' 0)" >/dev/null
+calls() { # COMMAND
+    server_cli one info commandstats | sed -n "s/^cmdstat_$1:calls=\([0-9]*\),.*/\1/p"
+}
+follow long
+looks=$(calls hgetall)
+asked() { [ "$(calls hgetall)" -ge "$((looks + $1))" ]; }
+ok 'a long marker: it is looked at' wait_until 20 asked 2
+identified=$(calls 'config|get')
+ok 'a long marker: again and again' wait_until 20 asked 12
+ok 'a long marker: and the server not identified each time' \
+    test "$(calls 'config|get')" -le "$((identified + 5))"
+end_runs
 # Servers in quarantine answer: the rest is no majority, and locks may be missing.
 servers_start 3
 export HOLDFAST_URL="$URLS?node_timeout=1s&max_ttl=10s"

@@ -256,7 +256,9 @@ static void take_peek(struct hf_redis_node *node, struct hf_instant now)
         return;
     }
     read_marker(node, &marker);
-    if (strcmp(marker.value, node->admission.known.value) != 0) {
+    /* One that is too long to compare has a value, but counts as none. */
+    const char *value = marker.exists ? marker.value : "";
+    if (strcmp(value, node->admission.known.value) != 0) {
         hf_redis_reidentify(node, "its marker has changed", now);
     } else if (marker.is_whole &&
                node->standing.status == HF_NODE_STATUS_REPAIRING) {
