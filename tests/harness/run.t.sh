@@ -99,6 +99,8 @@ is "$code $out" "0 0 passed, 0 failed, 2 skipped" "two, by one pattern"
 trial 'echo "ok 1 - a"; echo "ok 2 # SKIP b"; echo 1..2'
 is "$code $out" "1 1 passed, 1 failed, 1 skipped" "one that is not, of a case"
 like "$lines" 'skipped, which is not listed: b' "is told"
+trial 'echo "ok 1 - a"; echo "not ok 2 # SKIP c"; echo 1..2'
+like "$lines" 'skipped, which is not listed: c' "is told, as cmocka prints it"
 trial 'echo "1..0 # SKIP no Lua"'
 is "$code $out" "1 0 passed, 1 failed, 1 skipped" "and of a whole test"
 trial 'echo "ok 1 - a"; echo "# 20 seeds, 7"; echo "# 3 seeds, 1"; echo 1..1'
