@@ -124,18 +124,36 @@ void folder_drop(const char *path)
     rmdir(path);
 }
 
-bool process_is_alive(int pid)
+static bool read_stat(int pid, char text[400])
 {
-    char path[40], text[400] = "";
+    char path[40];
     snprintf(path, sizeof(path), "/proc/%d/stat", pid);
     FILE *file = fopen(path, "r");
     if (file == NULL) {
         return false;
     }
-    bool has_line = fgets(text, sizeof(text), file) != NULL;
+    bool has_line = fgets(text, 400, file) != NULL;
     fclose(file);
-    return has_line && strstr(text, ") Z") == NULL &&
+    return has_line;
+}
+
+bool process_is_alive(int pid)
+{
+    char text[400];
+    return read_stat(pid, text) && strstr(text, ") Z") == NULL &&
            strstr(text, ") X") == NULL;
+}
+
+bool main_thread_ends(int pid)
+{
+    char text[400];
+    bool has_ended = false, is_there = true;
+    for (int i = 0; i < 5000 && is_there && !has_ended; i++) {
+        usleep(1000);
+        is_there = read_stat(pid, text);
+        has_ended = is_there && strstr(text, ") Z") != NULL;
+    }
+    return has_ended;
 }
 
 static enum hf_status open_as(struct driver *d, const char *folder,

@@ -44,6 +44,11 @@ void folder_drop(const char *path);
 /* Running, and not a zombie that waits to be reaped. */
 bool process_is_alive(int pid);
 
+/* Wait until the main thread of the process has ended; others may go on.
+ * @return false: it has not within some seconds, or there is no such process.
+ */
+bool main_thread_ends(int pid);
+
 /* Open "local://<folder><query>". @return the status; text in @p error. */
 enum hf_status driver_open(struct driver *d, const char *folder,
                            const char *query, struct hf_error *error);

@@ -3,23 +3,17 @@
  * the id is that of a container, which has another file over the kernel's.
  * Nothing has the folder open, but a lease may live without a process. */
 /* link: -Wl,--wrap=clock_gettime -Wl,--wrap=fstatfs */
-#include "local_clock.h"
-#include "local_driver.h"
+#include "local_fixture.h"
 
 #include "store/local/gate.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:host:1:1"
 #define B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb:host:2:2"
@@ -37,29 +31,11 @@ int __wrap_fstatfs(int fd, struct statfs *out)
     return 0;
 }
 
-struct fixture {
-    char folder[64];
-    struct driver d;
-};
-
-static int set_up(void **state)
+static int boots(void **state)
 {
-    struct fixture *f = calloc(1, sizeof(*f));
-    folder_make(f->folder);
     boot_magic = PROC_SUPER_MAGIC;
-    driver_start(&f->d, f->folder);
     still_ns = 0;
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-    driver_close(&f->d);
-    folder_drop(f->folder);
-    free(f);
-    return 0;
+    return set_up(state);
 }
 
 static void overwrite(const struct fixture *f, off_t at, const void *bytes,
@@ -93,9 +69,7 @@ static ino_t data_ino(const struct fixture *f)
 /* @return the fence. */
 static uint64_t hold(struct fixture *f, int64_t ttl_ms)
 {
-    assert_int_equal(acquire(&f->d, "job", A, ttl_ms, 0)->verdict,
-                     HF_VERDICT_OK);
-    return f->d.answer.counter;
+    return granted(acquire(&f->d, "job", A, ttl_ms, 0));
 }
 
 static void is_refused(struct fixture *f, const char *said)
@@ -110,8 +84,7 @@ static void is_refused(struct fixture *f, const char *said)
 static void is_free(struct fixture *f)
 {
     driver_start(&f->d, f->folder);
-    assert_int_equal(acquire(&f->d, "job", B, TTL_MS, 0)->verdict,
-                     HF_VERDICT_OK);
+    granted(acquire(&f->d, "job", B, TTL_MS, 0));
 }
 
 static void a_lease_without_a_process(void **state)
@@ -205,8 +178,7 @@ static void after_a_boot_to(struct fixture *f, int64_t uptime_s)
     ino_t before = data_ino(f);
     uint64_t fence = boot(f, uptime_s, 0);
     assert_int_equal(inspect(&f->d, "job")->holder_kind, HF_HOLDER_NONE);
-    assert_int_equal(acquire(&f->d, "job", B, TTL_MS, 0)->verdict,
-                     HF_VERDICT_OK);
+    granted(acquire(&f->d, "job", B, TTL_MS, 0));
     assert_true(f->d.answer.counter > fence);
     assert_int_equal(data_ino(f), before); /* not replaced */
 }
@@ -239,8 +211,7 @@ static void after_a_boot_with_the_clock_back(void **state)
     struct fixture *f = *state;
     uint64_t greatest = (uint64_t)hf_clock_wall_s() * 2000000;
     boot(f, 1, greatest);
-    assert_int_equal(acquire(&f->d, "job", B, TTL_MS, 0)->verdict,
-                     HF_VERDICT_OK);
+    granted(acquire(&f->d, "job", B, TTL_MS, 0));
     assert_true(f->d.answer.counter > greatest);
 }
 
@@ -262,7 +233,7 @@ static void marks_and_reservations(void **state)
 
 int main(void)
 {
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, boots, tear_down)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(a_lease_without_a_process),
         IN_FOLDER(a_lease_that_was_extended),

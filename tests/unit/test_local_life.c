@@ -155,16 +155,7 @@ static void zombie_leader(void **state)
     }
     close(line[0]);
     held_for(d, pid);
-    char path[40], text[400] = "";
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    for (int i = 0; i < 5000 && strstr(text, ") Z") == NULL; i++) {
-        FILE *file = fopen(path, "r");
-        assert_non_null(file);
-        assert_non_null(fgets(text, sizeof(text), file));
-        fclose(file);
-        usleep(1000);
-    }
-    assert_non_null(strstr(text, ") Z"));
+    assert_true(main_thread_ends(pid));
     assert_false(is_granted(d, B));
     close(line[1]); /* ends this thread only */
     wait_for_zombie(pid);
@@ -183,14 +174,8 @@ static void *take_as_orphan(void *user)
     const struct orphan *orphan = user;
     static struct driver d;
     struct hf_error error = {0};
-    char text[400] = "";
-    for (int i = 0; i < 5000 && strstr(text, ") Z") == NULL; i++) {
-        FILE *file = fopen("/proc/self/stat", "r");
-        if (file == NULL || fgets(text, sizeof(text), file) == NULL) {
-            _exit(1);
-        }
-        fclose(file);
-        usleep(1000);
+    if (!main_thread_ends(getpid())) {
+        _exit(1);
     }
     char is_good =
         driver_open(&d, orphan->folder, "", &error) == HF_OK &&
