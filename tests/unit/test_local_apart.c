@@ -5,6 +5,7 @@
 /* link: -Wl,--wrap=clock_gettime */
 #include "local_fixture.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -38,7 +39,9 @@ static bool is(const struct hf_answer *answer, enum hf_verdict verdict)
 static void enter(const char *root)
 {
     if (unshare(CLONE_NEWNET) != 0 || chroot(root) != 0 || chdir("/") != 0) {
-        _exit(UNABLE);
+        int number = errno;
+        perror("# unshare, chroot");
+        _exit(number == EPERM ? UNABLE : 1);
     }
 }
 
