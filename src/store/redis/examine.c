@@ -111,10 +111,22 @@ void hf_redis_examine(struct hf_redis_node *node, struct hf_instant now)
 
 /* ---- Finding ----------------------------------------------------------- */
 
+/** The number behind one byte, a blank or a dot. @return -1: there is none. */
+static long next_number(const char **at)
+{
+    if (**at == '\0' || !isdigit((unsigned char)(*at)[1])) {
+        return -1;
+    }
+    char *end;
+    long number = strtol(*at + 1, &end, 10);
+    *at = end;
+    return number;
+}
+
 static void find_identity(struct hf_redis_node *node)
 {
     const char *number = strchr(node->version, ' ');
-    int64_t major = number == NULL ? 0 : strtoll(number + 1, NULL, 10);
+    long major = number == NULL ? -1 : next_number(&number);
     if (major > 0 && major < VERSION_MIN) {
         hf_jobs_report(&node->jobs, HF_FINDING_ERROR,
                        "is %s: Holdfast needs Redis 6 or later, or Valkey",
@@ -192,18 +204,6 @@ static void find_once(struct hf_redis_node *node)
             "a restart that loses data may cost a second run of what --once "
             "has started");
     }
-}
-
-/** The number behind one byte, a blank or a dot. @return -1: there is none. */
-static long next_number(const char **at)
-{
-    if (**at == '\0' || !isdigit((unsigned char)(*at)[1])) {
-        return -1;
-    }
-    char *end;
-    long number = strtol(*at + 1, &end, 10);
-    *at = end;
-    return number;
 }
 
 /* The check in scripts, which all our writes are, came with 6.0.17 and 6.2.7
