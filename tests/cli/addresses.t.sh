@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 240
 # A host of Redis with two addresses: the first one is refused, never answers, or
-# accepts and is silent, also for etcd. One without a route is passed over. A name that gains an address while a job runs, of
-# which the connection is cut: of its requests, and of its pushes.
+# accepts and is silent, also for etcd. One without a route is passed over. A name that
+# gains an address while a job runs, of which the connection is cut: of its requests,
+# and of its pushes.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/etcd.sh"

@@ -40,6 +40,7 @@
 
 /* How long it is held: three tries to connect. */
 #define HELD_MS 4000
+
 /* Between two calls of hf_client_process(): a small part of the lease. */
 #define STEP_MS 10
 
